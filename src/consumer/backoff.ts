@@ -1,0 +1,13 @@
+/** The first wait: long enough for a hiccup to pass. */
+const FIRST_SECONDS = 5;
+/** The longest: an outage that ends is noticed within the hour. */
+const LAST_SECONDS = 3600;
+
+/**
+ * Seconds to wait after a number of failed tries. Capped exponential with full jitter, so that what failed together
+ * doesn't come back together. `random` is in [0, 1).
+ */
+export function backoff(failures: number, random: number): number {
+  const ceiling = Math.min(LAST_SECONDS, FIRST_SECONDS * 2 ** Math.max(0, failures - 1));
+  return Math.max(1, Math.round(ceiling * (1 - random)));
+}

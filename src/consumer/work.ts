@@ -1,0 +1,61 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import {
+  type Change,
+  Effect,
+  type Event,
+  type Handler,
+  type Handlers,
+  PermanentError,
+  type Tools,
+} from '../app/define.ts';
+import type { LoadedEvent, WorkableEvent } from '../db/load.ts';
+import { parseJson } from '../providers/json.ts';
+
+/** What an event is to become. Without a handler it is `ignored`, which is not an error. */
+export interface Work {
+  readonly status: 'done' | 'ignored';
+  readonly summary: string;
+  readonly changes: readonly Change[];
+}
+
+export function handlerOf({ source, type }: LoadedEvent, handlers: Handlers): Handler | undefined {
+  const ofSource = Object.hasOwn(handlers, source) ? handlers[source] : undefined;
+  return ofSource && type !== null && Object.hasOwn(ofSource, type) ? ofSource[type] : undefined;
+}
+
+/** Asks an event's handler what to change. Throws what the handler throws. */
+export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tools: Tools): Promise<Work> {
+  const handler = handlerOf(loaded, handlers);
+  if (handler === undefined) {
+    return { status: 'ignored', summary: `no handler for ${loaded.type ?? 'an event without a type'}`, changes: [] };
+  }
+  const event: Event = {
+    source: loaded.source,
+    id: loaded.id,
+    type: loaded.type,
+    occurredAt: loaded.occurredAt ?? loaded.receivedAt,
+    receivedAt: loaded.receivedAt,
+    data: await readPayload(loaded.body, handler.schema),
+    raw: loaded.body,
+    headers: loaded.headers,
+  };
+  // What `data` is was checked against the handler's own schema on the line above.
+  const changes = await handler.handle(event as Event<never>, tools);
+  const effects = changes.filter((change) => change instanceof Effect).map((effect) => effect.name);
+  const statements = changes.length - effects.length;
+  const summary = [`${statements} ${statements === 1 ? 'change' : 'changes'}`, ...effects].join(', ');
+  return { status: 'done', summary, changes };
+}
+
+/** Names the paths that failed and never a value: errors are read by more people than payloads are. */
+async function readPayload(raw: string, schema: StandardSchemaV1 | undefined): Promise<unknown> {
+  const parsed = parseJson(raw);
+  if (parsed.outcome === 'malformed') throw new PermanentError('the body is not JSON');
+  if (schema === undefined) return parsed.json;
+  const result = await schema['~standard'].validate(parsed.json);
+  if (result.issues === undefined) return result.value;
+  const paths = result.issues.map(({ path = [] }) =>
+    path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.'),
+  );
+  throw new PermanentError(`the payload does not match the handler's schema at ${paths.join(', ') || 'its root'}`);
+}

@@ -1,0 +1,80 @@
+import { sql } from 'drizzle-orm';
+import { type Database, run } from './client.ts';
+
+export interface Claimable {
+  readonly eventId: string;
+  readonly type: string | null;
+  readonly occurredAt: Date | null;
+  readonly fingerprint: string | null;
+  readonly body: string;
+}
+
+export interface Claims {
+  /** Ids that this delivery claimed. */
+  readonly claimed: string[];
+  /** Ids that somebody claimed before, and that are pending past their time: their tickets may be lost. */
+  readonly overdue: string[];
+}
+
+/**
+ * How long a fresh claim waits for its ticket to be worked before it counts as lost. Longer than a queue's
+ * usual backlog, shorter than the sweep's interval.
+ */
+const TICKET_GRACE_MS = 10 * 60_000;
+
+/**
+ * Claims the events of one delivery, bodies included, in one round trip.
+ *
+ * An id in neither list is held: a concurrent copy committed it after our snapshot, or it is done, parked or in time.
+ * The rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock.
+ * Key and fingerprint are looked up in separate branches: an `or` of the two scans every event of the source.
+ */
+export async function claim(
+  db: Database,
+  source: string,
+  events: readonly Claimable[],
+  headers: Record<string, string>,
+  now: Date,
+): Promise<Claims> {
+  const dueAt = new Date(now.getTime() + TICKET_GRACE_MS);
+  const column = <T>(read: (event: Claimable) => T) => sql.param(events.map(read));
+  const rows = await run<{ event_id: string; claimed: boolean }>(
+    db,
+    sql`
+    with incoming as (
+      select * from unnest(
+        ${column((event) => event.eventId)}::text[],
+        ${column((event) => event.type)}::text[],
+        ${column((event) => event.occurredAt?.toISOString() ?? null)}::timestamptz[],
+        ${column((event) => event.fingerprint)}::text[],
+        ${column((event) => event.body)}::text[]
+      ) as incoming (event_id, type, occurred_at, fingerprint, body)
+    ),
+    claimed as (
+      insert into webhook_events (source, event_id, type, occurred_at, received_at, due_at, fingerprint)
+      select ${source}, event_id, type, occurred_at, ${now.toISOString()}::timestamptz,
+             ${dueAt.toISOString()}::timestamptz, fingerprint
+      from incoming order by event_id
+      on conflict do nothing
+      returning event_id
+    ),
+    kept as (
+      insert into webhook_bodies (source, event_id, body, headers)
+      select ${source}, event_id, body, ${JSON.stringify(headers)}::jsonb
+      from incoming join claimed using (event_id)
+      on conflict do nothing
+    )
+    select event_id, true as claimed from claimed
+    union all
+    select event_id, false from webhook_events join incoming using (event_id)
+    where source = ${source} and status = 'pending' and due_at <= ${now.toISOString()}::timestamptz
+    union all
+    select held.event_id, false from webhook_events held join incoming using (fingerprint)
+    where held.source = ${source} and held.event_id <> incoming.event_id
+      and held.status = 'pending' and held.due_at <= ${now.toISOString()}::timestamptz`,
+  );
+  return {
+    claimed: rows.filter((row) => row.claimed).map((row) => row.event_id),
+    overdue: rows.filter((row) => !row.claimed).map((row) => row.event_id),
+  };
+}

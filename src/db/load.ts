@@ -1,0 +1,71 @@
+import { sql } from 'drizzle-orm';
+import type { Ticket } from '../ticket.ts';
+import { type Database, run } from './client.ts';
+
+export interface LoadedEvent {
+  readonly source: string;
+  readonly id: string;
+  readonly type: string | null;
+  readonly occurredAt: Date | null;
+  readonly receivedAt: Date;
+  readonly status: 'pending' | 'done' | 'ignored' | 'parked';
+  readonly attempts: number;
+  /** Null where it isn't needed, or not loaded this time. */
+  readonly body: string | null;
+  readonly headers: Record<string, string>;
+}
+
+/** A pending event with its body at hand. */
+export type WorkableEvent = LoadedEvent & { readonly status: 'pending'; readonly body: string };
+
+export function isWorkable(event: LoadedEvent): event is WorkableEvent {
+  return event.status === 'pending' && event.body !== null;
+}
+
+/** Far below what a Worker's 128 MB of memory and Neon's 64 MB answer could hold, bodies and their parsed copies together. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Loads the events of a batch of tickets in one query, with the bodies of the pending ones. Once the bodies exceed
+ * what memory can hold, the rest come without theirs: a batch of large events is worked in several goes.
+ */
+export async function loadEvents(db: Database, tickets: readonly Ticket[]): Promise<LoadedEvent[]> {
+  const rows = await run<Row>(
+    db,
+    sql`
+    with loaded as (
+      select event.*, kept.body, kept.headers, octet_length(kept.body) as size,
+             sum(octet_length(kept.body)) over (order by source, event_id) as size_so_far
+      from unnest(${sql.param(tickets.map((ticket) => ticket.source))}::text[],
+                  ${sql.param(tickets.map((ticket) => ticket.id))}::text[]) as ticket (source, event_id)
+      join webhook_events event using (source, event_id)
+      left join webhook_bodies kept using (source, event_id)
+    )
+    select source, event_id, type, occurred_at, received_at, status, attempts, headers,
+           case when status = 'pending' and size_so_far - size < ${MAX_BYTES} then body end as body
+    from loaded`,
+  );
+  return rows.map((row) => ({
+    source: row.source,
+    id: row.event_id,
+    type: row.type,
+    occurredAt: row.occurred_at === null ? null : new Date(row.occurred_at),
+    receivedAt: new Date(row.received_at),
+    status: row.status,
+    attempts: row.attempts,
+    body: row.body,
+    headers: row.headers ?? {},
+  }));
+}
+
+interface Row extends Record<string, unknown> {
+  source: string;
+  event_id: string;
+  type: string | null;
+  occurred_at: string | null;
+  received_at: string;
+  status: LoadedEvent['status'];
+  attempts: number;
+  body: string | null;
+  headers: Record<string, string> | null;
+}

@@ -1,0 +1,99 @@
+import { sql } from 'drizzle-orm';
+import {
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+
+const time = (name: string) => timestamp(name, { withTimezone: true });
+
+/** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
+export const webhookEvents = pgTable(
+  'webhook_events',
+  {
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    type: text('type'),
+    occurredAt: time('occurred_at'),
+    receivedAt: time('received_at').notNull(),
+    status: text('status', { enum: ['pending', 'done', 'ignored', 'parked'] })
+      .notNull()
+      .default('pending'),
+    /** When a pending event should next be looked at, in case its ticket is lost. */
+    dueAt: time('due_at').notNull(),
+    attempts: integer('attempts').notNull().default(0),
+    lastError: text('last_error'),
+    summary: text('summary'),
+    finishedAt: time('finished_at'),
+    completions: integer('completions').notNull().default(0),
+    /** SHA-256 of the raw body, only where the provider's id is outside what it signs. */
+    fingerprint: text('fingerprint'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.eventId] }),
+    // The gate: a second completion of an event breaks this, and takes its whole transaction back.
+    check('completed_at_most_once', sql`${table.completions} <= 1`),
+    check('known_status', sql`${table.status} in ('pending', 'done', 'ignored', 'parked')`),
+    uniqueIndex('webhook_events_fingerprint').on(table.source, table.fingerprint).where(sql`fingerprint is not null`),
+    // Every claim passes through this one, so it holds only what is pending, and leaves again with the completion.
+    index('webhook_events_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Costs nothing until an event fails for good.
+    index('webhook_events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
+  ],
+);
+
+/** The raw body, as text: jsonb rejects \u0000 and lone surrogates, and a valid event would never be taken. */
+export const webhookBodies = pgTable(
+  'webhook_bodies',
+  {
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    body: text('body').notNull(),
+    headers: jsonb('headers').$type<Record<string, string>>().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.eventId] }),
+    foreignKey({
+      name: 'webhook_bodies_event',
+      columns: [table.source, table.eventId],
+      foreignColumns: [webhookEvents.source, webhookEvents.eventId],
+    }).onDelete('cascade'),
+  ],
+);
+
+/** The outbox: one row per call to the outside, written in the transaction that completes its event. */
+export const webhookEffects = pgTable(
+  'webhook_effects',
+  {
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    name: text('name').notNull(),
+    kind: text('kind').notNull(),
+    /** JSON, as text for the same reason as a body. */
+    payload: text('payload').notNull(),
+    status: text('status', { enum: ['pending', 'sent', 'parked'] })
+      .notNull()
+      .default('pending'),
+    dueAt: time('due_at').notNull(),
+    attempts: integer('attempts').notNull().default(0),
+    lastError: text('last_error'),
+    sentAt: time('sent_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.eventId, table.name] }),
+    check('known_effect_status', sql`${table.status} in ('pending', 'sent', 'parked')`),
+    foreignKey({
+      name: 'webhook_effects_event',
+      columns: [table.source, table.eventId],
+      foreignColumns: [webhookEvents.source, webhookEvents.eventId],
+    }).onDelete('cascade'),
+    index('webhook_effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+  ],
+);

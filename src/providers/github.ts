@@ -1,0 +1,16 @@
+import type { Provider } from './types.ts';
+
+export const github = {
+  name: 'github',
+  docs: 'https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries',
+  scheme: {
+    signature: 'header:x-hub-signature-256#sha256',
+    encoding: 'hex',
+    key: 'utf8',
+    signed: '{body}',
+  },
+  // The same id comes again on a manual redelivery. GitHub never retries by itself.
+  id: { at: '{header:x-github-delivery}', signed: false },
+  // `issues.opened`, but plain `push`: not every event has an action.
+  type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
+} as const satisfies Provider;

@@ -1,0 +1,34 @@
+import type { Outcome } from './receive.ts';
+
+/** Seconds until a sender should come again. Neon is awake by then, and no provider gives up so soon. */
+const RETRY_AFTER = '30';
+
+/** The table of status codes. Every refused signature looks the same from outside. */
+export function answer(result: Outcome): Response {
+  switch (result.outcome) {
+    case 'accepted':
+    case 'duplicate': {
+      const { outcome: status, accepted, duplicate } = result;
+      return Response.json(result.ids.length === 1 ? { status } : { status, accepted, duplicate });
+    }
+    case 'unclaimable':
+      return problem(400, 'The delivery is signed correctly, but holds no event that can be claimed', result.reason);
+    case 'refused':
+      return problem(401, 'The signature is missing, wrong or stale');
+    case 'too large':
+      return problem(413, 'The body is larger than this source accepts');
+    case 'no secret':
+    case 'not held':
+      return problem(503, 'The event could not be held: send it again later', undefined, {
+        'retry-after': RETRY_AFTER,
+      });
+  }
+}
+
+/** Problem details, RFC 9457. */
+export function problem(status: number, title: string, detail?: string, headers?: Record<string, string>): Response {
+  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail }), {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+  });
+}

@@ -1,0 +1,48 @@
+import { Hono } from 'hono';
+import type { Source } from '../app/define.ts';
+import type { Log } from '../log.ts';
+import { answer, problem } from './answer.ts';
+import { receive } from './receive.ts';
+import { secretName } from './secrets.ts';
+
+export interface ReceiverParts {
+  readonly sources: Readonly<Record<string, Source>>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bindings: ReceiverEnv }> {
+  const app = new Hono<{ Bindings: ReceiverEnv }>();
+  const warned = new Set<string>();
+
+  app.all('/webhooks/:source', async (c) => {
+    const name = c.req.param('source');
+    const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
+    if (source === undefined) return c.notFound();
+    if (c.req.method !== 'POST') return problem(405, 'Deliveries are sent with POST', undefined, { allow: 'POST' });
+
+    const started = now();
+    const result = await receive(c.req.raw, name, source, c.env, started, log);
+    if (result.outcome === 'no secret' && !warned.has(name)) {
+      warned.add(name);
+      log({ at: 'configuration', outcome: 'missing secret', source: name, variable: secretName(name) });
+    }
+    log({
+      at: 'delivery',
+      source: name,
+      event_id: 'ids' in result ? result.ids.join(' ') : null,
+      outcome: result.outcome,
+      reason: 'reason' in result ? result.reason : undefined,
+      ms: now().getTime() - started.getTime(),
+    });
+    return answer(result);
+  });
+
+  app.notFound(() => problem(404, 'There is no such source'));
+  // Ours to mend, and never a reason for a sender to give the event up: a 5xx is sent again.
+  app.onError((error) => {
+    log({ at: 'delivery', outcome: 'error', reason: error.name });
+    return answer({ outcome: 'not held', reason: error.name });
+  });
+  return app;
+}

@@ -1,0 +1,12 @@
+/** `github-org` → `GITHUB_ORG_WEBHOOK_SECRET`. */
+export function secretName(source: string): string {
+  return `${source.replaceAll(/[^a-z0-9]+/gi, '_').toUpperCase()}_WEBHOOK_SECRET`;
+}
+
+/** The current secret and, while one is being rotated, the previous. None where the current one is missing: fail closed. */
+export function secretsOf(source: string, env: object): string[] {
+  const name = secretName(source);
+  const [current, previous] = [Reflect.get(env, name), Reflect.get(env, `${name}_PREVIOUS`)];
+  if (typeof current !== 'string' || current === '') return [];
+  return typeof previous === 'string' && previous !== '' ? [current, previous] : [current];
+}
