@@ -2,15 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { ensureDevVars } from './local/dev-vars.ts';
+import { OFFLINE } from './local/offline.ts';
 import { LOOPBACK, listen } from './local/port.ts';
 import { type Stack, startStack } from './local/stack.ts';
 import { UserError } from './local/user-error.ts';
 
 /** Production ticks every 15 minutes to let Neon sleep. Nobody pays for the local one, and a developer waits for it. */
 const CRON_EVERY_MS = 60_000;
-
-/** A local run asks nothing of the network: neither where it is, nor whether it may be counted. */
-const QUIET = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false' };
 
 export default async function main(): Promise<void> {
   const fresh = process.argv.includes('--fresh');
@@ -70,7 +68,7 @@ function startWrangler(port: number, vars: Record<string, string>): ChildProcess
     stdio: ['ignore', 'inherit', 'inherit'],
     // In a process group of its own: a Ctrl-C in the terminal is for us, and we stop things in their order.
     detached: true,
-    env: { ...process.env, ...QUIET },
+    env: { ...process.env, ...OFFLINE },
   });
 }
 

@@ -1,0 +1,32 @@
+import { createTestHarness, type TestHarness } from 'wrangler';
+import { madeUpSecrets } from './dev-vars.ts';
+import { OFFLINE } from './offline.ts';
+import type { Stack } from './stack.ts';
+
+/** Both Workers in a real workerd, as `wrangler deploy` would build them, on a port of their own. */
+export interface Workers {
+  readonly url: string;
+  readonly secrets: Record<string, string>;
+  readonly harness: TestHarness;
+}
+
+/** `overrides` are secrets of the receiver. */
+export async function startWorkers(
+  { databaseUrl, outside }: Pick<Stack, 'databaseUrl' | 'outside'>,
+  overrides: Record<string, string> = {},
+): Promise<Workers> {
+  Object.assign(process.env, OFFLINE);
+  const secrets = { ...madeUpSecrets(), ...overrides };
+  const harness = createTestHarness({
+    workers: [
+      { configPath: 'wrangler.toml', secrets: { DATABASE_URL: databaseUrl, ...secrets } },
+      {
+        configPath: 'wrangler.consumer.toml',
+        secrets: { DATABASE_URL: databaseUrl },
+        vars: { RECEIPTS_URL: outside.url, GITHUB_API_URL: outside.url },
+      },
+    ],
+  });
+  const { url } = await harness.listen();
+  return { url: url.href, secrets, harness };
+}

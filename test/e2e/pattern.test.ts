@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useRunning } from '../running.ts';
+
+const running = useRunning();
+const { sign, post, sql, quiet } = running;
+
+const DAY_MS = 86_400_000;
+
+function invoicePaid({ id = `evt_${randomUUID()}`, customer = `cus_${randomUUID()}`, amount = 4200 } = {}) {
+  const object = { id: `in_${id}`, customer, customer_email: 'a@example.com', amount_paid: amount, currency: 'eur' };
+  return { id, customer, body: JSON.stringify({ id, type: 'invoice.paid', created: 1_770_000_000, data: { object } }) };
+}
+
+async function balanceOf(customer: string): Promise<string | undefined> {
+  const rows = await sql<{ balance: string }>('select balance from customer_balances where customer = $1', [customer]);
+  return rows[0]?.balance;
+}
+
+const claims = async () => (await sql<{ count: number }>('select count(*)::int from webhook_events'))[0]?.count;
+
+beforeEach(() => sql('truncate webhook_events, customer_balances, invoices cascade'));
+
+describe('an event', () => {
+  it('delivered twice has one effect', async () => {
+    const { customer, body } = invoicePaid();
+    const answers = [];
+    for (let time = 0; time < 2; time++) answers.push(await (await post('stripe', await sign('stripe', body))).json());
+    await quiet();
+    expect(answers).toEqual([{ status: 'accepted' }, { status: 'duplicate' }]);
+    expect(await balanceOf(customer)).toBe('4200');
+    expect(await sql('select kind, status from webhook_effects')).toEqual([{ kind: 'receipt', status: 'pending' }]);
+  });
+
+  it('with one changed byte is refused', async () => {
+    const { headers, body } = await sign('stripe', invoicePaid().body);
+    const answer = await post('stripe', { headers, body: body.replace('4200', '9200') });
+    expect(answer.status).toBe(401);
+    expect(await claims()).toBe(0);
+  });
+
+  it('signed an hour ago is refused', async () => {
+    const signed = await sign('stripe', invoicePaid().body, { now: new Date(Date.now() - 3_600_000) });
+    expect((await post('stripe', signed)).status).toBe(401);
+    expect(await claims()).toBe(0);
+  });
+
+  it('that failed in the middle succeeds at its second delivery', async () => {
+    const { customer, body } = invoicePaid();
+    const signed = await sign('stripe', body);
+    running.stack.neon.fault = () => ({ kind: 'server error' });
+    const first = await post('stripe', signed);
+    running.stack.neon.fault = undefined;
+    const second = await post('stripe', signed);
+    await quiet();
+    expect([first.status, first.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(await second.json()).toEqual({ status: 'accepted' });
+    expect(await balanceOf(customer)).toBe('4200');
+  });
+
+  it('older than the dedupe window is new again', async () => {
+    const { customer, body } = invoicePaid();
+    await post('stripe', await sign('stripe', body));
+    await quiet();
+    const receiver = running.workers.harness.getWorker('claimcheck-receiver');
+
+    await receiver.scheduled({ cron: '*/15 * * * *', scheduledTime: new Date(Date.now() + 29 * DAY_MS) });
+    expect(await (await post('stripe', await sign('stripe', body))).json()).toEqual({ status: 'duplicate' });
+
+    await sql(`update webhook_effects set status = 'sent'`);
+    await receiver.scheduled({ cron: '*/15 * * * *', scheduledTime: new Date(Date.now() + 31 * DAY_MS) });
+    expect(await (await post('stripe', await sign('stripe', body))).json()).toEqual({ status: 'accepted' });
+    await quiet();
+    expect(await balanceOf(customer)).toBe('8400');
+  });
+});
+
+it('fifty deliveries of one event at the same moment are one claim and one effect', async () => {
+  const { customer, body } = invoicePaid();
+  const signed = await sign('stripe', body);
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async () => (await (await post('stripe', signed)).json()) as { status: string }),
+  );
+  await quiet();
+  const count = (status: string) => answers.filter((answer) => answer.status === status).length;
+  expect([count('accepted'), count('duplicate')]).toEqual([1, 49]);
+  expect(await balanceOf(customer)).toBe('4200');
+  expect(await sql('select completions from webhook_events')).toEqual([{ completions: 1 }]);
+  expect(await sql('select name from webhook_effects')).toEqual([{ name: 'receipt' }]);
+});

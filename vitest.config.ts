@@ -1,0 +1,38 @@
+import { cloudflareTest } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        // Whole Workers from outside, in a workerd of their own, and what runs in Node itself.
+        test: {
+          name: 'node',
+          include: ['test/{db,e2e,faults,local,receiver}/**/*.test.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        // Inside workerd: its WebCrypto, and the queue's own calls into the consumer.
+        plugins: [
+          cloudflareTest(({ inject }) => ({
+            main: './test/consumer/worker.ts',
+            wrangler: { configPath: './wrangler.consumer.toml' },
+            miniflare: {
+              compatibilityFlags: ['service_binding_extra_handlers'],
+              bindings: { DATABASE_URL: inject('databaseUrl'), GITHUB_API_URL: inject('outsideUrl') },
+            },
+          })),
+        ],
+        test: {
+          name: 'workerd',
+          include: ['test/{consumer,providers}/**/*.test.ts'],
+          globalSetup: './test/workerd-setup.ts',
+          // They share one database.
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
