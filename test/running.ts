@@ -19,6 +19,9 @@ export interface Running {
   readonly logs: () => string;
 }
 
+/** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
+export const WAIT = { timeout: 20_000, interval: 50 };
+
 export function useRunning(secrets: Record<string, string> = {}): Running {
   let stack: Stack;
   let workers: Workers;
@@ -52,15 +55,12 @@ export function useRunning(secrets: Record<string, string> = {}): Running {
     post: (source, delivery) => fetch(`${workers.url}webhooks/${source}`, { method: 'POST', ...delivery }),
     sql,
     quiet: () =>
-      vi.waitFor(
-        async () => {
-          const [row] = await sql<{ pending: number }>(
-            `select count(*)::int as pending from webhook_events where status = 'pending'`,
-          );
-          if (row?.pending !== 0) throw new Error(`${row?.pending} events are still pending`);
-        },
-        { timeout: 20_000, interval: 50 },
-      ),
+      vi.waitFor(async () => {
+        const [row] = await sql<{ pending: number }>(
+          `select count(*)::int as pending from webhook_events where status = 'pending'`,
+        );
+        if (row?.pending !== 0) throw new Error(`${row?.pending} events are still pending`);
+      }, WAIT),
     logs: () =>
       workers.harness
         .getLogs()

@@ -1,0 +1,92 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { beforeEach, expect, it } from 'vitest';
+import { useRunning } from '../running.ts';
+
+const running = useRunning();
+const { post, sign, sql, quiet } = running;
+
+const LIMIT = 1024 * 1024;
+
+beforeEach(() => sql('truncate webhook_events, customer_balances, invoices cascade'));
+
+/** An invoice whose text is ours to the byte, with an id of its own. */
+function invoice(extra: string, amount = '4200'): string {
+  const object = `{"id":"in_1","customer":"cus_1","amount_paid":${amount},"currency":"eur"}`;
+  return `{"id":"evt_${randomUUID()}","type":"invoice.paid","created":1770000000,${extra}"data":{"object":${object}}}`;
+}
+
+const cases: Record<string, string> = {
+  'an escaped NUL': invoice('"note":"a\\u0000b",'),
+  'escaped halves of characters': invoice('"note":"\\ud800 \\udc00",'),
+  emoji: invoice('"note":"👩‍🚒 ✅",'),
+  'a number beyond 2^53': invoice('"big":12345678901234567890,'),
+  'duplicate keys': invoice('"type":"first",')
+    .replace('"type":"invoice.paid",', '')
+    .replace('"data"', '"type":"invoice.paid","data"'),
+  'white space of all kinds': ` \n\t${invoice('')} \r\n`,
+  'a body of exactly the limit': invoice(`"pad":"${'x'.repeat(LIMIT - invoice('"pad":"",').length)}",`),
+};
+
+it.each(Object.keys(cases))('%s is accepted, kept byte for byte, and worked', async (name) => {
+  const body = cases[name] ?? '';
+  const answer = await post('stripe', await sign('stripe', body));
+  expect(await answer.json()).toEqual({ status: 'accepted' });
+  await quiet();
+  const [kept] = await sql<{ body: string }>('select body from webhook_bodies');
+  // A difference in a megabyte is not worth printing.
+  expect(kept?.body === body).toBe(true);
+  expect(await sql('select status, last_error from webhook_events')).toEqual([{ status: 'done', last_error: null }]);
+  expect(await sql('select balance from customer_balances')).toEqual([{ balance: '4200' }]);
+});
+
+it('the body of exactly the limit has exactly that length', () => {
+  expect(cases['a body of exactly the limit']?.length).toBe(LIMIT);
+});
+
+it('an amount beyond 2^53 reaches the balance unrounded', async () => {
+  await post('stripe', await sign('stripe', invoice('', '9007199254740993')));
+  await quiet();
+  expect(await sql('select balance from customer_balances')).toEqual([{ balance: '9007199254740993' }]);
+});
+
+it('two ids beyond 2^53 that round to the same number are two events', async () => {
+  const answers = [];
+  for (const id of ['9007199254740992', '9007199254740993']) {
+    answers.push(await (await post('gethook', await sign('gethook', `{"id":${id},"type":"t"}`))).json());
+  }
+  expect(answers).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
+  const rows = await sql<{ event_id: string }>('select event_id from webhook_events order by 1');
+  expect(rows.map((row) => row.event_id)).toEqual(['9007199254740992', '9007199254740993']);
+});
+
+it('an event without a usable type is claimed, and ignored', async () => {
+  for (const type of ['', '"type":7,', '"type":"a\\u0000",', '"type":{"a":1},']) {
+    await post('gethook', await sign('gethook', `{${type}"id":"${randomUUID()}"}`));
+  }
+  await quiet();
+  const rows = await sql<{ status: string }>('select status from webhook_events');
+  expect(rows).toEqual(Array.from({ length: 4 }, () => ({ status: 'ignored' })));
+});
+
+it('a captured GitHub body under a new id is a duplicate of the event it came with', async () => {
+  const { headers, body } = await sign('github', '{"repository":{"full_name":"o/r"}}', { id: 'first' });
+  const first = await post('github', { headers, body });
+  const replayed = await post('github', { headers: { ...headers, 'x-github-delivery': 'second' }, body });
+  expect([await first.json(), await replayed.json()]).toEqual([{ status: 'accepted' }, { status: 'duplicate' }]);
+  const fingerprint = createHash('sha256').update(body).digest('hex');
+  expect(await sql('select event_id, fingerprint from webhook_events')).toEqual([{ event_id: 'first', fingerprint }]);
+});
+
+it('a new id with the same body is a new event for Awardee', async () => {
+  const answers = [];
+  for (const id of ['one', 'two'])
+    answers.push(await (await post('awardee', await sign('awardee', '{"same":1}', { id }))).json());
+  expect(answers).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
+});
+
+it('the headers that identified an event are kept with it, and no signature', async () => {
+  await post('github', await sign('github', '{"zen":"keep it"}', { id: 'kept', type: 'ping' }));
+  const [kept] = await sql<{ headers: Record<string, string> }>('select headers from webhook_bodies');
+  expect(kept?.headers).toMatchObject({ 'x-github-delivery': 'kept', 'x-github-event': 'ping' });
+  expect(Object.keys(kept?.headers ?? {}).join()).not.toMatch(/signature/);
+});
