@@ -15,7 +15,8 @@ export async function startWorkers(
   { databaseUrl, outside }: Pick<Stack, 'databaseUrl' | 'outside'>,
   overrides: Record<string, string> = {},
 ): Promise<Workers> {
-  Object.assign(process.env, OFFLINE);
+  // wrangler would report every batch of the queue.
+  Object.assign(process.env, OFFLINE, { WRANGLER_LOG: 'warn' });
   const secrets = { ...madeUpSecrets(), ...overrides };
   const harness = createTestHarness({
     workers: [

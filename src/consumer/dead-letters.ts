@@ -1,27 +1,40 @@
-import { openDatabase } from '../db/client.ts';
+import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { park } from '../db/park.ts';
-import { isTicket } from '../ticket.ts';
-import { backoff } from './backoff.ts';
-import type { ConsumerParts } from './events.ts';
+import { parkEffects } from '../db/park-effects.ts';
+import { isEffectTicket } from '../ticket.ts';
+import { eventsOf } from './events.ts';
+import type { ConsumerParts } from './parts.ts';
+import { settle } from './settle.ts';
 
-/** The queue gave these tickets up: most likely their handler kills or hangs the isolate. Their events are parked. */
+const ERROR =
+  'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate';
+
+/** What the queues gave up becomes parked rows. A forwarded delivery is claimed even now: it is nowhere else. */
 export async function parkDeadLetters(
   batch: MessageBatch<unknown>,
   env: ConsumerEnv,
-  { now, log }: ConsumerParts,
+  { now, random, log }: ConsumerParts,
 ): Promise<void> {
-  const tickets = batch.messages.map(({ body }) => body).filter(isTicket);
   const started = now();
   try {
-    const error = `the queue gave up after ${batch.queue.replace(/-dead$/, '')} had delivered the ticket too often`;
-    for (const { source, id } of await park(openDatabase(env.DATABASE_URL), tickets, error, started)) {
-      const ms = now().getTime() - started.getTime();
-      log({ at: 'completion', source, event_id: id, outcome: 'parks', reason: 'dead letter', ms });
+    const db = openDatabase(env.DATABASE_URL);
+    const parked = batch.queue.includes('effects')
+      ? await parkEffects(db, batch.messages.map(({ body }) => body).filter(isEffectTicket), ERROR)
+      : await parkEvents(db, batch, started);
+    const ms = now().getTime() - started.getTime();
+    for (const { source, id } of parked) {
+      log({ at: 'dead letter', source, event_id: id, outcome: 'parks', ms });
     }
     batch.ackAll();
   } catch (error) {
-    log({ at: 'consumer', outcome: 'waits', reason: DatabaseError.from(error).message, tickets: tickets.length });
-    for (const message of batch.messages) message.retry({ delaySeconds: backoff(message.attempts, Math.random()) });
+    const { message: reason } = DatabaseError.from(error);
+    log({ at: 'dead letter', outcome: 'waits', reason });
+    for (const message of batch.messages) settle(message, [{ outcome: 'waits', reason }], random());
   }
+}
+
+async function parkEvents(db: Database, batch: MessageBatch<unknown>, now: Date) {
+  const events = await Promise.all(batch.messages.map(({ body }) => eventsOf(body, db)));
+  return park(db, events.flat(), ERROR, now);
 }

@@ -1,74 +1,74 @@
-import type { Handlers } from '../app/define.ts';
-import { openDatabase } from '../db/client.ts';
+import { claim } from '../db/claim.ts';
+import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { isWorkable, type LoadedEvent, loadEvents } from '../db/load.ts';
-import type { Log } from '../log.ts';
+import { isWorkable, loadEvents } from '../db/load.ts';
+import { unpack } from '../forwarded.ts';
 import { isTicket, keyOf, type Ticket } from '../ticket.ts';
-import { backoff } from './backoff.ts';
-import { type Result, workGroup } from './group.ts';
+import { workGroup } from './group.ts';
+import type { ConsumerParts } from './parts.ts';
+import { type Result, settle } from './settle.ts';
 
-export interface ConsumerParts {
-  readonly handlers: Handlers;
-  readonly now: () => Date;
-  readonly log: Log;
+/**
+ * Works the tickets of events. Those that come for the first time are worked as one group. A ticket that comes again
+ * may be one that killed its isolate, and is worked alone: the most retried last, the rest in no fixed order, so
+ * that nobody stands behind such a one every time.
+ */
+export async function workEvents(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
+  const fresh = batch.messages.filter(({ attempts }) => attempts === 1);
+  const again = batch.messages
+    .filter(({ attempts }) => attempts > 1)
+    .map((message) => ({ message, order: message.attempts + parts.random() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ message }) => [message]);
+
+  let postgresAway: DatabaseError | undefined;
+  for (const messages of [fresh, ...again]) {
+    if (messages.length === 0) continue;
+    try {
+      // Asking again for every ticket would take longer than a consumer may run.
+      if (postgresAway) throw postgresAway;
+      await workMessages(messages, env, parts);
+    } catch (error) {
+      postgresAway = DatabaseError.from(error);
+      for (const message of messages) settle(message, [{ outcome: 'waits', reason: '' }], parts.random());
+    }
+  }
+  if (postgresAway) parts.log({ at: 'consumer', outcome: 'waits', reason: postgresAway.message });
 }
 
-/** A batch of tickets: load their events, work them, and ack or retry each ticket. */
-export async function workEvents(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
+async function workMessages(messages: readonly Message[], env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
   const started = parts.now();
+  const db = openDatabase(env.DATABASE_URL);
   // Two tickets of one event are one piece of work.
   const tickets = new Map<string, Ticket>();
-  for (const { body } of batch.messages) if (isTicket(body)) tickets.set(keyOf(body), body);
-
-  let results: Map<string, Result>;
-  try {
-    const db = openDatabase(env.DATABASE_URL);
-    const loaded = await loadEvents(db, [...tickets.values()]);
-    results = await workGroup(db, loaded.filter(isWorkable), env, parts);
-    for (const event of loaded) if (!isWorkable(event)) results.set(keyOf(event), withoutWork(event));
-  } catch (error) {
-    // Postgres can't be reached, or not with this configuration: everything waits, and nothing is used up.
-    const text = DatabaseError.from(error).message;
-    parts.log({ at: 'consumer', outcome: 'waits', reason: text, tickets: tickets.size });
-    results = new Map([...tickets.keys()].map((key) => [key, { outcome: 'waits', error: text }]));
+  const keysOf = new Map<Message, string[]>();
+  for (const message of messages) {
+    const events = await eventsOf(message.body, db);
+    for (const event of events) tickets.set(keyOf(event), event);
+    keysOf.set(message, events.map(keyOf));
   }
+
+  const loaded = await loadEvents(db, [...tickets.values()]);
+  const results = await workGroup(db, loaded.filter(isWorkable), env, parts);
+  for (const event of loaded) {
+    if (!isWorkable(event)) results.set(keyOf(event), { outcome: event.status === 'pending' ? 'later' : 'already' });
+  }
+  const resultOf = (key: string): Result => results.get(key) ?? { outcome: 'unknown' };
 
   const ms = parts.now().getTime() - started.getTime();
   for (const [key, { source, id }] of tickets) {
-    parts.log({ at: 'completion', source, event_id: id, outcome: (results.get(key) ?? UNKNOWN).outcome, ms });
+    const result = resultOf(key);
+    const reason = 'reason' in result ? result.reason : undefined;
+    parts.log({ at: 'completion', source, event_id: id, outcome: result.outcome, reason, ms });
   }
-  for (const message of batch.messages) {
-    settle(message, (isTicket(message.body) && results.get(keyOf(message.body))) || UNKNOWN);
-  }
+  for (const [message, keys] of keysOf) settle(message, keys.map(resultOf), parts.random());
 }
 
-/** A ticket whose event isn't in Postgres: it was pruned long ago, or the database was restored to an earlier state. */
-const UNKNOWN: Result = { outcome: 'unknown' };
-
-function withoutWork({ status }: LoadedEvent): Result {
-  return status === 'pending' ? { outcome: 'later' } : { outcome: 'already' };
-}
-
-function settle(message: Message, result: Result): void {
-  const delaySeconds = secondsToRetry(result, message.attempts);
-  if (delaySeconds === 'never') message.ack();
-  else message.retry({ delaySeconds });
-}
-
-function secondsToRetry(result: Result, deliveries: number): number | 'never' {
-  switch (result.outcome) {
-    case 'done':
-    case 'ignored':
-    case 'already':
-    case 'unknown':
-    case 'parks':
-      return 'never';
-    case 'retries':
-      return result.seconds;
-    case 'later':
-      // Too large to be loaded together with the rest of its batch.
-      return 1;
-    case 'waits':
-      return backoff(deliveries, Math.random());
-  }
+/** A ticket names its event. A forwarded delivery carries its events, and they are claimed first, as any others. */
+export async function eventsOf(body: unknown, db: Database): Promise<Ticket[]> {
+  if (isTicket(body)) return [{ source: body.source, id: body.id }];
+  if (!(body instanceof ArrayBuffer)) return [];
+  const { source, events, headers, receivedAt } = await unpack(body);
+  await claim(db, source, events, headers, receivedAt);
+  return events.map(({ eventId: id }) => ({ source, id }));
 }

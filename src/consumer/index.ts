@@ -1,5 +1,6 @@
+import { effects } from '../app/effects/index.ts';
 import { handlers } from '../app/handlers/index.ts';
 import { log } from '../log.ts';
 import { createConsumer } from './worker.ts';
 
-export default createConsumer({ handlers, now: () => new Date(), log });
+export default createConsumer({ handlers, effects, now: () => new Date(), random: Math.random, log });

@@ -2,38 +2,45 @@ import { PermanentError, RetryLater } from '../app/define.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { backoff } from './backoff.ts';
 
-/** What becomes of an event whose work did not commit. */
+/** What becomes of work that did not succeed. `error` goes beside the body in Postgres, `reason` may go to a log. */
 export type Judgement =
   /** Somebody else finished it first. That is how a duplicate shows itself, not a failure. */
   | { outcome: 'already' }
   /** Postgres is at fault, not the event: it waits, and no attempt is counted. */
-  | { outcome: 'waits'; error: string }
-  | { outcome: 'retries'; error: string; seconds: number }
-  | { outcome: 'parks'; error: string };
+  | { outcome: 'waits'; reason: string }
+  | { outcome: 'retries'; reason: string; error: string; seconds: number }
+  | { outcome: 'parks'; reason: string; error: string };
 
-/** Tries before an event is parked, where its handler doesn't say. */
+/** Tries before an event or an effect is parked, where nobody says otherwise. */
 const ATTEMPTS = 12;
 
 /** A queue delays a message by no more than a day. */
 const MAX_DELAY_SECONDS = 86_400;
 
-export function judge(error: unknown, attemptsBefore: number, attempts = ATTEMPTS, random = Math.random()): Judgement {
-  if (isCompletedBefore(error)) return { outcome: 'already' };
-  const text = describe(error);
-  if (DatabaseError.isCauseOf(error) && DatabaseError.from(error).retryable) return { outcome: 'waits', error: text };
+export function judge(failure: unknown, attemptsBefore: number, random: number, attempts = ATTEMPTS): Judgement {
+  if (isCompletedBefore(failure)) return { outcome: 'already' };
+  const { reason, error, retryable } = describe(failure);
+  if (retryable) return { outcome: 'waits', reason };
   const failures = attemptsBefore + 1;
-  if (error instanceof PermanentError || failures >= attempts) return { outcome: 'parks', error: text };
-  const seconds = error instanceof RetryLater ? error.seconds : backoff(failures, random);
-  return { outcome: 'retries', error: text, seconds: Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(seconds))) };
+  if (failure instanceof PermanentError || failures >= attempts) return { outcome: 'parks', reason, error };
+  const seconds = failure instanceof RetryLater ? failure.seconds : backoff(failures, random);
+  return { outcome: 'retries', reason, error, seconds: Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(seconds))) };
 }
 
-/** For `last_error`, which stands beside the body in Postgres. It never goes to a log. */
-function describe(error: unknown): string {
-  if (DatabaseError.isCauseOf(error)) return DatabaseError.from(error).message;
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : 'something that is not an Error was thrown';
+function describe(failure: unknown): { reason: string; error: string; retryable: boolean } {
+  if (DatabaseError.isCauseOf(failure)) {
+    const { message, retryable } = DatabaseError.from(failure);
+    return { reason: message, error: message, retryable };
+  }
+  if (!(failure instanceof Error)) {
+    const text = 'something that is not an Error was thrown';
+    return { reason: text, error: text, retryable: false };
+  }
+  const { name, message } = failure;
   // Postgres can't store NUL, and what is longer than a screen helps nobody.
-  return text
+  const error = `${name}: ${message}`
     .toWellFormed()
     .replaceAll(/\p{Cc}+/gu, ' ')
     .slice(0, 1000);
+  return { reason: name, error, retryable: false };
 }

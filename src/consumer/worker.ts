@@ -1,10 +1,14 @@
 import { parkDeadLetters } from './dead-letters.ts';
-import { type ConsumerParts, workEvents } from './events.ts';
+import { workEffects } from './effects.ts';
+import { workEvents } from './events.ts';
+import type { ConsumerParts } from './parts.ts';
 
-/** One Worker consumes every queue; a queue's name says what its messages are. */
+/** One Worker consumes every queue. A queue's name says what its messages are. */
 export function createConsumer(parts: ConsumerParts): ExportedHandler<ConsumerEnv> {
   return {
-    queue: (batch, env) =>
-      batch.queue.endsWith('-dead') ? parkDeadLetters(batch, env, parts) : workEvents(batch, env, parts),
+    queue(batch, env) {
+      if (batch.queue.endsWith('-dead')) return parkDeadLetters(batch, env, parts);
+      return batch.queue.endsWith('-effects') ? workEffects(batch, env, parts) : workEvents(batch, env, parts);
+    },
   };
 }

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm';
+import { TICKET_GRACE_MS } from '../ticket.ts';
 import { type Database, run } from './client.ts';
 
 export interface Claimable {
@@ -15,12 +16,6 @@ export interface Claims {
   /** Ids that somebody claimed before, and that are pending past their time: their tickets may be lost. */
   readonly overdue: string[];
 }
-
-/**
- * How long a fresh claim waits for its ticket to be worked before it counts as lost. Longer than a queue's
- * usual backlog, shorter than the sweep's interval.
- */
-const TICKET_GRACE_MS = 10 * 60_000;
 
 /**
  * Claims the events of one delivery, bodies included, in one round trip.

@@ -33,6 +33,7 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
       event_id: 'ids' in result ? result.ids.join(' ') : null,
       outcome: result.outcome,
       reason: 'reason' in result ? result.reason : undefined,
+      forwarded: 'forwarded' in result ? result.forwarded : undefined,
       ms: now().getTime() - started.getTime(),
     });
     return answer(result);
@@ -42,7 +43,7 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
   // Ours to mend, and never a reason for a sender to give the event up: a 5xx is sent again.
   app.onError((error) => {
     log({ at: 'delivery', outcome: 'error', reason: error.name });
-    return answer({ outcome: 'not held', reason: error.name });
+    return answer({ outcome: 'not held' });
   });
   return app;
 }

@@ -3,6 +3,7 @@ import type { Claimable } from '../db/claim.ts';
 import { parseJson } from '../providers/json.ts';
 import { fillText, headersNamed, type Sight, valueAt } from '../providers/places.ts';
 import type { Provider } from '../providers/types.ts';
+import { sha256 } from '../sha256.ts';
 
 export type Identified =
   | { outcome: 'identified'; events: Claimable[] }
@@ -75,9 +76,4 @@ function occurredAt({ occurredAt }: Provider, sight: Sight): Date | null {
 /** No control characters (Postgres can't store NUL), no half characters (two ids would become one). */
 function isStorable(text: string): boolean {
   return text.length <= MAX_ID_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text);
-}
-
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,27 +1,21 @@
 import type { Source } from '../app/define.ts';
-import { claim } from '../db/claim.ts';
-import { openDatabase } from '../db/client.ts';
-import { DatabaseError } from '../db/errors.ts';
 import type { Log } from '../log.ts';
 import { type Reason, verify } from '../providers/verify.ts';
-import { sendTickets } from '../ticket.ts';
 import { readBody } from './body.ts';
+import { hold } from './hold.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
 import { secretsOf } from './secrets.ts';
 
 export type Outcome =
-  | { outcome: 'accepted' | 'duplicate'; ids: string[]; accepted: number; duplicate: number }
+  | { outcome: 'accepted' | 'duplicate'; ids: string[]; accepted: number; duplicate: number; forwarded?: true }
   | { outcome: 'too large' }
   | { outcome: 'no secret' }
   | { outcome: 'refused'; reason: Reason }
   | Extract<Identified, { outcome: 'unclaimable' }>
-  | { outcome: 'not held'; reason: string };
+  | { outcome: 'not held' };
 
 /** As much as any provider sends in one delivery, with room; a source may set its own. */
 const MAX_BYTES = 1024 * 1024;
-
-/** A claim that takes longer is given up: a sender must have its answer within three seconds (Slack, Zoom, Discord). */
-const CLAIM_TIMEOUT_MS = 1500;
 
 /** The path of one delivery, in its order: bytes before text, verify before parse, claim before ack. */
 export async function receive(
@@ -44,19 +38,22 @@ export async function receive(
   const identified = await identify(source, headers, body.bytes);
   if (identified.outcome === 'unclaimable') return identified;
 
-  try {
-    const { events } = identified;
-    const db = openDatabase(env.DATABASE_URL, AbortSignal.timeout(CLAIM_TIMEOUT_MS));
-    const { claimed, overdue } = await claim(db, name, events, keptHeaders(source.provider, headers), now);
-    const tickets = [...claimed, ...overdue].map((id) => ({ source: name, id }));
-    await sendTickets(env.EVENTS, tickets, log);
-    return {
-      outcome: claimed.length > 0 ? 'accepted' : 'duplicate',
-      ids: events.map((event) => event.eventId),
-      accepted: claimed.length,
-      duplicate: events.length - claimed.length,
-    };
-  } catch (error) {
-    return { outcome: 'not held', reason: DatabaseError.from(error).message };
+  const { events } = identified;
+  const ids = events.map((event) => event.eventId);
+  const held = await hold(
+    { source: name, events, headers: keptHeaders(source.provider, headers), receivedAt: now },
+    env,
+    log,
+  );
+  switch (held.outcome) {
+    case 'claimed': {
+      const accepted = held.claims.claimed.length;
+      const duplicate = events.length - accepted;
+      return { outcome: accepted > 0 ? 'accepted' : 'duplicate', ids, accepted, duplicate };
+    }
+    case 'forwarded':
+      return { outcome: 'accepted', ids, accepted: events.length, duplicate: 0, forwarded: true };
+    case 'not held':
+      return held;
   }
 }

@@ -1,0 +1,7 @@
+import { spawn } from 'node:child_process';
+import { requireVar } from './local/dev-vars.ts';
+
+export default async function main(): Promise<void> {
+  const env = { ...process.env, DATABASE_URL: requireVar('DATABASE_URL') };
+  spawn('node_modules/.bin/drizzle-kit', ['studio'], { stdio: 'inherit', env });
+}

@@ -1,0 +1,97 @@
+import { PermanentError } from '../app/define.ts';
+import { failureOf } from '../app/outside.ts';
+import { type Database, openDatabase } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
+import { type LoadedEffect, loadEffects } from '../db/load-effects.ts';
+import { type SettledEffect, settleEffects } from '../db/settle-effects.ts';
+import { sha256 } from '../sha256.ts';
+import { type EffectTicket, isEffectTicket, keyOf, TICKET_GRACE_MS } from '../ticket.ts';
+import { judge } from './judge.ts';
+import type { ConsumerParts } from './parts.ts';
+import { type Result, settle } from './settle.ts';
+import { timeLimit } from './time-limit.ts';
+
+/** The other side has this long to answer. */
+const SEND_TIMEOUT_MS = 10_000;
+
+/** Sends the effects behind a batch of tickets, each at least once and always with the same key. */
+export async function workEffects(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
+  const { random, log } = parts;
+  const tickets = new Map<string, EffectTicket>();
+  for (const { body } of batch.messages) if (isEffectTicket(body)) tickets.set(keyOf(body), body);
+
+  let results: Map<string, Result>;
+  try {
+    results = await sendAll(openDatabase(env.DATABASE_URL), [...tickets.values()], env, parts);
+  } catch (error) {
+    const reason = DatabaseError.from(error).message;
+    log({ at: 'effects', outcome: 'waits', reason, tickets: tickets.size });
+    results = new Map([...tickets.keys()].map((key) => [key, { outcome: 'waits', reason }]));
+  }
+  for (const message of batch.messages) {
+    const result = isEffectTicket(message.body) ? results.get(keyOf(message.body)) : undefined;
+    settle(message, [result ?? { outcome: 'unknown' }], random());
+  }
+}
+
+async function sendAll(
+  db: Database,
+  tickets: readonly EffectTicket[],
+  env: ConsumerEnv,
+  parts: ConsumerParts,
+): Promise<Map<string, Result>> {
+  const loaded = await loadEffects(db, tickets);
+  const pending = loaded.filter(({ status }) => status === 'pending');
+  const results = new Map<string, Result>(loaded.map((effect) => [keyOf(effect), { outcome: 'already' }]));
+  const settled = await Promise.all(
+    pending.map(async (effect): Promise<SettledEffect[]> => {
+      const started = parts.now();
+      const { source, id, name } = effect;
+      const key = await idempotencyKey(effect);
+      const result = await sendOne(effect, key, env, parts);
+      results.set(keyOf(effect), result);
+      const now = parts.now();
+      const ms = now.getTime() - started.getTime();
+      const reason = 'reason' in result ? result.reason : undefined;
+      parts.log({ at: 'effect', source, event_id: id, name, key, outcome: result.outcome, reason, ms });
+      switch (result.outcome) {
+        case 'sent':
+          return [{ source, id, name, status: 'sent', error: null, dueAt: now }];
+        case 'parks':
+          return [{ source, id, name, status: 'parked', error: result.error, dueAt: now }];
+        case 'retries': {
+          const dueAt = new Date(now.getTime() + result.seconds * 1000 + TICKET_GRACE_MS);
+          return [{ source, id, name, status: 'pending', error: result.error, dueAt }];
+        }
+        default:
+          return [];
+      }
+    }),
+  );
+  await settleEffects(db, settled.flat(), parts.now());
+  return results;
+}
+
+async function sendOne(effect: LoadedEffect, key: string, env: ConsumerEnv, parts: ConsumerParts): Promise<Result> {
+  try {
+    const kind = Object.hasOwn(parts.effects, effect.kind) ? parts.effects[effect.kind] : undefined;
+    if (kind === undefined) throw new PermanentError(`there is no effect ${effect.kind} in src/app/effects`);
+    const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
+    const tools = { key, env, signal, fetch: (...request: Parameters<typeof fetch>) => fetch(...request) };
+    // What was enqueued as this kind has this kind's payload: `effect()` doesn't compile with any other.
+    const sending = kind.send(JSON.parse(effect.payload) as never, tools);
+    const response = await timeLimit(SEND_TIMEOUT_MS, 'the effect', sending);
+    await response.body?.cancel();
+    const failure = failureOf(response);
+    if (failure) throw failure;
+    return { outcome: 'sent' };
+  } catch (error) {
+    return judge(error, effect.attempts, parts.random());
+  }
+}
+
+/** Stable over every try, and safe in a header whatever the event's id holds. */
+function idempotencyKey(effect: EffectTicket): Promise<string> {
+  const text = keyOf({ source: effect.source, id: effect.id, name: effect.name });
+  return sha256(Uint8Array.from(new TextEncoder().encode(text)));
+}

@@ -1,0 +1,12 @@
+import type { EffectKind, Handlers } from '../app/define.ts';
+import type { Log } from '../log.ts';
+
+/** What the consumer is put together from. Clock and chance are parts, so that a test can hold them. */
+export interface ConsumerParts {
+  readonly handlers: Handlers;
+  readonly effects: Readonly<Record<string, EffectKind>>;
+  readonly now: () => Date;
+  /** In [0, 1), as Math.random. */
+  readonly random: () => number;
+  readonly log: Log;
+}

@@ -1,0 +1,38 @@
+import { backoff } from './backoff.ts';
+import type { Judgement } from './judge.ts';
+
+/** What a ticket has come to. */
+export type Result =
+  | { outcome: 'done' | 'ignored' | 'sent' }
+  /** Not in Postgres: pruned long ago, or the database was restored to an earlier state. */
+  | { outcome: 'unknown' }
+  /** Too large to be loaded together with the rest of its batch. */
+  | { outcome: 'later' }
+  | Judgement;
+
+/** Acks a message, or has it delivered again: after the longest wait that any of its results asks for. */
+export function settle(message: Message, results: readonly Result[], random: number): void {
+  const waits = results
+    .map((result) => secondsToRetry(result, message.attempts, random))
+    .filter((wait) => wait !== 'never');
+  if (waits.length === 0) message.ack();
+  else message.retry({ delaySeconds: Math.max(...waits) });
+}
+
+function secondsToRetry(result: Result, deliveries: number, random: number): number | 'never' {
+  switch (result.outcome) {
+    case 'done':
+    case 'ignored':
+    case 'sent':
+    case 'already':
+    case 'unknown':
+    case 'parks':
+      return 'never';
+    case 'later':
+      return 1;
+    case 'retries':
+      return result.seconds;
+    case 'waits':
+      return backoff(deliveries, random);
+  }
+}
