@@ -6,6 +6,8 @@ export type Fault =
   | { kind: 'server error'; message?: string }
   /** A pooled connection that died: an HTTP 400 with an empty code. Nothing has run. */
   | { kind: 'connection died' }
+  /** Something between us and Neon that answers in its place. */
+  | { kind: 'not JSON' }
   /** Everything has been committed, and nobody is told. */
   | { kind: 'reply dropped' }
   /** Nobody there. */

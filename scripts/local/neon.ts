@@ -89,6 +89,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, parts:
     if (fault?.kind === 'refused') return void request.socket.destroy();
     if (fault?.kind === 'slow') await new Promise((resolve) => setTimeout(resolve, fault.ms));
     if (fault?.kind === 'server error') throw new NeonError(500, fault.message ?? 'Control plane request failed');
+    if (fault?.kind === 'not JSON') return void response.end('<html>');
     if (fault?.kind === 'connection died') throw new NeonError(400, 'connection closed');
 
     const reply = await run(request, response, asked, parts.sessions);

@@ -23,6 +23,8 @@ export interface Claims {
  * An id in neither list is held: a concurrent copy committed it after our snapshot, or it is done, parked or in time.
  * The rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock.
  * Key and fingerprint are looked up in separate branches: an `or` of the two scans every event of the source.
+ * Whether a row is overdue is a column, not a condition: as a condition it invites the planner to the index of what
+ * is due, and every duplicate would then read the whole backlog.
  */
 export async function claim(
   db: Database,
@@ -33,7 +35,7 @@ export async function claim(
 ): Promise<Claims> {
   const dueAt = new Date(now.getTime() + TICKET_GRACE_MS);
   const column = <T>(read: (event: Claimable) => T) => sql.param(events.map(read));
-  const rows = await run<{ event_id: string; claimed: boolean }>(
+  const rows = await run<{ event_id: string; claimed: boolean; overdue: boolean }>(
     db,
     sql`
     with incoming as (
@@ -59,17 +61,18 @@ export async function claim(
       from incoming join claimed using (event_id)
       on conflict do nothing
     )
-    select event_id, true as claimed from claimed
+    select event_id, true as claimed, false as overdue from claimed
     union all
-    select event_id, false from webhook_events join incoming using (event_id)
-    where source = ${source} and status = 'pending' and due_at <= ${now.toISOString()}::timestamptz
+    select event_id, false, status = 'pending' and due_at <= ${now.toISOString()}::timestamptz
+    from webhook_events join incoming using (event_id)
+    where source = ${source}
     union all
-    select held.event_id, false from webhook_events held join incoming using (fingerprint)
-    where held.source = ${source} and held.event_id <> incoming.event_id
-      and held.status = 'pending' and held.due_at <= ${now.toISOString()}::timestamptz`,
+    select held.event_id, false, held.status = 'pending' and held.due_at <= ${now.toISOString()}::timestamptz
+    from webhook_events held join incoming using (fingerprint)
+    where held.source = ${source} and held.event_id <> incoming.event_id`,
   );
   return {
     claimed: rows.filter((row) => row.claimed).map((row) => row.event_id),
-    overdue: rows.filter((row) => !row.claimed).map((row) => row.event_id),
+    overdue: rows.filter((row) => row.overdue).map((row) => row.event_id),
   };
 }
