@@ -71,4 +71,5 @@ ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY
 CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint") WHERE fingerprint is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "webhook_events_received" ON "webhook_events" USING brin ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_events_parked" ON "webhook_events" USING btree ("received_at") WHERE status = 'parked';

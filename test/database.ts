@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { type Stack, startStack } from '../scripts/local/stack.ts';
-import type { Claimable } from '../src/db/claim.ts';
 import { type Database, openDatabase } from '../src/db/client.ts';
 
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
@@ -36,8 +35,4 @@ export function useDatabase(): TestDatabase {
     sql: async <Row extends object>(query: string, params: unknown[] = []) =>
       (await pool.query<Row>(query, params)).rows,
   };
-}
-
-export function claimable(eventId: string, more: Partial<Claimable> = {}): Claimable {
-  return { eventId, type: 'test', occurredAt: null, fingerprint: null, body: '{}', ...more };
 }

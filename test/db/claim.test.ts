@@ -1,7 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { NeonRequest } from '../../scripts/local/neon.ts';
 import { claim } from '../../src/db/claim.ts';
-import { claimable, useDatabase } from '../database.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
 
 const database = useDatabase();
 const { sql } = database;

@@ -5,7 +5,8 @@ import { type Completion, complete } from '../../src/db/complete.ts';
 import { DatabaseError, isCompletedBefore } from '../../src/db/errors.ts';
 import { recordFailures } from '../../src/db/fail.ts';
 import { park } from '../../src/db/park.ts';
-import { claimable, useDatabase } from '../database.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
 
 const database = useDatabase();
 const { sql } = database;

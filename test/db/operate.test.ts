@@ -3,7 +3,8 @@ import { claim } from '../../src/db/claim.ts';
 import { discardParked } from '../../src/db/discard.ts';
 import { rerunFinished } from '../../src/db/rerun.ts';
 import { retryParked } from '../../src/db/retry.ts';
-import { claimable, useDatabase } from '../database.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
 
 const database = useDatabase();
 const { sql } = database;

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../src/db/claim.ts';
 import { prune } from '../../src/db/prune.ts';
 import { takeOverdue } from '../../src/db/sweep.ts';
-import { claimable, useDatabase } from '../database.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
 
 const database = useDatabase();
 const { sql } = database;
