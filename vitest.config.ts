@@ -15,13 +15,19 @@ export default defineConfig({
       },
       {
         // Inside workerd: its WebCrypto, and the queue's own calls into the consumer.
+        // The SDKs in the tests come without the sources that their maps name.
+        logLevel: 'error',
         plugins: [
           cloudflareTest(({ inject }) => ({
             main: './test/consumer/worker.ts',
             wrangler: { configPath: './wrangler.consumer.toml' },
             miniflare: {
               compatibilityFlags: ['service_binding_extra_handlers'],
-              bindings: { DATABASE_URL: inject('databaseUrl'), GITHUB_API_URL: inject('outsideUrl') },
+              bindings: {
+                DATABASE_URL: inject('databaseUrl'),
+                GITHUB_API_URL: inject('outsideUrl'),
+                RECEIPTS_URL: inject('outsideUrl'),
+              },
             },
           })),
         ],

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { type Stack, startStack } from '../scripts/local/stack.ts';
-import { startWorkers, type Workers } from '../scripts/local/workers.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../scripts/local/workers.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
 
@@ -22,27 +22,26 @@ export interface Running {
 /** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
 export const WAIT = { timeout: 20_000, interval: 50 };
 
-export function useRunning(secrets: Record<string, string> = {}): Running {
+export function useRunning(options: WorkersOptions = {}): Running {
   let stack: Stack;
   let workers: Workers;
-  let client: pg.Client;
+  let pool: pg.Pool;
   beforeAll(async () => {
     stack = await startStack();
-    workers = await startWorkers(stack, secrets);
-    client = new pg.Client({ connectionString: stack.databaseUrl });
+    workers = await startWorkers(stack, options);
+    pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
-    client.on('error', () => {});
-    await client.connect();
+    pool.on('error', () => {});
   });
   afterAll(async () => {
-    await client?.end();
+    await pool?.end();
     await workers?.harness.close();
     await stack?.stop();
   });
 
   const secret = (source: Name) => workers.secrets[secretName(source)] ?? '';
   const sql = async <Row extends object>(query: string, params: unknown[] = []) =>
-    (await client.query<Row>(query, params)).rows;
+    (await pool.query<Row>(query, params)).rows;
   return {
     get stack() {
       return stack;

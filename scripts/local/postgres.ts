@@ -12,12 +12,12 @@ import { UserError } from './user-error.ts';
 export interface Postgres {
   readonly port: number;
   readonly dataDir: string;
-  /** Lets running statements end, then stops; throw-away data goes with it. */
+  /** The end: throw-away data goes with it. */
   stop(): Promise<void>;
-  /** As a crash would: SIGKILL. The data stays. */
-  kill(): Promise<void>;
-  /** Starts again on the same data and port. */
-  start(): Promise<void>;
+  /** Goes away and leaves its data: in good order with SIGINT, as in a crash with SIGKILL. */
+  halt(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
+  /** Comes back after a halt, on the same data and port. */
+  restart(): Promise<void>;
 }
 
 export interface PostgresOptions {
@@ -39,7 +39,7 @@ export async function startPostgres({ user, password, keepIn, fresh }: PostgresO
   // Data that nobody will miss need not survive a power cut; a killed process it survives all the same.
   const flags = keepIn ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
   let server = await launch(programs, dataDir, port, flags);
-  const end = async (signal: 'SIGINT' | 'SIGKILL') => {
+  const halt = async (signal: 'SIGINT' | 'SIGKILL') => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     server.kill(signal);
     await once(server, 'exit');
@@ -48,11 +48,11 @@ export async function startPostgres({ user, password, keepIn, fresh }: PostgresO
     port,
     dataDir,
     async stop() {
-      await end('SIGINT');
+      await halt('SIGINT');
       if (!keepIn) await rm(dataDir, { recursive: true, force: true });
     },
-    kill: () => end('SIGKILL'),
-    async start() {
+    halt,
+    async restart() {
       server = await launch(programs, dataDir, port, flags);
     },
   };

@@ -10,10 +10,16 @@ export interface Workers {
   readonly harness: TestHarness;
 }
 
-/** `overrides` are secrets of the receiver. */
+export interface WorkersOptions {
+  /** Secrets of the receiver, beside those made up or instead of them. */
+  readonly secrets?: Record<string, string>;
+  /** Another consumer than the deployed one. */
+  readonly consumer?: string;
+}
+
 export async function startWorkers(
   { databaseUrl, outside }: Pick<Stack, 'databaseUrl' | 'outside'>,
-  overrides: Record<string, string> = {},
+  { secrets: overrides = {}, consumer = 'wrangler.consumer.toml' }: WorkersOptions = {},
 ): Promise<Workers> {
   // wrangler would report every batch of the queue.
   Object.assign(process.env, OFFLINE, { WRANGLER_LOG: 'warn' });
@@ -22,7 +28,7 @@ export async function startWorkers(
     workers: [
       { configPath: 'wrangler.toml', secrets: { DATABASE_URL: databaseUrl, ...secrets } },
       {
-        configPath: 'wrangler.consumer.toml',
+        configPath: consumer,
         secrets: { DATABASE_URL: databaseUrl },
         vars: { RECEIPTS_URL: outside.url, GITHUB_API_URL: outside.url },
       },

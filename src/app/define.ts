@@ -36,6 +36,7 @@ export interface Tools {
   /** For building changes, and for reading. */
   readonly db: Database;
   readonly fetch: typeof fetch;
+  readonly now: Date;
   /** The consumer Worker's variables and secrets. */
   readonly env: ConsumerEnv;
 }

@@ -82,7 +82,7 @@ async function sendOne(effect: LoadedEffect, key: string, env: ConsumerEnv, part
     const sending = kind.send(JSON.parse(effect.payload) as never, tools);
     const response = await timeLimit(SEND_TIMEOUT_MS, 'the effect', sending);
     await response.body?.cancel();
-    const failure = failureOf(response);
+    const failure = failureOf(response, parts.now());
     if (failure) throw failure;
     return { outcome: 'sent' };
   } catch (error) {

@@ -28,7 +28,7 @@ export async function workGroup(
   env: ConsumerEnv,
   parts: ConsumerParts,
 ): Promise<Map<string, Result>> {
-  const tools: Tools = { db, fetch: (...request) => fetch(...request), env };
+  const tools: Tools = { db, fetch: (...request) => fetch(...request), now: parts.now(), env };
   // In the order of their keys: two groups that share events or rows lock them in the same order, as far as it is ours.
   const ordered = events.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const asked = await Promise.all(ordered.map((event) => ask(event, tools, parts)));

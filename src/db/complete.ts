@@ -9,6 +9,12 @@ export interface Completion extends Ticket {
 }
 
 /**
+ * Two groups whose changes lock the same rows in opposite orders wait for each other. Postgres would notice after a
+ * second (deadlock_timeout, which only a superuser may set); a group gives up sooner, and its events go on alone.
+ */
+const GROUP_LOCK_TIMEOUT = '250ms';
+
+/**
  * Commits the work of events and their completions together: all of it, or nothing.
  *
  * The completions come first, so that a second run fails before it changes anything. An event that is no longer
@@ -34,5 +40,8 @@ export async function complete(db: Database, events: readonly Completion[], now:
       attempts = attempts + 1,
       last_error = null
     from finished where (event.source, event.event_id) = (finished.source, finished.event_id)`);
-  await commit(db, [completions, ...events.flatMap((event) => event.changes)]);
+  const changes = events.flatMap((event) => event.changes);
+  if (events.length === 1) return commit(db, [completions, ...changes]);
+  const limit = db.execute(sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`);
+  return commit(db, [limit, completions, ...changes]);
 }

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { beforeEach, expect, it } from 'vitest';
 import { pack } from '../../src/forwarded.ts';
 import { claimable } from '../claimable.ts';
-import { claimEvents, consume, empty, events, query, ticket } from './in-workerd.ts';
+import { claimEvents, consume, empty, events, holdBackEffects, query, ticket } from './in-workerd.ts';
 
 beforeEach(empty);
 
@@ -29,15 +29,13 @@ it('a forwarded delivery that the queue gave up is claimed even now, and parked'
 });
 
 it('an effect that the queue gave up is parked on its own, and its event stays done', async () => {
-  await claimEvents({ id: 'a', type: 'has two effects' });
-  await consume([ticket('a')]);
-  await query(sql`update webhook_effects set status = 'pending'`);
-  const body = { source: 'test', id: 'a', name: 'first' };
+  await holdBackEffects('has effects');
+  const body = { source: 'test', id: 'a', name: 'held first' };
   await consume([{ body }], 'claimcheck-effects-dead');
-  const effects = await query(sql`select name, status from webhook_effects where name <> 'gone' order by 1`);
+  const effects = await query(sql`select name, status from webhook_effects where name <> 'held gone' order by 1`);
   expect(effects).toEqual([
-    { name: 'first', status: 'parked' },
-    { name: 'second', status: 'pending' },
+    { name: 'held first', status: 'parked' },
+    { name: 'held second', status: 'pending' },
   ]);
   expect(await events()).toEqual([expect.objectContaining({ status: 'done' })]);
 });

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
-import { defineHandler, Effect, PermanentError, RetryLater } from '../../src/app/define.ts';
+import { defineEffects, defineHandler, Effect, PermanentError, RetryLater } from '../../src/app/define.ts';
 
 const Customer = v.object({ customer: v.string() });
 
@@ -21,6 +21,23 @@ const throws = (error: () => unknown) =>
     },
   });
 
+interface Answer {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+}
+
+/** Stand for other sides that answer this, or nothing. */
+export const { effects: testEffects, effect } = defineEffects({
+  answers: {
+    send: async ({ status, headers }: Answer) => new Response(null, { status, ...(headers ? { headers } : {}) }),
+  },
+  'is not reached': {
+    send: async (_payload: object) => {
+      throw new TypeError('fetch failed');
+    },
+  },
+});
+
 export const testHandlers = {
   increments,
   fails: throws(() => new TypeError('canary-9d1e is not a function')),
@@ -32,11 +49,17 @@ export const testHandlers = {
   'breaks a constraint': defineHandler({
     handle: (_event, { db }) => [db.execute(sql`insert into customer_balances (customer, balance) values ('c', null)`)],
   }),
-  'has two effects': defineHandler({
+  'has effects': defineHandler({
     handle: () => [
-      new Effect('receipt', { to: 'a' }, 'first'),
-      new Effect('receipt', { to: 'b' }, 'second'),
-      new Effect('gone', {}, 'gone'),
+      effect('answers', { status: 200 }, 'first'),
+      effect('answers', { status: 200 }, 'second'),
+      // As after a deploy that renamed a kind.
+      new Effect('of a kind that is gone', {}, 'gone'),
     ],
   }),
+  'has an effect answered': defineHandler({
+    schema: v.object({ status: v.number(), headers: v.optional(v.record(v.string(), v.string()), {}) }),
+    handle: ({ data }) => [effect('answers', data)],
+  }),
+  'has an effect not reached': defineHandler({ handle: () => [effect('is not reached', {})] }),
 };

@@ -69,3 +69,14 @@ export const balanceOf = async (customer: string) => {
   );
   return row?.balance;
 };
+
+/** Works the event `a`. The effects' own tickets would be worked at any moment: renamed, the effects are hidden from them. */
+export async function holdBackEffects(type: string, data: unknown = {}): Promise<void> {
+  await claimEvents({ id: 'a', type, data });
+  await query(sql`create or replace function hold_back() returns trigger language plpgsql as
+    $$ begin new.name = 'held ' || new.name; return new; end $$`);
+  await query(sql`create or replace trigger hold_back before insert on webhook_effects
+    for each row execute function hold_back()`);
+  await consume([ticket('a')]);
+  await query(sql`drop trigger hold_back on webhook_effects`);
+}

@@ -6,7 +6,7 @@ import { useRunning } from '../running.ts';
 import type { Name, SignedDelivery } from '../signatures.ts';
 
 const PREVIOUS = 'the secret before this one';
-const running = useRunning({ STRIPE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS });
+const running = useRunning({ secrets: { STRIPE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS } });
 const { post, sign, sql } = running;
 
 const LIMIT = 1024 * 1024;
@@ -129,7 +129,7 @@ describe('a body over the limit is answered 413', () => {
 });
 
 it('a secret that is not set fails closed, asks the sender to come again, and is named once in the log', async () => {
-  const without = await startWorkers(running.stack, { SESMETRIC_WEBHOOK_SECRET: '' });
+  const without = await startWorkers(running.stack, { secrets: { SESMETRIC_WEBHOOK_SECRET: '' } });
   try {
     const deliver = async (source: Name) =>
       fetch(`${without.url}webhooks/${source}`, { method: 'POST', ...(await sign(source, body(), { secret: 'any' })) });

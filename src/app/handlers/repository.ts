@@ -11,9 +11,10 @@ const Repository = v.object({ full_name: v.string(), default_branch: v.string(),
 /** A push only says that something changed. What the repository looks like now is asked of GitHub. */
 export const pushed = defineHandler({
   schema: Push,
-  async handle({ data }, { db, env, fetch }) {
+  async handle({ data }, tools) {
+    const { db, env } = tools;
     const url = `${env.GITHUB_API_URL}/repos/${data.repository.full_name}`;
-    const { full_name, default_branch, pushed_at } = await currentState(fetch, url, Repository);
+    const { full_name, default_branch, pushed_at } = await currentState(tools, url, Repository);
     const row = { defaultBranch: default_branch, pushedAt: new Date(pushed_at) };
     return [
       db
