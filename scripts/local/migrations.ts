@@ -8,18 +8,24 @@ const LOCK = 20_260_101;
 
 /** Applies what is missing, over TCP. A second machine that migrates at the same time waits, and then has nothing to do. */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: directUrl(databaseUrl) });
-  try {
-    await client.connect();
-  } catch (error) {
-    throw new UserError(`the database could not be reached: ${hint(error)}`);
-  }
+  const client = await connect(directUrl(databaseUrl));
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     await applyMigrations(drizzle(client), { migrationsFolder: 'drizzle' });
   } finally {
     // Ending the session also lets go of the lock.
     await client.end();
+  }
+}
+
+/** A connection over TCP, or one line that says why there is none. */
+export async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    throw new UserError(`the database could not be reached: ${hint(error)}`);
   }
 }
 

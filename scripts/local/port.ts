@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:net';
+import { connect, createServer, type Server } from 'node:net';
 import { UserError } from './user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
@@ -21,5 +21,13 @@ export function listen(server: Server, port: number, remedy = ''): Promise<numbe
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);
     });
+  });
+}
+
+export function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, LOOPBACK);
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
   });
 }

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { freePort, LOOPBACK } from './port.ts';
+import { freePort, isListening, LOOPBACK } from './port.ts';
 import { findPrograms, isRoot, type Programs, ROOT_HOME } from './programs.ts';
 import { UserError } from './user-error.ts';
 
@@ -32,7 +32,7 @@ export interface PostgresOptions {
 export async function startPostgres({ user, password, keepIn, fresh }: PostgresOptions): Promise<Postgres> {
   const programs = await findPrograms();
   const dataDir = keepIn ? keptDir(keepIn) : await throwAwayDir();
-  if (fresh) await rm(dataDir, { recursive: true, force: true });
+  if (fresh) await removeUnused(dataDir);
   if (!existsSync(join(dataDir, 'PG_VERSION'))) await initialise(programs, dataDir, user, password);
 
   const port = await freePort();
@@ -56,6 +56,20 @@ export async function startPostgres({ user, password, keepIn, fresh }: PostgresO
       server = await launch(programs, dataDir, port, flags);
     },
   };
+}
+
+/** PostgreSQL refuses to start on data in use, but nothing would keep us from deleting it. */
+async function removeUnused(dataDir: string): Promise<void> {
+  const [pid, , , port] = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').then(
+    (text) => text.split('\n'),
+    () => [],
+  );
+  if (port && (await isListening(Number(port)))) throw inUse(dataDir, pid);
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+function inUse(dataDir: string, pid = ''): UserError {
+  return new UserError(`the data in ${dataDir} belongs to a running server: stop process ${pid} first`);
 }
 
 /** As root the data can't stay in the checkout, where PostgreSQL's user may not be able to reach it. */
@@ -98,7 +112,9 @@ async function launch(
   // In a process group of its own: a Ctrl-C in the terminal is for us, and we stop it once nobody needs it any more.
   const child = spawn(postgres, ['-D', dataDir, ...listening, ...flags], { ...owner, cwd: '/', detached: true });
   const said = collect(child);
-  process.on('exit', () => child.kill('SIGINT'));
+  const endWithUs = () => child.kill('SIGINT');
+  process.on('exit', endWithUs);
+  child.once('exit', () => process.off('exit', endWithUs));
   await new Promise<void>((started, failed) => {
     child.stderr?.on('data', () => {
       if (said().includes('database system is ready to accept connections')) started();
@@ -111,7 +127,7 @@ async function launch(
 
 function explain(said: string, dataDir: string): UserError {
   const owner = /Is another postmaster \(PID (\d+)\) running/.exec(said)?.[1];
-  if (owner) return new UserError(`the data in ${dataDir} belongs to a running server: stop process ${owner} first`);
+  if (owner) return inUse(dataDir, owner);
   if (/incompatible with server/.test(said)) {
     return new UserError(
       `the data in ${dataDir} was made by another PostgreSQL: start over with npm run dev -- --fresh`,

@@ -1,5 +1,4 @@
-import pg from 'pg';
-import { migrate } from './migrations.ts';
+import { connect, migrate } from './migrations.ts';
 import { type LocalNeon, startNeon } from './neon.ts';
 import { type Outside, startOutside } from './outside.ts';
 import { LOOPBACK } from './port.ts';
@@ -53,8 +52,7 @@ export async function startStack({ keep }: StackOptions = {}): Promise<Stack> {
 
 /** A fresh server holds none but its own. */
 async function createDatabase(url: URL, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: new URL('/postgres', url).href });
-  await client.connect();
+  const client = await connect(new URL('/postgres', url).href);
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
     if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);
