@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { ensureDevVars } from './local/dev-vars.ts';
+import { databaseUrlOf, ensureDevVars, isLocal } from './local/dev-vars.ts';
 import { OFFLINE } from './local/offline.ts';
 import { LOOPBACK, listen } from './local/port.ts';
 import { type Stack, startStack } from './local/stack.ts';
@@ -17,9 +17,17 @@ export default async function main(): Promise<void> {
   await assertFree(port);
 
   const vars = await ensureDevVars();
-  const databaseUrl = vars.DATABASE_URL ?? '';
-  const outsidePort = Number(new URL(vars.RECEIPTS_URL ?? '').port);
-  const stack = await startStack({ keep: { dataDir: '.data/postgres', databaseUrl, outsidePort, fresh } });
+  const database = databaseUrlOf(vars.DATABASE_URL);
+  if (!isLocal(database)) {
+    throw new UserError(
+      'the DATABASE_URL of .dev.vars is not on 127.0.0.1: dev serves a database of its own, and touches no other',
+    );
+  }
+  const receipts = URL.parse(vars.RECEIPTS_URL ?? '');
+  const outsidePort = receipts && isLocal(receipts) ? Number(receipts.port) : 0;
+  const stack = await startStack({
+    keep: { dataDir: '.data/postgres', databaseUrl: database.href, outsidePort, fresh },
+  });
   console.log(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
   console.log(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql: the DATABASE_URL of .dev.vars`);
   console.log(`the outside  ${stack.outside.url}, takes receipts and plays GitHub's API`);

@@ -1,7 +1,7 @@
-import { requireVar } from './local/dev-vars.ts';
+import { databaseUrlOf, requireVar } from './local/dev-vars.ts';
 import { migrate } from './local/migrations.ts';
 
 export default async function main(): Promise<void> {
-  await migrate(requireVar('DATABASE_URL'));
+  await migrate(databaseUrlOf(requireVar('DATABASE_URL')).href);
   console.log('the database is up to date');
 }

@@ -5,9 +5,10 @@ import { requireVar } from './local/dev-vars.ts';
 import { sampleOf, sign } from './local/sign.ts';
 import { UserError } from './local/user-error.ts';
 
-const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON] [--url URL]
+const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON] [--url URL] [--curl]
 
-Sends a correctly signed sample delivery to a running receiver. --times sends the same event again and again.
+Sends a correctly signed sample delivery to a running receiver. --times sends the same event again and again,
+--curl prints the delivery as a curl command instead.
 Sources: ${Object.keys(sources).join(', ')}`;
 
 export default async function main(): Promise<void> {
@@ -29,6 +30,8 @@ export default async function main(): Promise<void> {
   });
   const url = new URL(`/webhooks/${name}`, values.url ?? `http://localhost:${process.env.PORT ?? 8787}`);
 
+  if (values.curl) return void console.log(asCurl(url, headers, body));
+
   const deliver = async () => {
     const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
       throw new UserError(`nobody answers at ${url.origin}: start the receiver with npm run dev`);
@@ -46,6 +49,12 @@ export default async function main(): Promise<void> {
   if (!ok) process.exitCode = 1;
 }
 
+function asCurl(url: URL, headers: Record<string, string>, body: string): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  return ['curl -i', ...lines, `--data-binary ${quoted(body)}`, quoted(url.href)].join(' \\\n  ');
+}
+
 function readArgs() {
   try {
     return parseArgs({
@@ -56,6 +65,7 @@ function readArgs() {
         id: { type: 'string' },
         body: { type: 'string' },
         url: { type: 'string' },
+        curl: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     });

@@ -10,8 +10,7 @@ import { UserError } from './user-error.ts';
 
 const FILE = '.dev.vars';
 
-const HEADER = `# Local secrets and addresses, made by npm run dev. Never committed, never deployed.
-# What is on 127.0.0.1 is served by npm run dev itself; any other address is used as it is.
+const HEADER = `# Local secrets and addresses, made by npm run dev, which serves what is on 127.0.0.1. Never committed, never deployed.
 `;
 
 /** Reads `.dev.vars`, and adds what is missing: a new source has its secret at the next start. */
@@ -59,4 +58,15 @@ export function madeUpSecrets(): Record<string, string> {
 
 function madeUpSecret({ scheme }: Provider): string {
   return `${scheme.keyPrefix ?? ''}${randomBytes(32).toString(scheme.key === 'base64' ? 'base64' : 'hex')}`;
+}
+
+/** The database's URL, or one line that doesn't repeat what stands there: it holds a password. */
+export function databaseUrlOf(value: string | undefined): URL {
+  const url = value && URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol)) throw new UserError('DATABASE_URL is not a postgres:// URL');
+  return url;
+}
+
+export function isLocal(url: URL): boolean {
+  return [LOOPBACK, 'localhost'].includes(url.hostname);
 }

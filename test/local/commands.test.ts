@@ -60,6 +60,11 @@ describe('npm run dev', () => {
     expect(sent.text.match(/"duplicate"/g)).toHaveLength(2);
     await expect.poll(dev.output, { timeout: 20_000 }).toMatch(/"at":"effect".*"outcome":"sent"/);
 
+    const { text: curl } = await said(run(['send', 'stripe', '--id', "evt_it's", '--curl'], { PORT: String(port) }));
+    expect(execFileSync('sh', ['-c', curl.replace('curl -i', 'curl -sS')], { encoding: 'utf8' })).toBe(
+      '{"status":"accepted"}',
+    );
+
     dev.child.kill('SIGINT');
     expect(await dev.exit).toBe(0);
     expect(new Set(ports).size).toBeGreaterThanOrEqual(4);
@@ -104,6 +109,20 @@ describe('npm run send', () => {
     expect(code).toBe(0);
     expect(text).toContain('npm run send -- <source> [type]');
   });
+});
+
+it('a DATABASE_URL that is no URL is not repeated', async () => {
+  for (const command of ['deploy', 'migrate']) {
+    const { code, text } = await said(run([command], { DATABASE_URL: 'canary:secret@host' }));
+    expect([code, text]).toEqual([1, `${command}: DATABASE_URL is not a postgres:// URL`]);
+  }
+});
+
+it('npm run deploy refuses a database on this machine', async () => {
+  for (const DATABASE_URL of ['', 'postgres://claimcheck:x@127.0.0.1:1/claimcheck']) {
+    const { code, text } = await said(run(['deploy'], { DATABASE_URL }));
+    expect([code, text.split('\n')]).toEqual([1, [expect.stringContaining('deploy: set DATABASE_URL in the shell')]]);
+  }
 });
 
 describe('npm run replay', () => {
