@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // The Workers log every delivery; what they say matters where a test fails.
+    silent: 'passed-only',
     projects: [
       {
         // Whole Workers from outside, in a workerd of their own, and what runs in Node itself.
