@@ -22,13 +22,13 @@ export interface Running {
 /** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
 export const WAIT = { timeout: 20_000, interval: 50 };
 
-export function useRunning(secrets: Record<string, string> = {}): Running {
+export function useRunning(secrets: Record<string, string> = {}, start = startWorkers): Running {
   let stack: Stack;
   let workers: Workers;
   let client: pg.Client;
   beforeAll(async () => {
     stack = await startStack();
-    workers = await startWorkers(stack, secrets);
+    workers = await start(stack, secrets);
     client = new pg.Client({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     client.on('error', () => {});
