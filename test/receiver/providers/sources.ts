@@ -11,15 +11,16 @@ const named = Object.entries(providers).map(([name, provider]): [string, Source]
   { provider, types: [], ...(SIGN_THE_URL.includes(name) ? { url: toldUrl(name) } : {}) },
 ]);
 
-/** Every provider as a source of its own name, and two that wait for their secret. */
+/** Every provider as a source of its own name, and some that wait for their secret. */
 export const sources: Readonly<Record<string, Source>> = {
   ...Object.fromEntries(named),
-  ...awaiting('notion'),
-  ...awaiting('asana'),
+  ...awaiting('notion', 'new'),
+  ...awaiting('notion', 'short'),
+  ...awaiting('asana', 'new'),
 };
 
-function awaiting(name: string): Record<string, Source> {
+function awaiting(name: string, suffix: string): Record<string, Source> {
   const provider = providers[name];
   if (!provider) throw new Error(name);
-  return { [`${name}-new`]: { provider, types: [], awaitsSecret: true } };
+  return { [`${name}-${suffix}`]: { provider, types: [], awaitsSecret: true } };
 }
