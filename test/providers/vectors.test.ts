@@ -1,9 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { providers, verify } from '../../src/providers/index.ts';
 import type { Provider } from '../../src/providers/types.ts';
-import { boundaries, negatives, vectors } from './vectors.json';
+import more from './more-vectors.json';
+import { boundaries, negatives, vectors as published } from './vectors.json';
 
-type Vector = (typeof vectors)[number];
+interface Vector {
+  readonly id: string;
+  readonly provider: string;
+  readonly alsoFor?: readonly string[] | undefined;
+  readonly origin: string;
+  readonly secret?: string | undefined;
+  readonly publicKey?: string | undefined;
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: object;
+  readonly body: string;
+  readonly nowSeconds?: number | undefined;
+}
+
+/** Published ones, and for the providers that have none our own, made with another implementation. */
+const vectors: readonly Vector[] = [...published, ...more];
 
 interface Known {
   readonly id: string;
@@ -60,29 +76,36 @@ function check({ provider, key, headers, vector }: Known, changed: Changed = {})
   return verify(provider, delivery, [changed.key ?? key], now);
 }
 
-it('covers every vector, and every provider that has one', () => {
+it('covers every vector, and every provider has one', () => {
   expect(new Set(known.map(({ vector }) => vector.id)).size).toBe(vectors.length);
   expect(vectors.filter((vector) => !providers[vector.provider])).toEqual([]);
+  expect(Object.keys(providers).filter((name) => !known.some(({ provider }) => provider.name === name))).toEqual([]);
 });
 
-describe.each(known)('the published vector $id', (one) => {
+describe.each(known)('the vector $id', (one) => {
   const { vector, key } = one;
 
   it('is verified at its own time', async () => {
     expect(await check(one)).toEqual(verified);
   });
 
-  it('is refused with what is signed changed', async () => {
-    // Adyen signs some fields of each item, and not the body around them.
-    const changed = vector.provider === 'adyen' ? vector.body.replace('1000', '9000') : `${vector.body} `;
-    expect(await check(one, { body: changed })).toMatchObject(refused);
-  });
+  if (!('token' in one.provider.scheme)) {
+    it('is refused with what is signed changed', async () => {
+      expect(await check(one, { body: changed(vector) })).toMatchObject(refused);
+    });
+  }
 
   it('is refused with another key', async () => {
     const other = key.startsWith('MFkw') ? key.replace('83T4O', '83T4P') : `${key}BBBB`;
     expect(await check(one, { key: other })).toMatchObject(refused);
   });
 });
+
+/** Adyen signs some fields of each item, and Mailgun its token: not the body around them. */
+function changed({ provider, body }: Vector): string {
+  if (provider === 'adyen') return body.replace('1000', '9000');
+  return provider === 'mailgun' ? body.replace('aaa', 'aab') : `${body} `;
+}
 
 /** The figures the providers' own SDKs use; ours are the same or wider, and hold in both directions. */
 const OFFICIAL_SECONDS: Record<string, number> = {
@@ -144,6 +167,10 @@ const cases: Record<string, [vector: string, changes: Changed[]]> = {
       { key: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE' },
     ],
   ],
+  'pagerduty/mismatch': [
+    'pagerduty/go-sdk-test',
+    [{ headers: { 'x-pagerduty-signature': 'v1=7020c8a7ec668a9b7012bc3dd82e483394b038f4230acc6785efbf2a7d8bcaf5' } }],
+  ],
   'paddle/extra-space': ['paddle/valid', [{ body: '{"data": [ "1", "2" ]}' }, { body: '{ "data": ["1", "2"]}' }]],
 };
 
@@ -166,18 +193,13 @@ describe('the published negatives', () => {
     return verify(provider, delivery, ['any secret'], new Date());
   };
 
-  it('pagerduty/mismatch', async () => {
-    const signature = 'v1=7020c8a7ec668a9b7012bc3dd82e483394b038f4230acc6785efbf2a7d8bcaf5';
-    expect(await alone('pagerduty', { 'x-pagerduty-signature': signature }, '{}')).toMatchObject(refused);
-  });
-
   it('calcom/no-secret', async () => {
     const headers = { 'x-cal-signature-256': 'no-secret-provided' };
     expect(await alone('calcom', headers, '{}')).toEqual({ outcome: 'refused', reason: 'signature malformed' });
   });
 
   it('are all there', () => {
-    const done = [...Object.keys(cases), 'pagerduty/mismatch', 'calcom/no-secret'];
+    const done = [...Object.keys(cases), 'calcom/no-secret'];
     expect(done.sort()).toEqual(negatives.map(({ id }) => id).sort());
   });
 });
