@@ -47,7 +47,7 @@ ${table(
       ? `${[provider.occurredAt.at].flat().map(code).join(' or ')} (${provider.occurredAt.unit})`
       : 'none',
     provider.batch ? provider.batch.each.map(code).join(' ') : '',
-    provider.retriesForDays ? `${provider.retriesForDays} days` : '',
+    provider.retriesForDays ? `${provider.retriesForDays} d` : '',
   ]),
 )}
 

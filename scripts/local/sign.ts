@@ -5,6 +5,7 @@ import { itemsOf } from '../../src/providers/items.ts';
 import type { Signature } from '../../src/providers/types.ts';
 import { signedTexts } from '../../src/providers/verify.ts';
 import { hasPair } from './keys.ts';
+import { genericSample } from './samples/generic.ts';
 import { type Sample, samples } from './samples.ts';
 import { UserError } from './user-error.ts';
 
@@ -26,9 +27,7 @@ export interface ToSign {
 }
 
 export function sampleOf(provider: Provider): Sample {
-  const sample = samples[provider.name];
-  if (!sample) throw new UserError(`there is no sample for ${provider.name} yet: add one to scripts/local/samples`);
-  return sample;
+  return samples[provider.name] ?? genericSample(provider);
 }
 
 /** A delivery as the provider would send it: the scheme that verifies, turned round. `key` is what its sender signs with. */

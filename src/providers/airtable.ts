@@ -7,6 +7,6 @@ export const airtable = {
   scheme: { signature: 'header:x-airtable-content-mac#hmac-sha256', encoding: 'hex', key: 'base64', signed: '{body}' },
   // Only says that a base has news. The same body may come again with the next news, so every delivery is an event.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
-  type: [],
+  type: ['changed'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
 } as const satisfies Provider;

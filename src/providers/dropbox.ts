@@ -6,7 +6,7 @@ export const dropbox = {
   scheme: { signature: 'header:x-dropbox-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
   // Only says who has news. The same body comes again with the next news, so every delivery is an event.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
-  type: [],
+  type: ['changed'],
   handshakes: [
     {
       method: 'GET',

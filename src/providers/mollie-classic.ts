@@ -9,5 +9,5 @@ export const mollieClassic = {
   // Only says which payment has news, and says it again with the next news: every delivery is an event, and the
   // handler fetches the payment.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
-  type: [],
+  type: ['changed'],
 } as const satisfies Provider;

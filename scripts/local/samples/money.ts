@@ -107,7 +107,7 @@ export const money: Samples = {
     body: (id, type, now) => ({ resource: 'event', id, type, entityId: 'pl_sample', createdAt: now.toISOString() }),
   },
   'mollie-classic': {
-    types: ['payment'],
+    types: ['changed'],
     id: () => `tr_${short().slice(0, 10)}`,
     headers: {},
     body: (id) => ({ id }),

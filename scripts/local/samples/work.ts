@@ -84,7 +84,7 @@ export const work: Samples = {
     },
   },
   airtable: {
-    types: ['ping'],
+    types: ['changed'],
     id: short,
     headers: { 'x-airtable-content-mac': 'hmac-sha256={signature}' },
     body: (_id, _type, now) => ({
