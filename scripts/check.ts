@@ -12,6 +12,12 @@ export default async function main(): Promise<void> {
   step('types', ['tsc', '-p', '.']);
   step('lint and format (npm run format mends)', ['biome', 'ci', '--colors=off', '.']);
   for (const command of types) step(`${command[2]} is up to date (npm run types mends)`, [...command, '--check']);
+  step('docs/providers.md is up to date (npm run docs:providers mends)', [
+    'node',
+    'scripts/run.mjs',
+    'docs-providers',
+    '--check',
+  ]);
   await checkMigrations();
   step('the receiver builds', [...deploy, 'wrangler.toml']);
   step('the consumer builds', [...deploy, 'wrangler.consumer.toml']);

@@ -65,7 +65,7 @@ function makeUp({ secrets }: Workers): Delivery[] {
         const signed = make('tampered', now);
         return { ...signed, body: `${signed.body} ` };
       }),
-      ...(provider.scheme.timestamp ? many(BAD_PER_SOURCE, () => make('stale', hourAgo)) : []),
+      ...('timestamp' in provider.scheme ? many(BAD_PER_SOURCE, () => make('stale', hourAgo)) : []),
       ...many(BAD_PER_SOURCE, () => make('malformed', now, '{"id":')),
     ];
   });

@@ -68,9 +68,9 @@ function startWrangler(port: number, vars: Record<string, string>): ChildProcess
     '0',
     '--show-interactive-dev-session=false',
   ];
-  // wrangler hides every key of .dev.vars that secrets.required doesn't name, and a previous secret isn't required.
+  // wrangler hides every key of .dev.vars that secrets.required doesn't name, and these aren't required.
   const previous = Object.entries(vars)
-    .filter(([name]) => name.endsWith('_WEBHOOK_SECRET_PREVIOUS'))
+    .filter(([name]) => /_(WEBHOOK_SECRET_PREVIOUS|VERIFY_TOKEN)$/.test(name))
     .flatMap(([name, value]) => ['--var', `${name}:${value}`]);
   return spawn(process.execPath, [...program, ...options, ...previous], {
     stdio: ['ignore', 'inherit', 'inherit'],

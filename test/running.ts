@@ -22,13 +22,13 @@ export interface Running {
 /** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
 export const WAIT = { timeout: 20_000, interval: 50 };
 
-export function useRunning(options: WorkersOptions = {}): Running {
+export function useRunning(options: WorkersOptions = {}, start = startWorkers): Running {
   let stack: Stack;
   let workers: Workers;
   let pool: pg.Pool;
   beforeAll(async () => {
     stack = await startStack();
-    workers = await startWorkers(stack, options);
+    workers = await start(stack, options);
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { Source } from '../../src/app/define.ts';
 import { sources } from '../../src/app/sources.ts';
-import type { Provider } from '../../src/providers/index.ts';
-import { secretName } from '../../src/receiver/secrets.ts';
+import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
+import { madeUpKeys } from './keys.ts';
 import { freePort, LOOPBACK } from './port.ts';
 import { randomPassword } from './postgres.ts';
 import { UserError } from './user-error.ts';
@@ -18,7 +19,8 @@ export async function ensureDevVars(): Promise<Record<string, string>> {
   if (!existsSync(FILE)) writeFileSync(FILE, HEADER, { mode: 0o600 });
   const present = readDevVars();
   const missing = Object.entries({ ...(await madeUpAddresses()), ...madeUpSecrets() }).filter(
-    ([name]) => !present[name],
+    // A public key of the provider's own has no private one here, and a made-up one would not fit it.
+    ([name]) => !present[name] && !present[name.replace(/_SIGNING_KEY$/, '_SECRET')],
   );
   for (const [name, value] of missing) appendFileSync(FILE, `${name}="${value}"\n`);
   if (missing.length > 0) console.log(`${FILE}: added ${missing.map(([name]) => name).join(', ')}`);
@@ -49,15 +51,25 @@ async function madeUpAddresses(): Promise<Record<string, string>> {
   };
 }
 
-/** A random secret for each source, in the form its provider gives out. */
-export function madeUpSecrets(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(sources).map(([name, { provider }]) => [secretName(name), madeUpSecret(provider)]),
-  );
+/** A random secret for each source, in the form its provider gives out, and what else the source needs. */
+export function madeUpSecrets(named: Readonly<Record<string, Source>> = sources): Record<string, string> {
+  return Object.assign({}, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
 }
 
-function madeUpSecret({ scheme }: Provider): string {
-  return `${scheme.keyPrefix ?? ''}${randomBytes(32).toString(scheme.key === 'base64' ? 'base64' : 'hex')}`;
+function madeUpFor(name: string, { provider }: Source): Record<string, string> {
+  const { secret, signingKey } = madeUpKeys(provider);
+  return {
+    [secretName(name)]: secret,
+    ...(signingKey === secret ? {} : { [signingKeyName(name)]: signingKey }),
+    ...(provider.handshakes?.some(({ verifyToken }) => verifyToken)
+      ? { [verifyTokenName(name)]: randomBytes(16).toString('hex') }
+      : {}),
+  };
+}
+
+/** Where the provider has a pair of keys, we play it with the private one. Known to this machine alone. */
+export function signingKeyName(source: string): string {
+  return secretName(source).replace(/_SECRET$/, '_SIGNING_KEY');
 }
 
 /** The database's URL, or one line that doesn't repeat what stands there: it holds a password. */

@@ -8,8 +8,18 @@ export interface Source {
   readonly provider: Provider;
   /** The types you subscribed to. A handler for any other doesn't compile; an event of any other is ignored. */
   readonly types: readonly string[];
-  /** Largest accepted body, 1 MiB unless said otherwise. */
+  /** Largest accepted body: what the provider states, or 1 MiB, unless said otherwise. */
   readonly maxBytes?: number;
+  /**
+   * The address as the provider knows it, where a proxy or a custom domain stands before the Worker. Square, Twilio
+   * and HubSpot sign it.
+   */
+  readonly url?: string;
+  /**
+   * While true, the next secret that the provider hands over (Notion, Asana) is answered and shown in the log, sealed
+   * with the secret that is set until then: see docs/providers.md. Anybody can hand one over, so take it out afterwards.
+   */
+  readonly awaitsSecret?: true;
   /** `content`: the SHA-256 of the body is the event's id, for senders whose own ids are inconsistent. */
   readonly dedupe?: 'id' | 'content';
 }

@@ -4,7 +4,7 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { type LoadedEffect, loadEffects } from '../db/load-effects.ts';
 import { type SettledEffect, settleEffects } from '../db/settle-effects.ts';
-import { sha256 } from '../sha256.ts';
+import { sha256 } from '../providers/encodings.ts';
 import { type EffectTicket, isEffectTicket, keyOf, TICKET_GRACE_MS } from '../ticket.ts';
 import { judge } from './judge.ts';
 import type { ConsumerParts } from './parts.ts';

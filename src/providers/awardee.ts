@@ -13,4 +13,5 @@ export const awardee = {
   // body can be replayed under a fresh one. Retried for 24 hours.
   id: { at: '{header:x-awardee-delivery}', signed: false, bodiesRepeat: true },
   type: ['{header:x-awardee-event}'],
+  retriesForDays: 1,
 } as const satisfies Provider;

@@ -1,20 +1,106 @@
+import { adyen } from './adyen.ts';
+import { airtable } from './airtable.ts';
+import { asana } from './asana.ts';
+import { auth0 } from './auth0.ts';
 import { awardee } from './awardee.ts';
+import { bitbucket } from './bitbucket.ts';
+import { calcom } from './calcom.ts';
+import { calendly } from './calendly.ts';
+import { chargebee } from './chargebee.ts';
+import { clerk } from './clerk.ts';
+import { coinbaseCdp } from './coinbase-cdp.ts';
+import { coinbaseCommerce } from './coinbase-commerce.ts';
+import { contentful } from './contentful.ts';
+import { discord } from './discord.ts';
+import { docusign } from './docusign.ts';
+import { dropbox } from './dropbox.ts';
 import { gethook } from './gethook.ts';
 import { github } from './github.ts';
+import { gitlab } from './gitlab.ts';
+import { hubspotV3 } from './hubspot-v3.ts';
+import { intercom } from './intercom.ts';
+import { lemonsqueezy } from './lemonsqueezy.ts';
+import { linear } from './linear.ts';
+import { mailgun } from './mailgun.ts';
+import { meta } from './meta.ts';
+import { mollie } from './mollie.ts';
+import { mollieClassic } from './mollie-classic.ts';
+import { notion } from './notion.ts';
+import { openai } from './openai.ts';
+import { paddle } from './paddle.ts';
+import { pagerduty } from './pagerduty.ts';
+import { postmark } from './postmark.ts';
+import { razorpay } from './razorpay.ts';
+import { resend } from './resend.ts';
+import { sendgrid } from './sendgrid.ts';
+import { sentry } from './sentry.ts';
 import { sesmetric } from './sesmetric.ts';
+import { shopify } from './shopify.ts';
+import { slack } from './slack.ts';
+import { square } from './square.ts';
 import { standardwebhooks } from './standardwebhooks.ts';
 import { stripe } from './stripe.ts';
+import { svix } from './svix.ts';
+import { twilio } from './twilio.ts';
+import { typeform } from './typeform.ts';
 import type { Provider } from './types.ts';
+import { woocommerce } from './woocommerce.ts';
+import { workos } from './workos.ts';
+import { xero } from './xero.ts';
+import { zoom } from './zoom.ts';
 
 export type { Provider } from './types.ts';
 export { verify } from './verify.ts';
 
 /** For scripts and tests. A Worker imports the provider files it names, so that no other reaches its bundle. */
 export const providers: Readonly<Record<string, Provider>> = {
+  adyen,
+  airtable,
+  asana,
+  auth0,
   awardee,
+  bitbucket,
+  calcom,
+  calendly,
+  chargebee,
+  clerk,
+  'coinbase-cdp': coinbaseCdp,
+  'coinbase-commerce': coinbaseCommerce,
+  contentful,
+  discord,
+  docusign,
+  dropbox,
   gethook,
   github,
+  gitlab,
+  'hubspot-v3': hubspotV3,
+  intercom,
+  lemonsqueezy,
+  linear,
+  mailgun,
+  meta,
+  mollie,
+  'mollie-classic': mollieClassic,
+  notion,
+  openai,
+  paddle,
+  pagerduty,
+  postmark,
+  razorpay,
+  resend,
+  sendgrid,
+  sentry,
   sesmetric,
+  shopify,
+  slack,
+  square,
   standardwebhooks,
   stripe,
+  svix,
+  twilio,
+  typeform,
+  woocommerce,
+  workos,
+  xero,
+  zoom,
 };

@@ -6,6 +6,22 @@ const LONG_NUMBER = /\d{16}/;
 
 export type Parsed = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
+/** Strict, and a byte order mark stays where it is: JSON text must not begin with one (RFC 8259, section 8.1). */
+export function decodeText(body: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The JSON of a body as it came, `undefined` where it is none. */
+export function jsonOf(body: Uint8Array): unknown {
+  const text = decodeText(body);
+  const parsed = text === undefined ? undefined : parseJson(text);
+  return parsed?.outcome === 'parsed' ? parsed.json : undefined;
+}
+
 /**
  * Reads an untrusted body. An integer that JavaScript would round arrives as its digits, in a string:
  * two ids must not become one, nor an amount another amount.

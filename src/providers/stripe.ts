@@ -15,4 +15,5 @@ export const stripe = {
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created', unit: 's' },
+  retriesForDays: 3,
 } as const satisfies Provider;

@@ -1,25 +1,101 @@
+import type { Bytes } from './encodings.ts';
+
 /**
  * Where a value lives in a delivery. Header names are lower-case.
  *   header:x      the whole header
  *   header:x#k    key k of a list header, written k=v or k,v and separated by comma, semicolon or space
- *   json:a.b      a path in the body, parsed only after the signature has been verified
+ *   json:a.b.0    a path in the body, parsed only after the signature has been verified (one exception: verify.ts)
+ *   form:x        a field of a form-encoded body
+ *   query:x       a parameter of the URL
  */
-export type Place = `header:${string}` | `json:${string}`;
+export type Place = `header:${string}` | `json:${string}` | `form:${string}` | `query:${string}`;
 
-/** Text with places in braces, such as `{header:webhook-id}.{body}`. A place that holds nothing fails the whole text. */
+/**
+ * Text with places in braces, such as `{header:webhook-id}.{body}`. A place that holds nothing fails the whole text,
+ * except `{json?:x}`, which is then empty. Besides places there are
+ *   {body} {method} {url}     of the delivery
+ *   {sha256}                  of the event's own JSON, where its provider gives it no id
+ *   {random}                  where an event has nothing to be recognised by, and every delivery is a new one
+ *   {hmac-hex:<place>}        the value signed with the secret (in the reply to a handshake)
+ */
 export type Template = string;
 
-export interface Scheme {
+export interface Delivery {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+export type Algorithm = 'hmac-sha256' | 'hmac-sha1' | 'ed25519' | 'ecdsa-p256-der';
+
+/** Only where the provider signs it. The window holds in both directions. */
+export interface Timestamp {
+  readonly at: Place;
+  readonly unit: 's' | 'ms';
+  readonly windowSeconds: number;
+}
+
+export interface Signature {
+  /** HMAC-SHA256 unless said otherwise. */
+  readonly algorithm?: Algorithm;
   /** Every candidate found here may match, up to the verifier's cap. */
-  readonly signature: Place;
+  readonly signature: Place | readonly Place[];
   readonly encoding: 'hex' | 'base64';
   /** How the secret becomes key bytes. Never guessed from a prefix: `whsec_` means two things (Stripe, Standard Webhooks). */
-  readonly key: 'utf8' | 'base64';
+  readonly key: 'utf8' | 'base64' | 'hex';
+  /** Cut off before decoding. A secret without it is another kind of key, and is refused. */
   readonly keyPrefix?: string;
   /** `{body}` is spliced in as bytes and never decoded. */
-  readonly signed: Template;
-  /** Only where the provider signs it. The window holds in both directions. */
-  readonly timestamp?: { readonly at: Place; readonly unit: 's' | 'ms'; readonly windowSeconds: number };
+  readonly signed: Template | Custom;
+  readonly timestamp?: Timestamp;
+  /** Where the URL carries the hex SHA-256 of the body, and is signed in the body's place. */
+  readonly bodyHash?: Place;
+  /** Each item of the batch carries a signature of its own, and is looked at alone. */
+  readonly perItem?: true;
+}
+
+/** The escape hatch, for what no template describes: the texts that may have been signed. All the rest stays data. */
+export interface Custom {
+  readonly custom: (delivery: Delivery) => Bytes[];
+  /** For the table in docs/providers.md. */
+  readonly words: string;
+}
+
+/** A shared token instead of a signature: it proves the sender, and nothing about what was sent. */
+export interface Token {
+  readonly token: Place;
+  /** The secret is `user:password`, and comes as HTTP Basic authentication. */
+  readonly basic?: true;
+}
+
+export type Scheme = Signature | Token;
+
+export interface Handshake {
+  readonly method: 'GET' | 'POST';
+  /** All of it must hold. `like` also bounds what is echoed: nobody's markup comes back from our address. */
+  readonly when: readonly { readonly at: Place; readonly is?: string; readonly like?: RegExp }[];
+  /** The signature must verify first. Without this, what carries a signature is a delivery and no handshake. */
+  readonly signed?: true;
+  /** Must equal `<SOURCE>_VERIFY_TOKEN`. */
+  readonly verifyToken?: Place;
+  /** Here comes the signing secret itself, unsigned. Answered only while the source says `awaitsSecret`. */
+  readonly handsOver?: Place;
+  readonly reply: Reply;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, Template>>;
+  readonly text?: Template;
+  readonly json?: Readonly<Record<string, Template>>;
+}
+
+export interface Batch {
+  /** Paths to the items, `*` for every element of an array. An element goes with the first path that reaches into it. */
+  readonly each: readonly string[];
+  /** An item stays in a copy of the body in which it is alone, where it says too little without what surrounds it. */
+  readonly envelope?: true;
 }
 
 export interface Provider {
@@ -27,14 +103,30 @@ export interface Provider {
   /** The official page these facts come from, or a sentence where there is none. */
   readonly docs: string;
   readonly scheme: Scheme;
+  /** Other schemes the same deliveries may carry. Which one holds is decided by the secret that is set. */
+  readonly otherSchemes?: readonly Scheme[];
+  /** The body holds several events, and each is claimed on its own. */
+  readonly batch?: Batch;
+  /** Bodies may be form-encoded: such a body is kept as a JSON object of its fields. */
+  readonly form?: true;
   readonly id: {
-    readonly at: Template;
+    /** The first that can be filled in wins. */
+    readonly at: Template | readonly Template[];
     /** Is the id inside the signed bytes? If not, a captured body could come back under a new id: its fingerprint refuses that. */
     readonly signed: boolean;
     /** True where two events may carry the same body, so that a fingerprint would swallow the second. */
     readonly bodiesRepeat?: true;
+    /** What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. */
+    readonly once?: Template;
   };
   /** The first that can be filled in wins. */
   readonly type: readonly Template[];
-  readonly occurredAt?: { readonly at: Place; readonly unit: 's' | 'ms' | 'iso' };
+  readonly occurredAt?: { readonly at: Place | readonly Place[]; readonly unit: 's' | 'ms' | 'iso' };
+  readonly handshakes?: readonly Handshake[];
+  /** What it wants to hear once an event is held, where a 200 with our JSON isn't right. */
+  readonly ack?: Reply;
+  /** Its own limit on bodies, where it has one. */
+  readonly maxBytes?: number;
+  /** Days until it gives up. A key must be remembered for longer than that: DEDUPE_DAYS. */
+  readonly retriesForDays?: number;
 }

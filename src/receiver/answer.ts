@@ -1,13 +1,18 @@
+import type { Reply } from '../providers/types.ts';
+import type { FilledReply } from './handshake.ts';
 import type { Outcome } from './receive.ts';
 
 /** Seconds until a sender should come again. Neon is awake by then, and no provider gives up so soon. */
 const RETRY_AFTER = '30';
 
-/** The table of status codes. Every refused signature looks the same from outside. */
-export function answer(result: Outcome): Response {
+/** The table of status codes. Every refused signature looks the same from outside. `ack` is the provider's own 200. */
+export function answer(result: Outcome, ack?: Reply): Response {
   switch (result.outcome) {
+    case 'handshake':
+      return respond(result.reply);
     case 'accepted':
     case 'duplicate': {
+      if (ack) return respond({ status: ack.status, headers: ack.headers ?? {}, body: ack.text ?? null });
       const { outcome: status, accepted, duplicate } = result;
       return Response.json(result.ids.length === 1 ? { status } : { status, accepted, duplicate });
     }
@@ -23,6 +28,11 @@ export function answer(result: Outcome): Response {
         'retry-after': RETRY_AFTER,
       });
   }
+}
+
+/** What is echoed must be taken for what it is called, and never for a page (Dropbox demands the header). */
+function respond({ status, headers, body }: FilledReply): Response {
+  return new Response(body, { status, headers: { 'x-content-type-options': 'nosniff', ...headers } });
 }
 
 /** Problem details, RFC 9457. */

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import type { Source } from '../app/define.ts';
 import type { Log } from '../log.ts';
 import { answer, problem } from './answer.ts';
+import { methodsOf } from './handshake.ts';
 import { receive } from './receive.ts';
 import { secretName } from './secrets.ts';
 
@@ -19,7 +20,10 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
     const name = c.req.param('source');
     const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
     if (source === undefined) return c.notFound();
-    if (c.req.method !== 'POST') return problem(405, 'Deliveries are sent with POST', undefined, { allow: 'POST' });
+    const methods = methodsOf(source.provider);
+    if (!methods.includes(c.req.method)) {
+      return problem(405, 'Deliveries are sent with POST', undefined, { allow: methods.join(', ') });
+    }
 
     const started = now();
     const result = await receive(c.req.raw, name, source, c.env, started, log);
@@ -34,9 +38,11 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
       outcome: result.outcome,
       reason: 'reason' in result ? result.reason : undefined,
       forwarded: 'forwarded' in result ? result.forwarded : undefined,
+      // For the operator alone: npm run unseal.
+      sealed: 'sealed' in result ? result.sealed : undefined,
       ms: now().getTime() - started.getTime(),
     });
-    return answer(result);
+    return answer(result, source.provider.ack);
   });
 
   app.notFound(() => problem(404, 'There is no such source'));

@@ -1,13 +1,18 @@
 import type { Source } from '../app/define.ts';
 import type { Claimable } from '../db/claim.ts';
-import { parseJson } from '../providers/json.ts';
-import { fillText, headersNamed, type Sight, valueAt } from '../providers/places.ts';
-import type { Provider } from '../providers/types.ts';
-import { sha256 } from '../sha256.ts';
+import { sha256 } from '../providers/encodings.ts';
+import { formAsJson, formOf } from '../providers/forms.ts';
+import { itemsOf } from '../providers/items.ts';
+import { decodeText, parseJson } from '../providers/json.ts';
+import { fillFirst, fillText, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
+import type { Delivery, Place, Provider } from '../providers/types.ts';
 
 export type Identified =
   | { outcome: 'identified'; events: Claimable[] }
-  | { outcome: 'unclaimable'; reason: 'not UTF-8' | 'not JSON' | 'not a JSON object' | 'no usable id' };
+  | {
+      outcome: 'unclaimable';
+      reason: 'not UTF-8' | 'not JSON' | 'not a JSON object' | 'no list of events' | 'no usable id';
+    };
 
 /** Room for composite ids, and in UTF-8 still within what one index entry of Postgres can hold. */
 const MAX_ID_LENGTH = 512;
@@ -15,65 +20,94 @@ const MAX_ID_LENGTH = 512;
 /** What is worth knowing of a delivery when its event is looked at later, besides what identified it. */
 const KEPT_HEADERS = ['content-type', 'user-agent'];
 
-/** Turns a verified delivery into what can be claimed. */
-export async function identify(source: Source, headers: Headers, body: Uint8Array<ArrayBuffer>): Promise<Identified> {
-  const text = decode(body);
-  if (text === undefined) return { outcome: 'unclaimable', reason: 'not UTF-8' };
-  const parsed = parseJson(text);
-  if (parsed.outcome === 'malformed') return { outcome: 'unclaimable', reason: 'not JSON' };
-  const { json } = parsed;
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    return { outcome: 'unclaimable', reason: 'not a JSON object' };
-  }
+/** Turns a verified delivery into what can be claimed: one event, or those of a batch. */
+export async function identify(source: Source, delivery: Delivery): Promise<Identified> {
+  const text = decodeText(delivery.body);
+  if (text === undefined) return unclaimable('not UTF-8');
+  const { batch, form } = source.provider;
+  const fields = form && formOf(delivery.headers, delivery.body);
+  if (fields) return one(source, delivery, JSON.stringify(formAsJson(fields)));
+  if (!batch) return one(source, delivery, text);
 
-  const { provider } = source;
-  const sight: Sight = { headers, body, json };
-  const eventId = source.dedupe === 'content' ? await sha256(body) : fillText(provider.id.at, sight);
-  if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) {
-    return { outcome: 'unclaimable', reason: 'no usable id' };
-  }
-  const guarded = !provider.id.signed && !provider.id.bodiesRepeat;
-  const event: Claimable = {
+  const parsed = parseJson(text);
+  if (parsed.outcome === 'malformed') return unclaimable('not JSON');
+  const items = itemsOf(batch, parsed.json);
+  if (items === undefined) return unclaimable('no list of events');
+  return { outcome: 'identified', events: await Promise.all(items.map((item) => itemEvent(source, delivery, item))) };
+}
+
+async function one(source: Source, delivery: Delivery, text: string): Promise<Identified> {
+  const parsed = parseJson(text);
+  if (parsed.outcome === 'malformed') return unclaimable('not JSON');
+  const { json } = parsed;
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
+  const event = await eventOf(source, { ...delivery, json }, text);
+  return event ? { outcome: 'identified', events: [event] } : unclaimable('no usable id');
+}
+
+/** An item that has no id is claimed by its content: refusing it would take its neighbours along. */
+async function itemEvent(source: Source, delivery: Delivery, json: unknown): Promise<Claimable> {
+  const text = JSON.stringify(json);
+  const sight = { ...delivery, body: new TextEncoder().encode(text), json };
+  const event = (await eventOf(source, sight, text)) ?? (await eventOf({ ...source, dedupe: 'content' }, sight, text));
+  if (!event) throw new Error('an event is always identified by its content');
+  return event;
+}
+
+async function eventOf(source: Source, looked: Sight, text: string): Promise<Claimable | undefined> {
+  const { id } = source.provider;
+  const guarded = !id.signed && !id.bodiesRepeat;
+  const hashed = guarded || source.dedupe === 'content' || [id.at].flat().some((part) => part.includes('{sha256}'));
+  const sight = hashed ? { ...looked, sha256: await sha256(looked.body) } : looked;
+
+  const eventId = source.dedupe === 'content' ? sight.sha256 : fillFirst(id.at, sight);
+  if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
+  const once = id.once && fillText(id.once, sight);
+  return {
     eventId,
-    type: typeOf(provider, sight),
-    occurredAt: occurredAt(provider, sight),
-    fingerprint: guarded ? await sha256(body) : null,
+    type: typeOf(source.provider, sight),
+    occurredAt: occurredAt(source.provider, sight),
+    // Hashed, since a stranger may have written a part of it, and an index takes no long text.
+    fingerprint: once ? await sha256(new TextEncoder().encode(once)) : guarded ? (sight.sha256 ?? null) : null,
     body: text,
   };
-  return { outcome: 'identified', events: [event] };
 }
 
 /** The few headers worth keeping with the body: never a signature. */
-export function keptHeaders(provider: Provider, headers: Headers): Record<string, string> {
-  const names = [...KEPT_HEADERS, ...headersNamed([provider.id.at, ...provider.type, provider.occurredAt?.at ?? ''])];
-  return Object.fromEntries(names.flatMap((name) => [[name, headers.get(name)]]).filter(([, value]) => value !== null));
-}
-
-/** Strict, and a byte order mark stays where it is: JSON text must not begin with one (RFC 8259, section 8.1). */
-function decode(body: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    return undefined;
-  }
+export function keptHeaders({ id, type, occurredAt }: Provider, headers: Headers): Record<string, string> {
+  const named = headersNamed([id.at, type, occurredAt?.at ?? []].flat());
+  const found = [...KEPT_HEADERS, ...named].flatMap((name) => [[name, headers.get(name)]]);
+  return Object.fromEntries(found.filter(([, value]) => value !== null));
 }
 
 /** An event whose type is absent or can't be stored is still an event: losing the type is better than losing it. */
 function typeOf(provider: Provider, sight: Sight): string | null {
-  const found = provider.type.map((template) => fillText(template, sight)).find((type) => type !== undefined);
+  const found = fillFirst(provider.type, sight);
   return found !== undefined && isStorable(found) ? found : null;
 }
 
 function occurredAt({ occurredAt }: Provider, sight: Sight): Date | null {
-  const text = occurredAt && valueAt(occurredAt.at, sight);
-  if (!text) return null;
-  const time = new Date(occurredAt.unit === 'iso' ? text : Number(text) * (occurredAt.unit === 's' ? 1000 : 1));
+  if (!occurredAt) return null;
+  const [found] = [occurredAt.at].flat().flatMap((place) => timeAt(place, sight) ?? []);
+  if (found === undefined || found === '') return null;
+  const { unit } = occurredAt;
+  const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
   // Postgres and JavaScript agree on the years 1 to 9999; a time outside them is a mistake, not a reason to lose the event.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time : null;
 }
 
+/** A time may have fractions (Mailgun), which an id must not. */
+function timeAt(place: Place, sight: Sight): string | number | undefined {
+  const value = place.startsWith('json:') ? jsonAt(place.slice('json:'.length), sight.json) : undefined;
+  return typeof value === 'number' ? value : valueAt(place, sight);
+}
+
 /** No control characters (Postgres can't store NUL), no half characters (two ids would become one). */
 function isStorable(text: string): boolean {
   return text.length <= MAX_ID_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text);
+}
+
+function unclaimable(reason: Extract<Identified, { outcome: 'unclaimable' }>['reason']): Identified {
+  return { outcome: 'unclaimable', reason };
 }

@@ -2,19 +2,22 @@ import type { Source } from '../app/define.ts';
 import type { Log } from '../log.ts';
 import { type Reason, verify } from '../providers/verify.ts';
 import { readBody } from './body.ts';
+import { type Greeted, greetSigned, greetUnsigned } from './handshake.ts';
 import { hold } from './hold.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
-import { secretsOf } from './secrets.ts';
+import { publicUrl } from './public-url.ts';
+import { secretsOf, verifyTokenOf } from './secrets.ts';
 
 export type Outcome =
   | { outcome: 'accepted' | 'duplicate'; ids: string[]; accepted: number; duplicate: number; forwarded?: true }
   | { outcome: 'too large' }
   | { outcome: 'no secret' }
   | { outcome: 'refused'; reason: Reason }
+  | Extract<Greeted, { outcome: 'handshake' }>
   | Extract<Identified, { outcome: 'unclaimable' }>
   | { outcome: 'not held' };
 
-/** As much as any provider sends in one delivery, with room; a source may set its own. */
+/** As much as any provider sends in one delivery, with room; a provider or a source may set its own. */
 const MAX_BYTES = 1024 * 1024;
 
 /** The path of one delivery, in its order: bytes before text, verify before parse, claim before ack. */
@@ -26,25 +29,30 @@ export async function receive(
   now: Date,
   log: Log,
 ): Promise<Outcome> {
-  const body = await readBody(request, source.maxBytes ?? MAX_BYTES);
+  const { provider } = source;
+  const body = await readBody(request, source.maxBytes ?? provider.maxBytes ?? MAX_BYTES);
   if (body.outcome === 'too large') return body;
 
   const secrets = secretsOf(name, env);
   if (secrets.length === 0) return { outcome: 'no secret' };
-  const { method, url, headers } = request;
-  const verdict = await verify(source.provider, { method, url, headers, body: body.bytes }, secrets, now);
+  const { method, headers } = request;
+  const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
+  const known = { secret: secrets[0] ?? '', verifyToken: verifyTokenOf(name, env) };
+  const greeted = await greetUnsigned(source, delivery, known);
+  if (greeted) return greeted;
+  const verdict = await verify(provider, delivery, secrets, now);
   if (verdict.outcome === 'refused') return verdict;
 
-  const identified = await identify(source, headers, body.bytes);
+  const confirmed = await greetSigned(source, delivery, known);
+  if (confirmed) return confirmed;
+  const identified = await identify(source, delivery);
   if (identified.outcome === 'unclaimable') return identified;
+  // A heartbeat, or a test of the address: there is nothing to hold.
+  if (identified.events.length === 0) return { outcome: 'accepted', ids: [], accepted: 0, duplicate: 0 };
 
   const { events } = identified;
   const ids = events.map((event) => event.eventId);
-  const held = await hold(
-    { source: name, events, headers: keptHeaders(source.provider, headers), receivedAt: now },
-    env,
-    log,
-  );
+  const held = await hold({ source: name, events, headers: keptHeaders(provider, headers), receivedAt: now }, env, log);
   switch (held.outcome) {
     case 'claimed': {
       const accepted = held.claims.claimed.length;

@@ -10,3 +10,13 @@ export function secretsOf(source: string, env: object): string[] {
   if (typeof current !== 'string' || current === '') return [];
   return typeof previous === 'string' && previous !== '' ? [current, previous] : [current];
 }
+
+/** `META_VERIFY_TOKEN`: what Meta must show before its address is confirmed. */
+export function verifyTokenName(source: string): string {
+  return secretName(source).replace(/_WEBHOOK_SECRET$/, '_VERIFY_TOKEN');
+}
+
+export function verifyTokenOf(source: string, env: object): string | undefined {
+  const token = Reflect.get(env, verifyTokenName(source));
+  return typeof token === 'string' && token !== '' ? token : undefined;
+}

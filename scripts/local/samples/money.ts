@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { number, PERSON, type Samples, seconds, short } from './sample.ts';
+
+/** Payments, shops and subscriptions. */
+export const money: Samples = {
+  stripe: {
+    types: ['invoice.paid'],
+    id: () => `evt_${short()}`,
+    headers: { 'stripe-signature': 't={timestamp},v1={signature}' },
+    body: (id, type, now) => ({
+      id,
+      object: 'event',
+      type,
+      created: seconds(now),
+      data: {
+        object: {
+          id: `in_${id.slice(4)}`,
+          object: 'invoice',
+          customer: 'cus_sample',
+          customer_email: PERSON,
+          amount_paid: 4200,
+          currency: 'eur',
+        },
+      },
+    }),
+  },
+  paddle: {
+    types: ['transaction.completed'],
+    id: () => `evt_${short()}`,
+    headers: { 'paddle-signature': 'ts={timestamp};h1={signature}' },
+    body: (id, type, now) => ({
+      event_id: id,
+      event_type: type,
+      occurred_at: now.toISOString(),
+      notification_id: 'ntf_sample',
+      data: { id: `txn_${id.slice(4)}`, status: 'completed', currency_code: 'EUR' },
+    }),
+  },
+  square: {
+    types: ['payment.created'],
+    id: randomUUID,
+    headers: { 'x-square-hmacsha256-signature': '{signature}' },
+    body: (id, type, now) => ({
+      merchant_id: 'merchant_sample',
+      type,
+      event_id: id,
+      created_at: now.toISOString(),
+      data: { type: 'payment', id: 'payment_sample', object: { payment: { amount_money: { amount: 4200 } } } },
+    }),
+  },
+  adyen: {
+    types: ['AUTHORISATION', 'CAPTURE', 'REFUND'],
+    id: short,
+    headers: {},
+    body: (id, type, now) => ({
+      live: 'false',
+      notificationItems: [
+        {
+          NotificationRequestItem: {
+            additionalData: { hmacSignature: '{signature}' },
+            amount: { currency: 'EUR', value: 4200 },
+            eventCode: type,
+            eventDate: now.toISOString(),
+            merchantAccountCode: 'SampleAccount',
+            merchantReference: 'order-1',
+            pspReference: id,
+            success: 'true',
+          },
+        },
+      ],
+    }),
+  },
+  razorpay: {
+    types: ['payment.captured'],
+    id: short,
+    headers: { 'x-razorpay-event-id': '{id}', 'x-razorpay-signature': '{signature}' },
+    body: (id, type, now) => ({
+      entity: 'event',
+      event: type,
+      created_at: seconds(now),
+      payload: { payment: { entity: { id: `pay_${id}`, amount: 4200, currency: 'INR', status: 'captured' } } },
+    }),
+  },
+  'coinbase-commerce': {
+    types: ['charge:confirmed'],
+    id: randomUUID,
+    headers: { 'x-cc-webhook-signature': '{signature}' },
+    body: (id, type, now) => ({
+      id: 'delivery-sample',
+      attempt_number: 1,
+      event: { id, type, created_at: now.toISOString(), data: { code: 'SAMPLE01' } },
+    }),
+  },
+  'coinbase-cdp': {
+    types: ['wallet.transaction.created'],
+    id: short,
+    headers: {
+      'x-hook0-signature': 't={timestamp},h=content-type x-hook0-id,v1={signature}',
+      'x-hook0-id': '{id}',
+    },
+    body: (id, type, now) => ({ eventType: type, network: 'base-sepolia', transactionHash: id, at: now.toISOString() }),
+  },
+  mollie: {
+    types: ['payment-link.paid'],
+    id: () => `event_${short()}`,
+    headers: { 'x-mollie-signature': 'sha256={signature}' },
+    body: (id, type, now) => ({ resource: 'event', id, type, entityId: 'pl_sample', createdAt: now.toISOString() }),
+  },
+  'mollie-classic': {
+    types: ['changed'],
+    id: () => `tr_${short().slice(0, 10)}`,
+    headers: {},
+    body: (id) => ({ id }),
+  },
+  shopify: {
+    types: ['orders/create', 'orders/paid'],
+    id: randomUUID,
+    headers: {
+      'x-shopify-topic': '{type}',
+      'x-shopify-event-id': '{id}',
+      'x-shopify-shop-domain': 'sample.myshopify.com',
+      'x-shopify-hmac-sha256': '{signature}',
+    },
+    body: (id, _type, now) => ({ id: `order-${id}`, created_at: now.toISOString(), total_price: '42.00' }),
+  },
+  woocommerce: {
+    types: ['order.created', 'order.updated'],
+    id: number,
+    headers: { 'x-wc-webhook-topic': '{type}', 'x-wc-webhook-signature': '{signature}' },
+    body: (id, _type, now) => ({
+      id: Number(id),
+      status: 'processing',
+      total: '42.00',
+      date_modified_gmt: now.toISOString().slice(0, 19),
+    }),
+  },
+  lemonsqueezy: {
+    types: ['order_created'],
+    id: number,
+    headers: { 'x-event-name': '{type}', 'x-signature': '{signature}' },
+    body: (id, type, now) => ({
+      meta: { event_name: type },
+      data: { type: 'orders', id, attributes: { total: 4200, updated_at: now.toISOString() } },
+    }),
+  },
+  chargebee: {
+    types: ['invoice_generated'],
+    id: () => `ev_${short()}`,
+    headers: { authorization: '{token}' },
+    body: (id, type, now) => ({
+      id,
+      occurred_at: seconds(now),
+      event_type: type,
+      content: { invoice: { id: 'inv_sample', total: 4200 } },
+    }),
+  },
+  xero: {
+    types: ['INVOICE.UPDATE'],
+    id: randomUUID,
+    headers: { 'x-xero-signature': '{signature}' },
+    body: (id, type, now) => {
+      const [eventCategory, eventType] = type.split('.');
+      const event = { resourceId: id, tenantId: 'tenant-sample', eventCategory, eventType };
+      return {
+        events: [{ ...event, eventDateUtc: now.toISOString() }],
+        firstEventSequence: 1,
+        lastEventSequence: 1,
+        entropy: 'SAMPLE',
+      };
+    },
+  },
+};

@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+
+/**
+ * A small, plausible delivery of a provider. In its headers and in its JSON `{signature}` is filled in, in its headers
+ * also `{timestamp}`, `{id}`, `{type}` and `{token}`.
+ */
+export interface Sample {
+  readonly types: readonly [string, ...string[]];
+  readonly id: () => string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: (id: string, type: string, now: Date) => object;
+}
+
+export type Samples = Readonly<Record<string, Sample>>;
+
+export const short = () => randomUUID().replaceAll('-', '').slice(0, 24);
+export const number = () => String(Math.floor(Math.random() * 1e9) + 1e9);
+export const seconds = (now: Date) => Math.floor(now.getTime() / 1000);
+export const PERSON = 'customer@example.com';

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { providers } from '../src/providers/index.ts';
+import { OFFLINE } from './local/offline.ts';
+
+const FOLDER = 'node_modules/.cache/claimcheck/size';
+
+/** What providers weigh: the receiver as `wrangler deploy` would send it, with one provider and with all. */
+export default async function main(): Promise<void> {
+  rmSync(FOLDER, { recursive: true, force: true });
+  for (const [title, names] of [
+    ['one provider (stripe)', ['stripe']],
+    [`all ${Object.keys(providers).length} providers`, Object.keys(providers)],
+  ] as const) {
+    for (const minified of [false, true]) {
+      const bytes = build(names, minified);
+      const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;
+      console.log(
+        `${title}${minified ? ', minified' : ''}: ${kib(bytes.length)}, ${kib(gzipSync(bytes).length)} gzipped`,
+      );
+    }
+  }
+}
+
+function build(names: readonly string[], minified: boolean): Buffer {
+  const folder = join(FOLDER, `${names.length}${minified ? '-minified' : ''}`);
+  mkdirSync(folder, { recursive: true });
+  const from = (path: string) => JSON.stringify(resolve('src', path));
+  const imports = names.map((name, n) => `import * as p${n} from ${from(`providers/${name}.ts`)};`);
+  const sources = names.map(
+    (name, n) => `[${JSON.stringify(name)}, { provider: p${n}.${camelCase(name)}, types: [] }]`,
+  );
+  writeFileSync(
+    join(folder, 'worker.ts'),
+    `${imports.join('\n')}
+import { createReceiver } from ${from('receiver/app.ts')};
+import { tick } from ${from('receiver/cron.ts')};
+import { log } from ${from('log.ts')};
+const app = createReceiver({ sources: Object.fromEntries([${sources.join(', ')}]), now: () => new Date(), log });
+export default { fetch: app.fetch, scheduled: (controller, env) => tick(env, new Date(), log) };
+`,
+  );
+  const { compatibility_date } = {
+    compatibility_date: /compatibility_date = "(.+)"/.exec(readFileSync('wrangler.toml', 'utf8'))?.[1],
+  };
+  const config = join(folder, 'wrangler.json');
+  writeFileSync(config, JSON.stringify({ name: 'size', main: 'worker.ts', compatibility_date }));
+  // Resolved, since wrangler takes it from where its configuration lies.
+  const out = resolve(folder, 'out');
+  execFileSync(
+    process.execPath,
+    [
+      'node_modules/wrangler/bin/wrangler.js',
+      'deploy',
+      '--dry-run',
+      '--outdir',
+      out,
+      '-c',
+      config,
+      ...(minified ? ['--minify'] : []),
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...OFFLINE } },
+  );
+  return readFileSync(join(out, readdirSync(out).find((file) => file.endsWith('.js')) ?? ''));
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase());
+}

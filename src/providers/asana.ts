@@ -1,0 +1,22 @@
+import type { Provider } from './types.ts';
+
+export const asana = {
+  name: 'asana',
+  docs: 'https://developers.asana.com/docs/webhooks-guide',
+  // One secret for every webhook, handed over while it is made: each webhook is a source of its own.
+  scheme: { signature: 'header:x-hook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
+  // Empty every eight hours, as a heartbeat.
+  batch: { each: ['events.*'] },
+  id: { at: '{sha256}', signed: true },
+  type: ['{json:resource.resource_type}.{json:action}'],
+  occurredAt: { at: 'json:created_at', unit: 'iso' },
+  handshakes: [
+    {
+      method: 'POST',
+      when: [{ at: 'header:x-hook-secret', like: /^[\w.~-]{16,256}$/ }],
+      handsOver: 'header:x-hook-secret',
+      reply: { status: 200, headers: { 'x-hook-secret': '{header:x-hook-secret}' } },
+    },
+  ],
+  retriesForDays: 1,
+} as const satisfies Provider;

@@ -1,0 +1,11 @@
+import type { Provider } from './types.ts';
+
+export const calcom = {
+  name: 'calcom',
+  docs: 'https://cal.com/docs/developing/guides/automation/webhooks',
+  // A webhook without a secret sends the words no-secret-provided here. They are no signature.
+  scheme: { signature: 'header:x-cal-signature-256', encoding: 'hex', key: 'utf8', signed: '{body}' },
+  id: { at: '{json:triggerEvent}:{json:payload.uid}:{json:createdAt}', signed: true },
+  type: ['{json:triggerEvent}'],
+  occurredAt: { at: 'json:createdAt', unit: 'iso' },
+} as const satisfies Provider;

@@ -1,0 +1,17 @@
+import type { Provider } from './types.ts';
+
+export const calendly = {
+  name: 'calendly',
+  docs: 'https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures',
+  scheme: {
+    signature: 'header:calendly-webhook-signature#v1',
+    encoding: 'hex',
+    key: 'utf8',
+    signed: '{header:calendly-webhook-signature#t}.{body}',
+    timestamp: { at: 'header:calendly-webhook-signature#t', unit: 's', windowSeconds: 300 },
+  },
+  id: { at: '{json:event}:{json:payload.uri}', signed: true },
+  type: ['{json:event}'],
+  occurredAt: { at: 'json:created_at', unit: 'iso' },
+  retriesForDays: 1,
+} as const satisfies Provider;

@@ -1,0 +1,12 @@
+import type { Provider } from './types.ts';
+
+export const chargebee = {
+  name: 'chargebee',
+  docs: 'https://www.chargebee.com/docs/billing/2.0/site-configuration/webhook_settings',
+  // Nothing is signed. The user and password are set beside the webhook's URL.
+  scheme: { token: 'header:authorization', basic: true },
+  id: { at: '{json:id}', signed: false },
+  type: ['{json:event_type}'],
+  occurredAt: { at: 'json:occurred_at', unit: 's' },
+  retriesForDays: 2,
+} as const satisfies Provider;

@@ -1,0 +1,31 @@
+import { type Bytes, join } from './encodings.ts';
+import { valueAt } from './places.ts';
+import type { Delivery, Provider } from './types.ts';
+
+export const coinbaseCdp = {
+  name: 'coinbase-cdp',
+  docs: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
+  scheme: {
+    signature: 'header:x-hook0-signature#v1',
+    encoding: 'hex',
+    key: 'utf8',
+    signed: { custom: signedText, words: 'time, the names and values of the headers that h names, body' },
+    timestamp: { at: 'header:x-hook0-signature#t', unit: 's', windowSeconds: 300 },
+  },
+  // No id is documented: the same body is the same event.
+  id: { at: '{sha256}', signed: true },
+  type: ['{json:eventType}', '{json:type}'],
+} as const satisfies Provider;
+
+/** `h` lists header names with spaces between them, which ends a value everywhere else. */
+const NAMES = /(?:^|,)\s*h=([\w -]*)/;
+
+function signedText(delivery: Delivery): Bytes[] {
+  const { headers, body } = delivery;
+  const time = valueAt('header:x-hook0-signature#t', delivery);
+  const names = NAMES.exec(headers.get('x-hook0-signature') ?? '')?.[1];
+  if (time === undefined || names === undefined) return [];
+  const values = names.split(' ').map((name) => (name === '' ? null : headers.get(name)));
+  if (values.includes(null)) return [];
+  return [join([`${time}.${names}.${values.join('.')}.`, body])];
+}

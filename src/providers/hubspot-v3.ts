@@ -1,0 +1,20 @@
+import type { Provider } from './types.ts';
+
+export const hubspotV3 = {
+  name: 'hubspot-v3',
+  docs: 'https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests',
+  scheme: {
+    signature: 'header:x-hubspot-signature-v3',
+    encoding: 'base64',
+    key: 'utf8',
+    // The URL as HubSpot was told it. A source behind another address names it: `url`.
+    signed: '{method}{url}{body}{header:x-hubspot-request-timestamp}',
+    timestamp: { at: 'header:x-hubspot-request-timestamp', unit: 'ms', windowSeconds: 300 },
+  },
+  batch: { each: ['*'] },
+  // HubSpot doesn't promise that an eventId is unique, and counts the attempts in the body.
+  id: { at: '{json:eventId}:{json:subscriptionId}:{json?:objectId}:{json?:occurredAt}', signed: true },
+  type: ['{json:subscriptionType}'],
+  occurredAt: { at: 'json:occurredAt', unit: 'ms' },
+  retriesForDays: 1,
+} as const satisfies Provider;

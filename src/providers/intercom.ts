@@ -1,0 +1,18 @@
+import type { Provider } from './types.ts';
+
+export const intercom = {
+  name: 'intercom',
+  docs: 'https://developers.intercom.com/docs/webhooks',
+  // The same header as at Bitbucket, with another hash.
+  scheme: {
+    algorithm: 'hmac-sha1',
+    signature: 'header:x-hub-signature#sha1',
+    encoding: 'hex',
+    key: 'utf8',
+    signed: '{body}',
+  },
+  // The body counts the attempts, so that only the id stays the same.
+  id: { at: '{json:id}', signed: true },
+  type: ['{json:topic}'],
+  occurredAt: { at: 'json:created_at', unit: 's' },
+} as const satisfies Provider;

@@ -1,0 +1,49 @@
+import type { Provider } from './types.ts';
+
+export const meta = {
+  name: 'meta',
+  docs: 'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
+  scheme: { signature: 'header:x-hub-signature-256#sha256', encoding: 'hex', key: 'utf8', signed: '{body}' },
+  batch: {
+    each: [
+      'entry.*.changes.*.value.messages.*',
+      'entry.*.changes.*.value.statuses.*',
+      'entry.*.changes.*',
+      'entry.*.messaging.*',
+      'entry.*',
+    ],
+    // A message alone doesn't say whose number or page it came to.
+    envelope: true,
+  },
+  id: {
+    at: [
+      '{json:entry.0.changes.0.value.messages.0.id}',
+      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}',
+      // What isn't WhatsApp has no id of its own; its entry holds the time.
+      '{sha256}',
+    ],
+    signed: true,
+  },
+  type: ['{json:object}.{json:entry.0.changes.0.field}', '{json:object}'],
+  occurredAt: {
+    at: [
+      'json:entry.0.changes.0.value.messages.0.timestamp',
+      'json:entry.0.changes.0.value.statuses.0.timestamp',
+      'json:entry.0.time',
+    ],
+    unit: 's',
+  },
+  handshakes: [
+    {
+      method: 'GET',
+      when: [
+        { at: 'query:hub.mode', is: 'subscribe' },
+        { at: 'query:hub.challenge', like: /^[\w.~-]{1,256}$/ },
+      ],
+      // A token of your own choice, and not the app's secret: it travels in a URL.
+      verifyToken: 'query:hub.verify_token',
+      reply: { status: 200, text: '{query:hub.challenge}' },
+    },
+  ],
+  retriesForDays: 7,
+} as const satisfies Provider;

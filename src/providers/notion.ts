@@ -1,0 +1,20 @@
+import type { Provider } from './types.ts';
+
+export const notion = {
+  name: 'notion',
+  docs: 'https://developers.notion.com/reference/webhooks',
+  scheme: { signature: 'header:x-notion-signature#sha256', encoding: 'hex', key: 'utf8', signed: '{body}' },
+  // The body counts the attempts, so that only the id stays the same.
+  id: { at: '{json:id}', signed: true },
+  type: ['{json:type}'],
+  occurredAt: { at: 'json:timestamp', unit: 'iso' },
+  handshakes: [
+    {
+      method: 'POST',
+      when: [{ at: 'json:verification_token', like: /^[\w.~-]{16,256}$/ }],
+      handsOver: 'json:verification_token',
+      reply: { status: 200 },
+    },
+  ],
+  retriesForDays: 1,
+} as const satisfies Provider;

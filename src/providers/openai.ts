@@ -1,0 +1,13 @@
+import { symmetric } from './standardwebhooks.ts';
+import type { Provider } from './types.ts';
+
+export const openai = {
+  name: 'openai',
+  docs: 'https://platform.openai.com/docs/guides/webhooks',
+  scheme: symmetric,
+  // The body has an id too (evt_…), but the one in the header is what names the delivery on every attempt.
+  id: { at: '{header:webhook-id}', signed: true },
+  type: ['{json:type}'],
+  occurredAt: { at: 'json:created_at', unit: 's' },
+  retriesForDays: 3,
+} as const satisfies Provider;

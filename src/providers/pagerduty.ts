@@ -1,0 +1,18 @@
+import type { Provider } from './types.ts';
+
+export const pagerduty = {
+  name: 'pagerduty',
+  docs: 'https://developer.pagerduty.com/docs/verifying-signatures',
+  scheme: {
+    // Several while a secret is rotated.
+    signature: 'header:x-pagerduty-signature#v1',
+    encoding: 'hex',
+    // Looks like base64, and is used as it is.
+    key: 'utf8',
+    signed: '{body}',
+  },
+  id: { at: '{json:event.id}', signed: true },
+  type: ['{json:event.event_type}'],
+  occurredAt: { at: 'json:event.occurred_at', unit: 'iso' },
+  retriesForDays: 2,
+} as const satisfies Provider;

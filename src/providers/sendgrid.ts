@@ -1,0 +1,21 @@
+import type { Provider } from './types.ts';
+
+export const sendgrid = {
+  name: 'sendgrid',
+  docs: 'https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features',
+  scheme: {
+    algorithm: 'ecdsa-p256-der',
+    signature: 'header:x-twilio-email-event-webhook-signature',
+    encoding: 'base64',
+    // The public key, as the settings show it.
+    key: 'base64',
+    signed: '{header:x-twilio-email-event-webhook-timestamp}{body}',
+    // Retried for 24 hours, and it isn't documented whether each attempt is signed anew.
+    timestamp: { at: 'header:x-twilio-email-event-webhook-timestamp', unit: 's', windowSeconds: 25 * 3600 },
+  },
+  batch: { each: ['*'] },
+  id: { at: '{json:sg_event_id}', signed: true },
+  type: ['{json:event}'],
+  occurredAt: { at: 'json:timestamp', unit: 's' },
+  retriesForDays: 1,
+} as const satisfies Provider;

@@ -1,0 +1,16 @@
+import type { Provider } from './types.ts';
+
+export const shopify = {
+  name: 'shopify',
+  docs: 'https://shopify.dev/docs/apps/build/webhooks/subscribe/https',
+  scheme: { signature: 'header:x-shopify-hmac-sha256', encoding: 'base64', key: 'utf8', signed: '{body}' },
+  id: {
+    // Two subscriptions to what happened at once share the event's id, and are two events to us.
+    at: '{header:x-shopify-topic}:{header:x-shopify-event-id}',
+    signed: false,
+    // They may share the body as well (an order that is created and paid), so the body comes once for each topic.
+    once: '{header:x-shopify-topic}:{sha256}',
+  },
+  type: ['{header:x-shopify-topic}'],
+  occurredAt: { at: 'header:x-shopify-triggered-at', unit: 'iso' },
+} as const satisfies Provider;

@@ -1,0 +1,28 @@
+import type { Provider } from './types.ts';
+
+export const slack = {
+  name: 'slack',
+  docs: 'https://docs.slack.dev/authentication/verifying-requests-from-slack',
+  scheme: {
+    signature: 'header:x-slack-signature#v0',
+    encoding: 'hex',
+    key: 'utf8',
+    signed: 'v0:{header:x-slack-request-timestamp}:{body}',
+    timestamp: { at: 'header:x-slack-request-timestamp', unit: 's', windowSeconds: 300 },
+  },
+  // Commands and buttons have no id, and want an answer at once: they are not for a queue, and refused with 400.
+  id: { at: '{json:event_id}', signed: true },
+  type: ['{json:event.type}', '{json:type}'],
+  occurredAt: { at: 'json:event_time', unit: 's' },
+  handshakes: [
+    {
+      method: 'POST',
+      signed: true,
+      when: [
+        { at: 'json:type', is: 'url_verification' },
+        { at: 'json:challenge', like: /^[\w.~-]{1,256}$/ },
+      ],
+      reply: { status: 200, text: '{json:challenge}' },
+    },
+  ],
+} as const satisfies Provider;

@@ -1,0 +1,12 @@
+import type { Provider } from './types.ts';
+
+export const square = {
+  name: 'square',
+  docs: 'https://developer.squareup.com/docs/webhooks/step3validate',
+  // The URL as it is written in Square's dashboard. A source behind another address names it: `url`.
+  scheme: { signature: 'header:x-square-hmacsha256-signature', encoding: 'base64', key: 'utf8', signed: '{url}{body}' },
+  id: { at: '{json:event_id}', signed: true },
+  type: ['{json:type}'],
+  occurredAt: { at: 'json:created_at', unit: 'iso' },
+  retriesForDays: 3,
+} as const satisfies Provider;

@@ -1,0 +1,57 @@
+import type { Bytes } from './encodings.ts';
+import { formOf } from './forms.ts';
+import type { Delivery, Provider } from './types.ts';
+
+export const twilio = {
+  name: 'twilio',
+  docs: 'https://www.twilio.com/docs/usage/security#validating-requests',
+  scheme: {
+    algorithm: 'hmac-sha1',
+    signature: 'header:x-twilio-signature',
+    encoding: 'base64',
+    key: 'utf8',
+    signed: { custom: signedTexts, words: 'the URL, then every form field sorted by name' },
+    // JSON is not signed itself: its hash stands in the URL.
+    bodyHash: 'query:bodySHA256',
+  },
+  form: true,
+  // A message or call, and what has become of it.
+  id: {
+    at: [
+      '{json:MessageSid}:{json:MessageStatus}',
+      '{json:CallSid}:{json:CallStatus}',
+      '{json:MessageSid}',
+      '{json:CallSid}',
+    ],
+    signed: true,
+  },
+  type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}'],
+  // TwiML that does nothing. Who wants to answer a call or a message uses Twilio's API from a handler.
+  ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
+} as const satisfies Provider;
+
+/** The URL as it is known to Twilio: with or without its port, as it was typed or as a browser would write it. */
+function signedTexts({ url, headers, body }: Delivery): Bytes[] {
+  if (!URL.canParse(url)) return [];
+  const { href, searchParams } = new URL(url);
+  const fields = searchParams.has('bodySHA256') ? '' : sortedFields(formOf(headers, body));
+  // A body that is neither a form nor hashed into the URL is not signed at all.
+  if (fields === undefined) return [];
+  const urls = [url, href].flatMap((one) => [withoutPort(one), withPort(one)]);
+  return [...new Set(urls)].map((one) => Uint8Array.from(new TextEncoder().encode(one + fields)));
+}
+
+function sortedFields(form: URLSearchParams | undefined): string | undefined {
+  const names = form && [...new Set(form.keys())].sort();
+  return names?.flatMap((name) => [...new Set(form?.getAll(name))].sort().map((value) => name + value)).join('');
+}
+
+const ORIGIN = /^(https?:\/\/[^/?#:]+)(:\d+)?/;
+
+function withoutPort(url: string): string {
+  return url.replace(ORIGIN, '$1');
+}
+
+function withPort(url: string): string {
+  return url.replace(ORIGIN, (_origin, host: string, port = host.startsWith('https') ? ':443' : ':80') => host + port);
+}

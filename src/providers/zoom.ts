@@ -1,0 +1,36 @@
+import type { Provider } from './types.ts';
+
+export const zoom = {
+  name: 'zoom',
+  docs: 'https://developers.zoom.us/docs/api/webhooks/',
+  scheme: {
+    signature: 'header:x-zm-signature#v0',
+    encoding: 'hex',
+    key: 'utf8',
+    signed: 'v0:{header:x-zm-request-timestamp}:{body}',
+    // Zoom names no tolerance. The last retry comes after 85 minutes, perhaps with the time of the first attempt.
+    timestamp: { at: 'header:x-zm-request-timestamp', unit: 's', windowSeconds: 2 * 3600 },
+  },
+  // No id at all: the same thing at the same moment is the same event.
+  id: {
+    at: ['{json:event}:{json:event_ts}:{json:payload.object.uuid}', '{json:event}:{json:event_ts}:{sha256}'],
+    signed: true,
+  },
+  type: ['{json:event}'],
+  occurredAt: { at: 'json:event_ts', unit: 'ms' },
+  handshakes: [
+    {
+      method: 'POST',
+      // Repeated every 72 hours.
+      signed: true,
+      when: [
+        { at: 'json:event', is: 'endpoint.url_validation' },
+        { at: 'json:payload.plainToken', like: /^[\w.~-]{1,256}$/ },
+      ],
+      reply: {
+        status: 200,
+        json: { plainToken: '{json:payload.plainToken}', encryptedToken: '{hmac-hex:json:payload.plainToken}' },
+      },
+    },
+  ],
+} as const satisfies Provider;

@@ -1,0 +1,102 @@
+import type { Source } from '../app/define.ts';
+import { sameText } from '../providers/algorithms.ts';
+import { toHex } from '../providers/encodings.ts';
+import { jsonOf } from '../providers/json.ts';
+import { fillText, type Sight, valueAt, valuesAt } from '../providers/places.ts';
+import type { Delivery, Handshake, Place, Provider, Reply, Template } from '../providers/types.ts';
+import { placesOf, type Reason } from '../providers/verify.ts';
+import { MIN_PASSPHRASE, seal } from './seal.ts';
+
+export type Greeted =
+  | { outcome: 'handshake'; reply: FilledReply; sealed?: string }
+  | { outcome: 'refused'; reason: Reason };
+
+export interface FilledReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+/** What a handshake may be answered with. */
+export interface Known {
+  readonly secret: string;
+  readonly verifyToken: string | undefined;
+}
+
+/** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
+export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
+  return handshakes.some(({ method }) => method === 'GET') ? ['GET', 'POST'] : ['POST'];
+}
+
+/** Before the signature is looked at: the handshakes that carry none. `undefined` for what is a delivery. */
+export async function greetUnsigned(source: Source, delivery: Delivery, known: Known): Promise<Greeted | undefined> {
+  const { provider } = source;
+  if (delivery.method !== 'GET' && valuesAt(placesOf(provider.scheme), delivery).length > 0) return undefined;
+  const offered = (provider.handshakes ?? []).filter(
+    ({ signed, handsOver }) => !signed && (handsOver === undefined || source.awaitsSecret),
+  );
+  const greeted = await greet(offered, delivery, known);
+  if (greeted === undefined && delivery.method === 'GET') return { outcome: 'refused', reason: 'no such handshake' };
+  return greeted;
+}
+
+/** Once the signature has been verified: the handshakes that are signed like any delivery. */
+export async function greetSigned(source: Source, delivery: Delivery, known: Known): Promise<Greeted | undefined> {
+  return greet(
+    (source.provider.handshakes ?? []).filter(({ signed }) => signed),
+    delivery,
+    known,
+  );
+}
+
+async function greet(offered: readonly Handshake[], delivery: Delivery, known: Known): Promise<Greeted | undefined> {
+  const looksInside = offered.some(({ when }) => when.some(({ at }) => at.startsWith('json:')));
+  // Unverified JSON is parsed here only for a secret that comes inside it (Notion), while that is awaited.
+  const sight: Sight = looksInside ? { ...delivery, json: jsonOf(delivery.body) } : delivery;
+  const met = offered.find((handshake) => isMet(handshake, sight));
+  if (met === undefined) return undefined;
+  if (met.verifyToken !== undefined) {
+    const given = valueAt(met.verifyToken, sight);
+    // None set: fail closed.
+    if (!given || !known.verifyToken || !(await sameText(known.verifyToken, given))) {
+      return { outcome: 'refused', reason: 'no such handshake' };
+    }
+  }
+  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met.reply, sight, known.secret) };
+  const handed = met.handsOver && valueAt(met.handsOver, sight);
+  if (handed === undefined) return filled;
+  if (known.secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
+  return { ...filled, sealed: await seal(handed, known.secret) };
+}
+
+function isMet({ method, when }: Handshake, sight: Sight): boolean {
+  if (method !== sight.method) return false;
+  return when.every(({ at, is, like }) => {
+    const value = valueAt(at, sight);
+    return value !== undefined && (is === undefined || value === is) && (like === undefined || like.test(value));
+  });
+}
+
+async function fillReply(reply: Reply, looked: Sight, secret: string): Promise<FilledReply> {
+  const { status, headers = {}, text, json } = reply;
+  const sight = { ...looked, hmacHex: await macsFor(Object.values(json ?? {}), looked, secret) };
+  const fill = (template: Template) => fillText(template, sight) ?? '';
+  const fillAll = (templates: Readonly<Record<string, Template>>) =>
+    Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
+  const body = json ? JSON.stringify(fillAll(json)) : text === undefined ? null : fill(text);
+  const type = body === null ? {} : { 'content-type': json ? 'application/json' : 'text/plain' };
+  return { status, headers: { ...type, ...fillAll(headers) }, body };
+}
+
+/** Zoom wants to see that we know its secret: a value of its choice, signed with it. */
+async function macsFor(templates: readonly Template[], sight: Sight, secret: string): Promise<Record<Place, string>> {
+  const places = templates.flatMap((template) => /^\{hmac-hex:(.+)\}$/.exec(template)?.[1] ?? []) as Place[];
+  const utf8 = new TextEncoder();
+  const macs: Record<Place, string> = {};
+  for (const place of places) {
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+    const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
+    macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(valueAt(place, sight) ?? '')));
+  }
+  return macs;
+}

@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useProviders } from './running.ts';
+
+const running = useProviders();
+const { sample, send, sql } = running;
+
+beforeEach(() => sql('truncate webhook_events cascade'));
+
+const claimed = (source: string) =>
+  sql<{ event_id: string; type: string; body: string }>(
+    `select event_id, type, body from webhook_events join webhook_bodies using (source, event_id)
+     where source = $1 order by event_id`,
+    [source],
+  );
+const deliver = (source: string, body: unknown) => send(source, sample(source, { body: JSON.stringify(body) }));
+const counts = (accepted: number, duplicate: number) => ({
+  status: accepted > 0 || duplicate === 0 ? 'accepted' : 'duplicate',
+  accepted,
+  duplicate,
+});
+
+const NOW = new Date();
+const sendgrid = (...ids: string[]) =>
+  ids.map((sg_event_id) => ({ sg_event_id, event: 'delivered', timestamp: 1_770_000_000 }));
+
+describe('a batch', () => {
+  it('is one claim for each item, each with its own JSON, in one statement', async () => {
+    let statements = 0;
+    running.stack.neon.fault = () => {
+      statements++;
+      return undefined;
+    };
+    const items = sendgrid('a', 'b', 'c');
+    const answer = await deliver('sendgrid', items);
+    running.stack.neon.fault = undefined;
+    expect(await answer.json()).toEqual(counts(3, 0));
+    expect(statements).toBe(1);
+    const rows = await claimed('sendgrid');
+    expect(rows.map((row) => [row.event_id, row.type, JSON.parse(row.body)])).toEqual(
+      items.map((item) => [item.sg_event_id, 'delivered', item]),
+    );
+  });
+
+  it('delivered again with more is claimed for what is new', async () => {
+    await deliver('sendgrid', sendgrid('a', 'b'));
+    expect(await (await deliver('sendgrid', sendgrid('b', 'c', 'a'))).json()).toEqual(counts(1, 2));
+    expect(await (await deliver('sendgrid', sendgrid('b', 'c', 'a'))).json()).toEqual(counts(0, 3));
+    expect((await claimed('sendgrid')).map((row) => row.event_id)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('that holds an event twice claims it once', async () => {
+    expect(await (await deliver('sendgrid', sendgrid('a', 'a', 'b'))).json()).toEqual(counts(2, 1));
+  });
+
+  it('delivered fifty times at once, whole and in parts, is claimed once', async () => {
+    const all = ['a', 'b', 'c', 'd', 'e'];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => {
+        const part = n % 2 ? [...all].reverse() : all.slice(n % 5);
+        return (await (await deliver('sendgrid', sendgrid(...part))).json()) as { status: string; accepted?: number };
+      }),
+    );
+    const accepted = answers.reduce(
+      (sum, { status, accepted: some }) => sum + (some ?? (status === 'accepted' ? 1 : 0)),
+      0,
+    );
+    expect(accepted).toBe(5);
+    expect(await claimed('sendgrid')).toHaveLength(5);
+  });
+
+  it('claims an item without a usable id by its content, and its neighbours by their ids', async () => {
+    const odd = [{ event: 'open' }, { sg_event_id: '', event: 'click' }, null, 7];
+    const answer = await deliver('sendgrid', [...sendgrid('good'), ...odd]);
+    expect(await answer.json()).toEqual(counts(5, 0));
+    const hashes = odd.map((item) => createHash('sha256').update(JSON.stringify(item)).digest('hex'));
+    expect((await claimed('sendgrid')).map((row) => row.event_id).sort()).toEqual([...hashes, 'good'].sort());
+  });
+
+  it('keeps the digits of a number beyond 2^53', async () => {
+    const body =
+      '[{"eventId":9007199254740993,"subscriptionId":1,"subscriptionType":"a"},{"eventId":9007199254740992,"subscriptionId":1}]';
+    expect(await (await send('hubspot-v3', sample('hubspot-v3', { body }))).json()).toEqual(counts(2, 0));
+  });
+
+  it.each(['{"sg_event_id":"a"}', 'null', '"a"', '[', ''])('that is none is answered 400: %j', async (body) => {
+    expect((await send('sendgrid', sample('sendgrid', { body }))).status).toBe(400);
+  });
+
+  it.each([
+    ['sendgrid', []],
+    ['hubspot-v3', []],
+    ['asana', { events: [] }],
+    ['meta', { object: 'page', entry: [] }],
+  ] as const)('of %s that is empty is held without a word to Postgres', async (source, body) => {
+    running.stack.neon.fault = () => ({ kind: 'refused' });
+    const answer = await deliver(source, body);
+    running.stack.neon.fault = undefined;
+    expect([answer.status, await answer.json()]).toEqual([200, counts(0, 0)]);
+  });
+
+  it('without the list that it should hold is answered 400', async () => {
+    for (const source of ['asana', 'xero', 'meta'])
+      expect((await deliver(source, { other: [] })).status, source).toBe(400);
+  });
+});
+
+it('HubSpot’s items are told apart by event, subscription and object', async () => {
+  const item = {
+    eventId: 1,
+    subscriptionId: 1,
+    objectId: 1,
+    occurredAt: 1_770_000_000_000,
+    subscriptionType: 'contact.creation',
+  };
+  const answer = await deliver('hubspot-v3', [item, { ...item, objectId: 2 }, { ...item, subscriptionId: 2 }, item]);
+  expect(await answer.json()).toEqual(counts(3, 1));
+});
+
+it('Xero’s items are claimed, and the answer stays empty', async () => {
+  const event = { tenantId: 't', eventCategory: 'INVOICE', eventType: 'UPDATE', eventDateUtc: NOW.toISOString() };
+  const events = ['one', 'two'].map((resourceId) => ({ ...event, resourceId }));
+  const answer = await deliver('xero', { events, firstEventSequence: 1, lastEventSequence: 2, entropy: 'E' });
+  expect(await answer.text()).toBe('');
+  expect((await claimed('xero')).map((row) => [row.type, JSON.parse(row.body)])).toEqual(
+    events.map((item) => ['INVOICE.UPDATE', item]),
+  );
+});
+
+it('Asana’s items have no id, and are claimed by what they say', async () => {
+  const event = (action: string) => ({
+    action,
+    created_at: NOW.toISOString(),
+    resource: { gid: '1', resource_type: 'task' },
+  });
+  expect(await (await deliver('asana', { events: [event('added'), event('changed')] })).json()).toEqual(counts(2, 0));
+  expect(await (await deliver('asana', { events: [event('changed')] })).json()).toEqual({ status: 'duplicate' });
+  expect((await claimed('asana')).map((row) => row.type).sort()).toEqual(['task.added', 'task.changed']);
+});
+
+it('Auth0’s log entries are claimed one by one', async () => {
+  const entries = ['a', 'b'].map((log_id) => ({ log_id, data: { type: 's', date: NOW.toISOString() } }));
+  expect(await (await deliver('auth0', entries)).json()).toEqual(counts(2, 0));
+  expect((await claimed('auth0')).map((row) => row.event_id)).toEqual(['a', 'b']);
+});
+
+describe('Meta', () => {
+  const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: '7' } };
+  const message = (id: string) => ({ id, timestamp: '1770000000', type: 'text' });
+  const status = (id: string, state: string) => ({ id, status: state, timestamp: '1770000001' });
+
+  it('has each message and each status claimed alone, in the envelope that it came in', async () => {
+    const entry = {
+      id: 'account',
+      changes: [
+        { field: 'messages', value: { ...value, messages: [message('wamid.1'), message('wamid.2')] } },
+        { field: 'messages', value: { ...value, statuses: [status('wamid.3', 'sent'), status('wamid.3', 'read')] } },
+      ],
+    };
+    const answer = await deliver('meta', { object: 'whatsapp_business_account', entry: [entry] });
+    expect(await answer.json()).toEqual(counts(4, 0));
+    const rows = await claimed('meta');
+    expect(rows.map((row) => row.event_id)).toEqual(['wamid.1', 'wamid.2', 'wamid.3:read', 'wamid.3:sent']);
+    expect(new Set(rows.map((row) => row.type))).toEqual(new Set(['whatsapp_business_account.messages']));
+    expect(JSON.parse(rows[1]?.body ?? '')).toEqual({
+      object: 'whatsapp_business_account',
+      entry: [{ id: 'account', changes: [{ field: 'messages', value: { ...value, messages: [message('wamid.2')] } }] }],
+    });
+  });
+
+  it('has a message and a status of one change claimed without each other', async () => {
+    const both = { ...value, messages: [message('wamid.1')], statuses: [status('wamid.2', 'sent')] };
+    const entry = [{ id: 'account', changes: [{ field: 'messages', value: both }] }];
+    await deliver('meta', { object: 'whatsapp_business_account', entry });
+    const bodies = (await claimed('meta')).map((row) => JSON.parse(row.body).entry[0].changes[0].value);
+    expect(bodies).toEqual([
+      { ...value, messages: [message('wamid.1')] },
+      { ...value, statuses: [status('wamid.2', 'sent')] },
+    ]);
+  });
+
+  it('loses nothing that it has no name for', async () => {
+    const entry = [
+      {
+        id: 'page',
+        time: 1,
+        changes: [
+          { field: 'feed', value: { post: 1 } },
+          { field: 'likes', value: 3 },
+        ],
+      },
+      { id: 'page', time: 2, messaging: [{ sender: { id: '1' } }, { sender: { id: '2' } }] },
+      { id: 'page', time: 3, standby: [{ sender: { id: '3' } }] },
+      { id: 'page', time: 4 },
+    ];
+    expect(await (await deliver('meta', { object: 'page', entry })).json()).toEqual(counts(6, 0));
+    const bodies = (await claimed('meta')).map((row) => JSON.parse(row.body).entry);
+    expect(bodies.every((alone) => alone.length === 1)).toBe(true);
+    expect(
+      bodies
+        .flat()
+        .map(({ time }) => time)
+        .sort(),
+    ).toEqual([1, 1, 2, 2, 3, 4]);
+    expect(bodies).toContainEqual([{ id: 'page', time: 2, messaging: [{ sender: { id: '2' } }] }]);
+  });
+});
+
+describe('Adyen, who signs each item', () => {
+  const signed = (pspReference: string) => JSON.parse(sample('adyen', { id: pspReference }).text).notificationItems[0];
+  const send2 = (items: unknown[]) => {
+    const sent = sample('adyen');
+    const text = JSON.stringify({ live: 'false', notificationItems: items });
+    return send('adyen', { ...sent, text });
+  };
+
+  it('has each claimed', async () => {
+    expect(await (await send2([signed('one'), signed('two')])).text()).toBe('[accepted]');
+    const rows = await claimed('adyen');
+    expect(rows.map((row) => row.event_id)).toEqual(['AUTHORISATION:one:true', 'AUTHORISATION:two:true']);
+    expect(JSON.parse(rows[0]?.body ?? '')).toMatchObject({ pspReference: 'one', amount: { value: 4200 } });
+  });
+
+  it('has all refused where one item is not signed, or signed for another', async () => {
+    const [good, other] = [signed('one'), signed('two')];
+    const { additionalData } = other.NotificationRequestItem;
+    const wrong = [
+      [good, { NotificationRequestItem: { ...good.NotificationRequestItem, pspReference: 'forged' } }],
+      [good, { NotificationRequestItem: { ...good.NotificationRequestItem, additionalData } }],
+      [good, { NotificationRequestItem: { pspReference: 'bare' } }],
+      [good, { NotificationRequestItem: { ...good.NotificationRequestItem, originalReference: {} } }],
+      [],
+    ];
+    for (const items of wrong) expect((await send2(items)).status).toBe(401);
+    expect(await claimed('adyen')).toEqual([]);
+  });
+});

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { madeUpKeys } from '../../../scripts/local/keys.ts';
+import { names, providerOf, type Sent, withBody, withHeader } from '../../providers/deliveries.ts';
+import { useProviders } from './running.ts';
+
+const running = useProviders();
+const { sample, send, sql } = running;
+
+interface Row {
+  event_id: string;
+  type: string | null;
+  occurred_at: Date | null;
+  fingerprint: string | null;
+  body: string;
+}
+
+const claimed = (source: string) =>
+  sql<Row>(
+    `select event_id, type, occurred_at, fingerprint, body from webhook_events join webhook_bodies using (source, event_id)
+     where source = $1 order by event_id`,
+    [source],
+  );
+
+const ACCEPTED = { status: 'accepted' };
+const DUPLICATE = { status: 'duplicate' };
+
+/** What our own answers come to for one event, whatever the provider is told instead. */
+async function outcomeOf(source: string, sent: Sent): Promise<'accepted' | 'duplicate'> {
+  const before = (await claimed(source)).length;
+  expect((await send(source, sent)).ok).toBe(true);
+  return (await claimed(source)).length > before ? 'accepted' : 'duplicate';
+}
+
+beforeEach(() => sql('truncate webhook_events cascade'));
+
+/** What providers want to hear that our JSON isn't. */
+const ACKS: Record<string, [status: number, type: string | null, body: string]> = {
+  discord: [204, null, ''],
+  xero: [200, null, ''],
+  twilio: [200, 'text/xml', '<Response/>'],
+  adyen: [200, 'text/plain;charset=UTF-8', '[accepted]'],
+};
+
+describe.each(names)('a sample of %s', (name) => {
+  const provider = providerOf(name);
+  const poke = provider.id.at === '{random}';
+
+  it('is claimed once, with its type, its time and its body, and acknowledged', async () => {
+    const sent = sample(name);
+    const answer = await send(name, sent);
+    const [status, type, body] = ACKS[name] ?? [200, 'application/json', undefined];
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
+    expect(answer.headers.get('set-cookie')).toBeNull();
+    const text = await answer.text();
+    if (body === undefined) expect(JSON.parse(text)).toMatchObject(ACCEPTED);
+    else expect(text).toBe(body);
+
+    const rows = await claimed(name);
+    expect(rows.length).toBe(name === 'sendgrid' ? 2 : 1);
+    for (const row of rows) {
+      expect(row.type === null).toBe(provider.type.length === 0);
+      expect(row.occurred_at === null).toBe(provider.occurredAt === undefined || isUndated(name));
+      if (row.occurred_at) expect(Math.abs(Date.now() - row.occurred_at.getTime())).toBeLessThan(60_000);
+      expect(typeof JSON.parse(row.body)).toBe('object');
+      if (!provider.batch && !provider.form) expect(row.body).toBe(sent.text);
+    }
+
+    expect(await outcomeOf(name, sent)).toBe(poke ? 'accepted' : 'duplicate');
+  });
+
+  it('with a wrong signature or token is refused, and nothing of it is kept', async () => {
+    const sent = sample(name, { keys: madeUpKeys(provider) });
+    expect((await send(name, sent)).status).toBe(401);
+    expect(await claimed(name)).toEqual([]);
+  });
+
+  const { id } = provider;
+  const idHeaders = headersOf([id.at].flat());
+  const free = idHeaders.filter((header) => !headersOf([id.once ?? '']).includes(header));
+  if (!id.signed && free.length > 0) {
+    it(`whose unsigned id is replaced is ${id.bodiesRepeat ? 'another event: bodies repeat' : 'a duplicate'}`, async () => {
+      const sent = sample(name);
+      expect(await outcomeOf(name, sent)).toBe('accepted');
+      const replayed = free.reduce((changed, header) => withHeader(changed, header, (value) => `${value}-new`), sent);
+      expect(await outcomeOf(name, replayed)).toBe(id.bodiesRepeat ? 'accepted' : 'duplicate');
+    });
+  }
+});
+
+/** Samples hold no time that isn't already in the signature. */
+function isUndated(name: string): boolean {
+  return name === 'shopify';
+}
+
+function headersOf(templates: readonly string[]): string[] {
+  return templates.flatMap((at) => Array.from(at.matchAll(/\{header:([^}]+)\}/g), ([, header = '']) => header));
+}
+
+describe('what may come only once', () => {
+  it('a token of Mailgun’s with another body is a duplicate, and its body is not kept', async () => {
+    const sent = sample('mailgun');
+    expect(await (await send('mailgun', sent)).json()).toEqual(ACCEPTED);
+    const [{ body = '' } = {}] = await claimed('mailgun');
+    const forged = withBody(
+      sent,
+      sent.text.replace('"delivered"', '"failed"').replace(/"id":"[^"]+"/, '"id":"forged"'),
+    );
+    expect(await (await send('mailgun', forged)).json()).toEqual(DUPLICATE);
+    expect((await claimed('mailgun')).map((row) => row.body)).toEqual([body]);
+    const [row] = await claimed('mailgun');
+    const token = JSON.parse(sent.text).signature.token;
+    expect(row?.fingerprint).toBe(createHash('sha256').update(token).digest('hex'));
+  });
+
+  it.each(['shopify', 'woocommerce'])(
+    'one body under two topics is two events for %s, and under a new id it is none',
+    async (name) => {
+      const topic = name === 'shopify' ? 'x-shopify-topic' : 'x-wc-webhook-topic';
+      const sent = sample(name);
+      const other = withHeader(sent, topic, () => 'orders/updated');
+      expect([await outcomeOf(name, sent), await outcomeOf(name, other)]).toEqual(['accepted', 'accepted']);
+      expect([await outcomeOf(name, sent), await outcomeOf(name, other)]).toEqual(['duplicate', 'duplicate']);
+    },
+  );
+
+  it('the same event of Shopify’s under a new event id is a duplicate', async () => {
+    const sent = sample('shopify');
+    await send('shopify', sent);
+    const replayed = withHeader(sent, 'x-shopify-event-id', () => 'another');
+    expect(await (await send('shopify', replayed)).json()).toEqual(DUPLICATE);
+  });
+
+  it.each(['dropbox', 'airtable', 'mollie-classic'])('the same body of %s is news every time', async (name) => {
+    const sent = sample(name);
+    const answers = [];
+    for (let time = 0; time < 3; time++) answers.push(await (await send(name, sent)).json());
+    expect(answers).toEqual([ACCEPTED, ACCEPTED, ACCEPTED]);
+  });
+
+  it('a body that counts its attempts is the same event by its id', async () => {
+    for (const [name, count] of [
+      ['notion', '"attempt_number":1'],
+      ['intercom', '"delivery_attempts":1'],
+      ['coinbase-commerce', '"attempt_number":1'],
+      ['hubspot-v3', '"attemptNumber":0'],
+    ] as const) {
+      const first = sample(name);
+      const retried = first.text.replace(count, count.replace(/\d$/, '2'));
+      expect(retried).not.toBe(first.text);
+      expect(await outcomeOf(name, first)).toBe('accepted');
+      expect(await outcomeOf(name, sample(name, { body: retried })), name).toBe('duplicate');
+    }
+  });
+});
+
+describe('the address that a provider was told', () => {
+  it.each(['square', 'twilio', 'hubspot-v3'])(
+    'is what %s signs, and not the one that the request came to',
+    async (name) => {
+      expect((await send(name, sample(name))).status).toBe(200);
+      const local = sample(name, { url: `${running.workers.url}webhooks/${name}` });
+      expect((await send(name, local)).status).toBe(401);
+    },
+  );
+
+  it('takes Twilio’s JSON, whose hash stands in the query', async () => {
+    const body = JSON.stringify({ MessageSid: 'SM1', MessageStatus: 'sent' });
+    const hash = createHash('sha256').update(body).digest('hex');
+    const url = `https://hooks.example.com/webhooks/twilio?bodySHA256=${hash}`;
+    const json = (sent: Sent) => withHeader(sent, 'content-type', () => 'application/json');
+    const sent = json(sample('twilio', { body, url }));
+    expect((await send('twilio', withBody(sent, body.replace('SM1', 'SM2')))).status).toBe(401);
+    expect((await send('twilio', sent)).status).toBe(200);
+    expect((await claimed('twilio')).map((row) => [row.event_id, row.type])).toEqual([['SM1:sent', 'message.sent']]);
+  });
+});
+
+it('a form is kept as JSON, its repeated fields as lists', async () => {
+  const body = 'MessageSid=SM1&MessageStatus=sent&Media=b&Media=a&Body=caf%C3%A9+%26';
+  await send('twilio', sample('twilio', { body }));
+  const [row] = await claimed('twilio');
+  expect(JSON.parse(row?.body ?? '')).toEqual({
+    MessageSid: 'SM1',
+    MessageStatus: 'sent',
+    Media: ['b', 'a'],
+    Body: 'café &',
+  });
+});
+
+describe('a body over the provider’s own limit', () => {
+  const sized = (bytes: number) => `{"pad":"${'x'.repeat(bytes - 10)}"}`;
+
+  it('is answered 413, and one of exactly that limit is accepted', async () => {
+    const limit = 256 * 1024;
+    expect((await send('bitbucket', sample('bitbucket', { body: sized(limit + 1) }))).status).toBe(413);
+    expect((await send('bitbucket', sample('bitbucket', { body: sized(limit) }))).status).toBe(200);
+  });
+});

@@ -1,0 +1,26 @@
+import type { Source } from '../../../src/app/define.ts';
+import { providers } from '../../../src/providers/index.ts';
+
+/** As if a proxy stood before the receiver: these providers sign the address that they know. */
+export const toldUrl = (name: string) => `https://hooks.example.com/webhooks/${name}`;
+
+const SIGN_THE_URL = ['square', 'twilio', 'hubspot-v3'];
+
+const named = Object.entries(providers).map(([name, provider]): [string, Source] => [
+  name,
+  { provider, types: [], ...(SIGN_THE_URL.includes(name) ? { url: toldUrl(name) } : {}) },
+]);
+
+/** Every provider as a source of its own name, and some that wait for their secret. */
+export const sources: Readonly<Record<string, Source>> = {
+  ...Object.fromEntries(named),
+  ...awaiting('notion', 'new'),
+  ...awaiting('notion', 'short'),
+  ...awaiting('asana', 'new'),
+};
+
+function awaiting(name: string, suffix: string): Record<string, Source> {
+  const provider = providers[name];
+  if (!provider) throw new Error(name);
+  return { [`${name}-${suffix}`]: { provider, types: [], awaitsSecret: true } };
+}
