@@ -17,18 +17,21 @@ export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined
   return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
 }
 
-export async function unpack(message: ArrayBuffer): Promise<Forwarded> {
-  const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
-  const { source, events, headers, receivedAt } = JSON.parse(text) as Packed;
-  return {
-    source,
-    events: events.map(({ occurredAt, ...event }) => ({
-      ...event,
-      occurredAt: occurredAt ? new Date(occurredAt) : null,
-    })),
-    headers,
-    receivedAt: new Date(receivedAt),
-  };
+/** `undefined` for what `pack` has not made. */
+export async function unpack(message: ArrayBuffer): Promise<Forwarded | undefined> {
+  try {
+    const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
+    const { source, events, headers, receivedAt } = JSON.parse(text) as Packed;
+    const withDate = (occurredAt: string | null) => (occurredAt === null ? null : new Date(occurredAt));
+    return {
+      source,
+      events: events.map(({ occurredAt, ...event }) => ({ ...event, occurredAt: withDate(occurredAt) })),
+      headers,
+      receivedAt: new Date(receivedAt),
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 /** JSON knows no dates. */

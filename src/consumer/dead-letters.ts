@@ -1,40 +1,42 @@
-import { type Database, openDatabase } from '../db/client.ts';
+import { openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { park } from '../db/park.ts';
 import { parkEffects } from '../db/park-effects.ts';
-import { isEffectTicket } from '../ticket.ts';
-import { eventsOf } from './events.ts';
+import { unpack } from '../forwarded.ts';
+import { isEffectTicket, isTicket } from '../ticket.ts';
+import { claimForwarded } from './forwarded.ts';
 import type { ConsumerParts } from './parts.ts';
 import { settle } from './settle.ts';
 
 const ERROR =
   'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate';
 
-/** What the queues gave up becomes parked rows. A forwarded delivery is claimed even now: it is nowhere else. */
+/**
+ * What the queues gave up becomes parked rows. A forwarded delivery is claimed instead: it is here because Postgres was
+ * away for days, and nobody has tried it yet. The sweep sends its ticket.
+ */
 export async function parkDeadLetters(
   batch: MessageBatch<unknown>,
   env: ConsumerEnv,
   { now, random, log }: ConsumerParts,
 ): Promise<void> {
   const started = now();
+  const bodies = batch.messages.map(({ body }) => body);
   try {
     const db = openDatabase(env.DATABASE_URL);
-    const parked = batch.queue.includes('effects')
-      ? await parkEffects(db, batch.messages.map(({ body }) => body).filter(isEffectTicket), ERROR)
-      : await parkEvents(db, batch, started);
-    const ms = now().getTime() - started.getTime();
-    for (const { source, id } of parked) {
-      log({ at: 'dead letter', source, event_id: id, outcome: 'parks', ms });
+    for (const body of bodies) {
+      const forwarded = body instanceof ArrayBuffer ? await unpack(body) : undefined;
+      if (forwarded) await claimForwarded(db, forwarded);
     }
+    const parked = batch.queue.includes('effects')
+      ? await parkEffects(db, bodies.filter(isEffectTicket), ERROR)
+      : await park(db, bodies.filter(isTicket), ERROR, started);
+    const ms = now().getTime() - started.getTime();
+    for (const { source, id } of parked) log({ at: 'dead letter', source, event_id: id, outcome: 'parks', ms });
     batch.ackAll();
   } catch (error) {
     const { message: reason } = DatabaseError.from(error);
     log({ at: 'dead letter', outcome: 'waits', reason });
     for (const message of batch.messages) settle(message, [{ outcome: 'waits', reason }], random());
   }
-}
-
-async function parkEvents(db: Database, batch: MessageBatch<unknown>, now: Date) {
-  const events = await Promise.all(batch.messages.map(({ body }) => eventsOf(body, db)));
-  return park(db, events.flat(), ERROR, now);
 }

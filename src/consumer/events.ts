@@ -1,9 +1,10 @@
-import { claim } from '../db/claim.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { isWorkable, loadEvents } from '../db/load.ts';
 import { unpack } from '../forwarded.ts';
+import type { Log } from '../log.ts';
 import { isTicket, keyOf, type Ticket } from '../ticket.ts';
+import { claimForwarded } from './forwarded.ts';
 import { workGroup } from './group.ts';
 import type { ConsumerParts } from './parts.ts';
 import { type Result, settle } from './settle.ts';
@@ -21,19 +22,20 @@ export async function workEvents(batch: MessageBatch<unknown>, env: ConsumerEnv,
     .sort((a, b) => a.order - b.order)
     .map(({ message }) => [message]);
 
-  let postgresAway: DatabaseError | undefined;
+  let away: DatabaseError | undefined;
   for (const messages of [fresh, ...again]) {
     if (messages.length === 0) continue;
     try {
       // Asking again for every ticket would take longer than a consumer may run.
-      if (postgresAway) throw postgresAway;
+      if (away) throw away;
       await workMessages(messages, env, parts);
     } catch (error) {
-      postgresAway = DatabaseError.from(error);
-      for (const message of messages) settle(message, [{ outcome: 'waits', reason: '' }], parts.random());
+      if (!(error instanceof DatabaseError)) throw error;
+      away = error;
+      for (const message of messages) settle(message, [{ outcome: 'waits', reason: error.message }], parts.random());
     }
   }
-  if (postgresAway) parts.log({ at: 'consumer', outcome: 'waits', reason: postgresAway.message });
+  if (away) parts.log({ at: 'consumer', outcome: 'waits', reason: away.message });
 }
 
 async function workMessages(messages: readonly Message[], env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
@@ -43,7 +45,7 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
   const tickets = new Map<string, Ticket>();
   const keysOf = new Map<Message, string[]>();
   for (const message of messages) {
-    const events = await eventsOf(message.body, db);
+    const events = await eventsOf(message.body, db, parts.log);
     for (const event of events) tickets.set(keyOf(event), event);
     keysOf.set(message, events.map(keyOf));
   }
@@ -64,11 +66,11 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
   for (const [message, keys] of keysOf) settle(message, keys.map(resultOf), parts.random());
 }
 
-/** A ticket names its event. A forwarded delivery carries its events, and they are claimed first, as any others. */
-export async function eventsOf(body: unknown, db: Database): Promise<Ticket[]> {
+/** A ticket names its event. A forwarded delivery carries its events: they are claimed first, as any others. */
+async function eventsOf(body: unknown, db: Database, log: Log): Promise<Ticket[]> {
   if (isTicket(body)) return [{ source: body.source, id: body.id }];
-  if (!(body instanceof ArrayBuffer)) return [];
-  const { source, events, headers, receivedAt } = await unpack(body);
-  await claim(db, source, events, headers, receivedAt);
-  return events.map(({ eventId: id }) => ({ source, id }));
+  const forwarded = body instanceof ArrayBuffer ? await unpack(body) : undefined;
+  // Nobody will ever be able to read it, and its neighbours shall not wait for it.
+  if (!forwarded) log({ at: 'consumer', outcome: 'unreadable' });
+  return forwarded ? claimForwarded(db, forwarded) : [];
 }

@@ -6,6 +6,9 @@ import { methodsOf } from './handshake.ts';
 import { receive } from './receive.ts';
 import { secretName } from './secrets.ts';
 
+/** A batch may hold thousands: the rest are in Postgres. */
+const MAX_IDS_LOGGED = 5;
+
 export interface ReceiverParts {
   readonly sources: Readonly<Record<string, Source>>;
   readonly now: () => Date;
@@ -34,7 +37,8 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
     log({
       at: 'delivery',
       source: name,
-      event_id: 'ids' in result ? result.ids.join(' ') : null,
+      event_id: 'ids' in result ? result.ids.slice(0, MAX_IDS_LOGGED).join(' ') : null,
+      events: 'ids' in result && result.ids.length > 1 ? result.ids.length : undefined,
       outcome: result.outcome,
       reason: 'reason' in result ? result.reason : undefined,
       forwarded: 'forwarded' in result ? result.forwarded : undefined,

@@ -21,11 +21,11 @@ it('an event that was done meanwhile stays done', async () => {
   expect(await events()).toEqual([expect.objectContaining({ status: 'done', last_error: null })]);
 });
 
-it('a forwarded delivery that the queue gave up is claimed even now, and parked', async () => {
+it('a forwarded delivery that the queue gave up is claimed even now, and left to the sweep', async () => {
   const event = claimable('a', { type: 'increments' });
   const bytes = await pack({ source: 'test', events: [event], headers: {}, receivedAt: new Date() });
   await consume([{ body: bytes?.buffer }], 'claimcheck-events-dead');
-  expect(await events()).toEqual([expect.objectContaining({ id: 'a', status: 'parked' })]);
+  expect(await events()).toEqual([expect.objectContaining({ id: 'a', status: 'pending' })]);
 });
 
 it('an effect that the queue gave up is parked on its own, and its event stays done', async () => {

@@ -37,8 +37,12 @@ describe('a ticket', () => {
     expect(await balanceOf('c')).toBe('1');
   });
 
-  it('of an event that nobody knows, or that is no ticket at all, is acked', async () => {
-    expect((await consume([ticket('gone'), { body: 'text' }, { body: null }])).acked).toEqual(['0', '1', '2']);
+  it('of an event that nobody knows, or that nobody can read, is acked, and its neighbours are worked', async () => {
+    await claimEvents(increments('a'));
+    const unreadable = { body: new Uint8Array([1, 2, 3]).buffer };
+    const messages = [ticket('gone'), { body: 'text' }, { body: null }, unreadable, ticket('a')];
+    expect((await consume(messages)).acked).toEqual(['0', '1', '2', '3', '4']);
+    expect(await balanceOf('c')).toBe('1');
   });
 
   it('of an event without a handler is acked, and the event ignored with a summary', async () => {

@@ -1,0 +1,13 @@
+import { claim } from '../db/claim.ts';
+import type { Database } from '../db/client.ts';
+import type { Forwarded } from '../forwarded.ts';
+import type { Ticket } from '../ticket.ts';
+
+/** Claims what Postgres could not take when it came. Its copies collapse here as they would have then. */
+export async function claimForwarded(
+  db: Database,
+  { source, events, headers, receivedAt }: Forwarded,
+): Promise<Ticket[]> {
+  await claim(db, source, events, headers, receivedAt);
+  return events.map(({ eventId: id }) => ({ source, id }));
+}
