@@ -22,7 +22,7 @@ export function answer(result: Outcome, ack?: Reply): Response {
       return problem(401, 'The signature is missing, wrong or stale');
     case 'too large':
       return problem(413, 'The body is larger than this source accepts');
-    case 'no secret':
+    case 'no usable secret':
     case 'not held':
       return problem(503, 'The event could not be held: send it again later', undefined, {
         'retry-after': RETRY_AFTER,

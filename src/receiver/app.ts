@@ -30,9 +30,9 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
 
     const started = now();
     const result = await receive(c.req.raw, name, source, c.env, started, log);
-    if (result.outcome === 'no secret' && !warned.has(name)) {
+    if (result.outcome === 'no usable secret' && !warned.has(name)) {
       warned.add(name);
-      log({ at: 'configuration', outcome: 'missing secret', source: name, variable: secretName(name) });
+      log({ at: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
     }
     log({
       at: 'delivery',

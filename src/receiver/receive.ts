@@ -11,7 +11,7 @@ import { secretsOf, verifyTokenOf } from './secrets.ts';
 export type Outcome =
   | { outcome: 'accepted' | 'duplicate'; ids: string[]; accepted: number; duplicate: number; forwarded?: true }
   | { outcome: 'too large' }
-  | { outcome: 'no secret' }
+  | { outcome: 'no usable secret' }
   | { outcome: 'refused'; reason: Reason }
   | Extract<Greeted, { outcome: 'handshake' }>
   | Extract<Identified, { outcome: 'unclaimable' }>
@@ -34,14 +34,17 @@ export async function receive(
   if (body.outcome === 'too large') return body;
 
   const secrets = secretsOf(name, env);
-  if (secrets.length === 0) return { outcome: 'no secret' };
+  if (secrets.length === 0) return { outcome: 'no usable secret' };
   const { method, headers } = request;
   const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
   const known = { secret: secrets[0] ?? '', verifyToken: verifyTokenOf(name, env) };
   const greeted = await greetUnsigned(source, delivery, known);
   if (greeted) return greeted;
   const verdict = await verify(provider, delivery, secrets, now);
-  if (verdict.outcome === 'refused') return verdict;
+  if (verdict.outcome === 'refused') {
+    // Our mistake, like a missing one: a 401 would make some senders give the event up.
+    return verdict.reason === 'secret malformed' ? { outcome: 'no usable secret' } : verdict;
+  }
 
   const confirmed = await greetSigned(source, delivery, known);
   if (confirmed) return confirmed;

@@ -145,6 +145,20 @@ it('a secret that is not set fails closed, asks the sender to come again, and is
   }
 });
 
+it('a secret that is not in its provider’s form is treated like one that is not set', async () => {
+  const malformed = await startWorkers(running.stack, { secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'no prefix' } });
+  try {
+    const signed = await sign('standardwebhooks', body());
+    const answer = await fetch(`${malformed.url}webhooks/standardwebhooks`, { method: 'POST', ...signed });
+    expect(answer.status).toBe(503);
+    expect(malformed.harness.getLogs().some(({ message }) => message.includes('STANDARDWEBHOOKS_WEBHOOK_SECRET'))).toBe(
+      true,
+    );
+  } finally {
+    await malformed.harness.close();
+  }
+});
+
 it('the previous secret is accepted while it is set', async () => {
   const signed = await sign('stripe', body(), { secret: PREVIOUS });
   expect((await post('stripe', signed)).status).toBe(200);
