@@ -3,6 +3,7 @@ CREATE TABLE "webhook_bodies" (
 	"event_id" text NOT NULL,
 	"body" text NOT NULL,
 	"headers" jsonb NOT NULL,
+	"received_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "webhook_bodies_source_event_id_pk" PRIMARY KEY("source","event_id")
 );
 --> statement-breakpoint
@@ -68,6 +69,7 @@ CREATE TABLE "repositories" (
 --> statement-breakpoint
 ALTER TABLE "webhook_bodies" ADD CONSTRAINT "webhook_bodies_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "webhook_bodies_received" ON "webhook_bodies" USING brin ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint") WHERE fingerprint is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint

@@ -8,7 +8,7 @@ import { requireVar } from './local/dev-vars.ts';
 import { UserError } from './local/user-error.ts';
 
 const USAGE = `npm run replay -- retry   [which]               parked events and effects get all their attempts back
-npm run replay -- discard [which] --reason TEXT  parked events are given up
+npm run replay -- discard [which] --reason TEXT  parked events and effects are discarded
 npm run replay -- rerun   [which] [--effects] --yes
                                                 finished events run again: their CHANGES ARE MADE A SECOND TIME;
                                                 effects are sent again only with --effects
@@ -32,7 +32,10 @@ export default async function main(): Promise<void> {
     }
     case 'discard':
       if (!values.reason) throw new UserError('discard takes --reason TEXT: it is all that will be left to say why');
-      return console.log(`${await discardParked(db(), filter, values.reason)} events are given up`);
+      {
+        const { events, effects } = await discardParked(db(), filter, values.reason);
+        return console.log(`${events} events and ${effects} effects are discarded`);
+      }
     case 'rerun': {
       if (!values.yes) {
         throw new UserError(
@@ -41,7 +44,7 @@ export default async function main(): Promise<void> {
       }
       const { events, withoutBody } = await rerunFinished(db(), filter, { effects: values.effects, now });
       console.log(
-        `${events} events WILL RUN THEIR CHANGES AGAIN${values.effects ? ', and send their effects again' : ''}`,
+        `${events} events WILL RUN THEIR CHANGES AGAIN${values.effects ? ', and ask for their effects again, with the same idempotency keys' : ''}`,
       );
       if (withoutBody > 0) console.log(`${withoutBody} more can't: their bodies are older than BODY_DAYS`);
       return;

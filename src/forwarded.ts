@@ -18,7 +18,8 @@ export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined
 }
 
 /** `undefined` for what `pack` has not made. */
-export async function unpack(message: ArrayBuffer): Promise<Forwarded | undefined> {
+export async function unpack(message: unknown): Promise<Forwarded | undefined> {
+  if (!(message instanceof ArrayBuffer) && !ArrayBuffer.isView(message)) return undefined;
   try {
     const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
     const { source, events, headers, receivedAt } = JSON.parse(text) as Packed;

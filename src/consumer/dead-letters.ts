@@ -9,7 +9,7 @@ import type { ConsumerParts } from './parts.ts';
 import { settle } from './settle.ts';
 
 const ERROR =
-  'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate';
+  'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days';
 
 /**
  * What the queues gave up becomes parked rows. A forwarded delivery is claimed instead: it is here because Postgres was
@@ -25,7 +25,7 @@ export async function parkDeadLetters(
   try {
     const db = openDatabase(env.DATABASE_URL);
     for (const body of bodies) {
-      const forwarded = body instanceof ArrayBuffer ? await unpack(body) : undefined;
+      const forwarded = await unpack(body);
       if (forwarded) await claimForwarded(db, forwarded);
     }
     const parked = batch.queue.includes('effects')

@@ -11,9 +11,6 @@ import type { ConsumerParts } from './parts.ts';
 import { type Result, settle } from './settle.ts';
 import { timeLimit } from './time-limit.ts';
 
-/** The other side has this long to answer. */
-const SEND_TIMEOUT_MS = 10_000;
-
 /** Sends the effects behind a batch of tickets, each at least once and always with the same key. */
 export async function workEffects(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
   const { random, log } = parts;
@@ -76,12 +73,13 @@ async function sendOne(effect: LoadedEffect, key: string, env: ConsumerEnv, part
   try {
     const kind = Object.hasOwn(parts.effects, effect.kind) ? parts.effects[effect.kind] : undefined;
     if (kind === undefined) throw new PermanentError(`there is no effect ${effect.kind} in src/app/effects`);
-    const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(parts.effectMs);
     const tools = { key, env, signal, fetch: (...request: Parameters<typeof fetch>) => fetch(...request) };
     // What was enqueued as this kind has this kind's payload: `effect()` doesn't compile with any other.
     const sending = kind.send(JSON.parse(effect.payload) as never, tools);
-    const response = await timeLimit(SEND_TIMEOUT_MS, 'the effect', sending);
-    await response.body?.cancel();
+    const response = await timeLimit(parts.effectMs, 'the effect', sending);
+    // An effect may have read the answer itself.
+    if (!response.bodyUsed) await response.body?.cancel();
     const failure = failureOf(response, parts.now());
     if (failure) throw failure;
     return { outcome: 'sent' };

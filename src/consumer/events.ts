@@ -2,12 +2,14 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { isWorkable, loadEvents } from '../db/load.ts';
 import { unpack } from '../forwarded.ts';
-import type { Log } from '../log.ts';
 import { isTicket, keyOf, type Ticket } from '../ticket.ts';
 import { claimForwarded } from './forwarded.ts';
 import { workGroup } from './group.ts';
 import type { ConsumerParts } from './parts.ts';
 import { type Result, settle } from './settle.ts';
+
+/** A consumer is ended after 15 minutes, and what it wanted acked or delayed is forgotten: it stops in time. */
+const RUN_MS = 10 * 60_000;
 
 /**
  * Works the tickets of events. Those that come for the first time are worked as one group. A ticket that comes again
@@ -22,13 +24,17 @@ export async function workEvents(batch: MessageBatch<unknown>, env: ConsumerEnv,
     .sort((a, b) => a.order - b.order)
     .map(({ message }) => [message]);
 
+  const started = parts.now().getTime();
   let away: DatabaseError | undefined;
   for (const messages of [fresh, ...again]) {
-    if (messages.length === 0) continue;
+    if (parts.now().getTime() - started > RUN_MS) {
+      for (const message of messages) settle(message, [{ outcome: 'later' }], parts.random());
+      continue;
+    }
     try {
       // Asking again for every ticket would take longer than a consumer may run.
       if (away) throw away;
-      await workMessages(messages, env, parts);
+      if (messages.length > 0) await workMessages(messages, env, parts);
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       away = error;
@@ -45,7 +51,12 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
   const tickets = new Map<string, Ticket>();
   const keysOf = new Map<Message, string[]>();
   for (const message of messages) {
-    const events = await eventsOf(message.body, db, parts.log);
+    const events = await eventsOf(message.body, db);
+    if (events === undefined) {
+      parts.log({ at: 'consumer', outcome: 'unreadable', deliveries: message.attempts });
+      settle(message, [{ outcome: 'unreadable' }], parts.random());
+      continue;
+    }
     for (const event of events) tickets.set(keyOf(event), event);
     keysOf.set(message, events.map(keyOf));
   }
@@ -67,10 +78,8 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
 }
 
 /** A ticket names its event. A forwarded delivery carries its events: they are claimed first, as any others. */
-async function eventsOf(body: unknown, db: Database, log: Log): Promise<Ticket[]> {
+async function eventsOf(body: unknown, db: Database): Promise<Ticket[] | undefined> {
   if (isTicket(body)) return [{ source: body.source, id: body.id }];
-  const forwarded = body instanceof ArrayBuffer ? await unpack(body) : undefined;
-  // Nobody will ever be able to read it, and its neighbours shall not wait for it.
-  if (!forwarded) log({ at: 'consumer', outcome: 'unreadable' });
-  return forwarded ? claimForwarded(db, forwarded) : [];
+  const forwarded = await unpack(body);
+  return forwarded && claimForwarded(db, forwarded);
 }

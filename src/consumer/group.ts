@@ -1,11 +1,12 @@
-import { Effect, type Tools } from '../app/define.ts';
+import { Effect, PermanentError, type Tools } from '../app/define.ts';
 import type { Database } from '../db/client.ts';
 import { type Completion, complete } from '../db/complete.ts';
 import { enqueue } from '../db/enqueue.ts';
-import { DatabaseError } from '../db/errors.ts';
+import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { recordFailures } from '../db/fail.ts';
-import type { WorkableEvent } from '../db/load.ts';
+import { loadEvents, type WorkableEvent } from '../db/load.ts';
 import { type EffectTicket, keyOf, sendTickets, TICKET_GRACE_MS } from '../ticket.ts';
+import { atMost } from './at-most.ts';
 import { judge } from './judge.ts';
 import type { ConsumerParts } from './parts.ts';
 import type { Result } from './settle.ts';
@@ -15,8 +16,8 @@ import { askHandler, handlerOf } from './work.ts';
 /** An event with what its handler wants committed, or with the error that stands in the way. */
 type Asked = { event: WorkableEvent } & ({ completion: Completion; effects: EffectTicket[] } | { error: unknown });
 
-/** A handler that needs longer holds up its whole batch. */
-const HANDLER_TIMEOUT_MS = 30_000;
+/** A Worker makes six calls to the outside at a time. A seventh would wait for a place while its own time limit runs. */
+const HANDLERS_AT_ONCE = 6;
 
 /**
  * Works events as a group: all their completions and changes commit in one transaction. If that fails, each commits
@@ -31,7 +32,7 @@ export async function workGroup(
   const tools: Tools = { db, fetch: (...request) => fetch(...request), now: parts.now(), env };
   // In the order of their keys: two groups that share events or rows lock them in the same order, as far as it is ours.
   const ordered = events.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const asked = await Promise.all(ordered.map((event) => ask(event, tools, parts)));
+  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => ask(event, tools, parts));
   const committed = await commitGroup(db, asked, parts.now());
   // Lost tickets are sent again by the sweep.
   await sendTickets(
@@ -64,11 +65,17 @@ async function ask(event: WorkableEvent, tools: Tools, parts: ConsumerParts): Pr
   const { source, id } = event;
   try {
     const work = askHandler(event, parts.handlers, tools);
-    const { status, summary, changes } = await timeLimit(HANDLER_TIMEOUT_MS, 'the handler', work);
+    const { status, summary, changes } = await timeLimit(parts.handlerMs, 'the handler', work);
     const effects = changes.filter((change) => change instanceof Effect);
+    if (new Set(effects.map(({ name }) => name)).size < effects.length) {
+      throw new PermanentError('two effects have the same name: the second would be lost');
+    }
     const statements = changes.map((change) =>
       change instanceof Effect ? enqueue(tools.db, event, change, parts.now()) : change,
     );
+    // A statement that can't be built fails here, where it is clear whose it is.
+    for (const statement of statements)
+      if ('toSQL' in statement && typeof statement.toSQL === 'function') statement.toSQL();
     return {
       event,
       completion: { source, id, status, summary, changes: statements },
@@ -87,14 +94,38 @@ async function commitGroup(db: Database, asked: readonly Asked[], now: Date): Pr
     await complete(db, completions, now);
     return [...asked];
   } catch (error) {
-    const settled: Asked[] = [];
-    for (const one of asked) {
-      const worthATry = 'completion' in one && completions.length > 1 && isOnesFault(error);
-      if (worthATry) settled.push(...(await commitGroup(db, [one], now)));
-      else settled.push('completion' in one ? { event: one.event, error } : one);
-    }
-    return settled;
+    if (completions.length === 1 || !isOnesFault(error)) return asked.map((one) => withError(one, error));
+    return isCompletedBefore(error) ? commitPending(db, asked, error, now) : commitAlone(db, asked, now);
   }
+}
+
+/** Somebody else has finished some of them meanwhile: that costs the others one more query, and not their group. */
+async function commitPending(db: Database, asked: readonly Asked[], error: unknown, now: Date): Promise<Asked[]> {
+  const loaded = await loadEvents(
+    db,
+    asked.map(({ event }) => event),
+  );
+  const pending = new Set(loaded.filter(({ status }) => status === 'pending').map(keyOf));
+  const isFinished = (one: Asked) => 'completion' in one && !pending.has(keyOf(one.event));
+  const rest = asked.filter((one) => !isFinished(one));
+  const finished = asked.filter(isFinished).map((one) => withError(one, error));
+  const commit = finished.length > 0 ? commitGroup : commitAlone;
+  return [...finished, ...(await commit(db, rest, now))];
+}
+
+async function commitAlone(db: Database, asked: readonly Asked[], now: Date): Promise<Asked[]> {
+  const settled: Asked[] = [];
+  let away: unknown;
+  for (const one of asked) {
+    const [committed = one] = away ? [withError(one, away)] : await commitGroup(db, [one], now);
+    if ('completion' in one && 'error' in committed && !isOnesFault(committed.error)) away = committed.error;
+    settled.push(committed);
+  }
+  return settled;
+}
+
+function withError(one: Asked, error: unknown): Asked {
+  return 'completion' in one ? { event: one.event, error } : one;
 }
 
 /** A deadlock or a serialization failure is over at once; while Postgres itself is away, trying each alone is no use. */

@@ -3,4 +3,12 @@ import { handlers } from '../app/handlers/index.ts';
 import { log } from '../log.ts';
 import { createConsumer } from './worker.ts';
 
-export default createConsumer({ handlers, effects, now: () => new Date(), random: Math.random, log });
+export default createConsumer({
+  handlers,
+  effects,
+  now: () => new Date(),
+  random: Math.random,
+  log,
+  handlerMs: 30_000,
+  effectMs: 10_000,
+});

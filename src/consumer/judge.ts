@@ -23,7 +23,8 @@ export function judge(failure: unknown, attemptsBefore: number, random: number, 
   if (retryable) return { outcome: 'waits', reason };
   const failures = attemptsBefore + 1;
   if (failure instanceof PermanentError || failures >= attempts) return { outcome: 'parks', reason, error };
-  const seconds = failure instanceof RetryLater ? failure.seconds : backoff(failures, random);
+  const asked = failure instanceof RetryLater ? failure.seconds : Number.NaN;
+  const seconds = Number.isNaN(asked) ? backoff(failures, random) : asked;
   return { outcome: 'retries', reason, error, seconds: Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(seconds))) };
 }
 

@@ -9,4 +9,8 @@ export interface ConsumerParts {
   /** In [0, 1), as Math.random. */
   readonly random: () => number;
   readonly log: Log;
+  /** A handler that needs longer holds up its whole batch. */
+  readonly handlerMs: number;
+  /** The other side of an effect has this long to answer. */
+  readonly effectMs: number;
 }

@@ -6,7 +6,9 @@ export type Result =
   | { outcome: 'done' | 'ignored' | 'sent' }
   /** Not in Postgres: pruned long ago, or the database was restored to an earlier state. */
   | { outcome: 'unknown' }
-  /** Too large to be loaded together with the rest of its batch. */
+  /** Neither a ticket nor a forwarded delivery, as far as this version can tell. A later one may read it. */
+  | { outcome: 'unreadable' }
+  /** Too large to be loaded together with the rest of its batch, or too late for this run. */
   | { outcome: 'later' }
   | Judgement;
 
@@ -32,6 +34,7 @@ function secondsToRetry(result: Result, deliveries: number, random: number): num
       return 1;
     case 'retries':
       return result.seconds;
+    case 'unreadable':
     case 'waits':
       return backoff(deliveries, random);
   }

@@ -7,8 +7,8 @@ import type { ConsumerParts } from './parts.ts';
 export function createConsumer(parts: ConsumerParts): ExportedHandler<ConsumerEnv> {
   return {
     queue(batch, env) {
-      if (batch.queue.endsWith('-dead')) return parkDeadLetters(batch, env, parts);
-      return batch.queue.endsWith('-effects') ? workEffects(batch, env, parts) : workEvents(batch, env, parts);
+      if (batch.queue.includes('dead')) return parkDeadLetters(batch, env, parts);
+      return batch.queue.includes('effects') ? workEffects(batch, env, parts) : workEvents(batch, env, parts);
     },
   };
 }

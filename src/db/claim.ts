@@ -56,8 +56,8 @@ export async function claim(
       returning event_id
     ),
     kept as (
-      insert into webhook_bodies (source, event_id, body, headers)
-      select ${source}, event_id, body, ${JSON.stringify(headers)}::jsonb
+      insert into webhook_bodies (source, event_id, body, headers, received_at)
+      select ${source}, event_id, body, ${JSON.stringify(headers)}::jsonb, ${now.toISOString()}::timestamptz
       from incoming join claimed using (event_id)
       on conflict do nothing
     )

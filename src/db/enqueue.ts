@@ -1,4 +1,4 @@
-import type { Ticket } from '../ticket.ts';
+import { TICKET_GRACE_MS, type Ticket } from '../ticket.ts';
 import type { Database, Statement } from './client.ts';
 import { webhookEffects } from './schema.ts';
 
@@ -16,8 +16,8 @@ export function enqueue(
       eventId: id,
       name: effect.name,
       kind: effect.kind,
-      payload: JSON.stringify(effect.payload),
-      dueAt: now,
+      payload: JSON.stringify(effect.payload) ?? 'null',
+      dueAt: new Date(now.getTime() + TICKET_GRACE_MS),
     })
     .onConflictDoNothing();
 }

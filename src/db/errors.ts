@@ -26,7 +26,7 @@ export class DatabaseError extends Error {
     this.constraint = facts.constraint;
   }
 
-  /** Whether an error came from the database at all, for those that a handler's own reads let through. */
+  /** Whether an error came from the database at all: a mistake in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
     return error instanceof DatabaseError || unwrap(error) instanceof NeonDbError;
   }
@@ -34,6 +34,10 @@ export class DatabaseError extends Error {
   static from(error: unknown): DatabaseError {
     if (error instanceof DatabaseError) return error;
     const cause = unwrap(error);
+    // What answered wasn't JSON, and so wasn't Neon: the driver lets the parser's error through.
+    if (cause instanceof SyntaxError)
+      return new DatabaseError('something else answered in place of Neon', { retryable: true });
+    if (!(cause instanceof NeonDbError)) return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
     const code = textOf(cause, 'code');
     const message = textOf(cause, 'message') ?? '';
     if (code) return fromPostgres(code, textOf(cause, 'constraint'));
@@ -85,6 +89,10 @@ function fromHttp(message: string): DatabaseError {
 /** Drizzle wraps the errors of single queries, but not those of a batch. */
 function unwrap(error: unknown): unknown {
   return error instanceof DrizzleQueryError ? error.cause : error;
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
 }
 
 function textOf(error: unknown, key: string): string | undefined {

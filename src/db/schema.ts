@@ -59,8 +59,10 @@ export const webhookBodies = pgTable(
     eventId: text('event_id').notNull(),
     body: text('body').notNull(),
     headers: jsonb('headers').$type<Record<string, string>>().notNull(),
+    receivedAt: time('received_at').notNull(),
   },
   (table) => [
+    index('webhook_bodies_received').using('brin', table.receivedAt),
     primaryKey({ columns: [table.source, table.eventId] }),
     foreignKey({
       name: 'webhook_bodies_event',

@@ -1,21 +1,20 @@
-import { openDatabase } from '../db/client.ts';
-import { prune } from '../db/prune.ts';
+import { type Database, openDatabase } from '../db/client.ts';
+import { PRUNE_CHUNK, prune } from '../db/prune.ts';
 import { SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import type { Log } from '../log.ts';
 import { sendTickets } from '../ticket.ts';
 
-/** Chunks taken in one run: five thousand tickets. What is left stays overdue, and the next run takes it. */
+/** Chunks taken in one run. What is left is left to the next. */
 const MAX_CHUNKS = 10;
 
 /** What the receiver does every 15 minutes: send again what is overdue, forget what is old. */
 export async function tick(env: ReceiverEnv, now: Date, log: Log): Promise<void> {
-  await sweep(env, now, log);
-  const { events, bodies } = await prune(openDatabase(env.DATABASE_URL), now, env.DEDUPE_DAYS, env.BODY_DAYS);
-  log({ at: 'prune', outcome: 'done', events, bodies });
+  const db = openDatabase(env.DATABASE_URL);
+  await sweep(db, env, now, log);
+  await forget(db, env, now, log);
 }
 
-async function sweep(env: ReceiverEnv, now: Date, log: Log): Promise<void> {
-  const db = openDatabase(env.DATABASE_URL);
+async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   const swept = { events: 0, effects: 0 };
   let sent = true;
   for (let chunk = 0; chunk < MAX_CHUNKS && sent; chunk++) {
@@ -27,4 +26,15 @@ async function sweep(env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   }
   // A queue that took nothing changes nothing: what was taken is overdue again after its interval.
   log({ at: 'sweep', outcome: sent ? 'done' : 'not sent', ...swept });
+}
+
+async function forget(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
+  const pruned = { events: 0, bodies: 0 };
+  for (let chunk = 0; chunk < MAX_CHUNKS; chunk++) {
+    const { events, bodies } = await prune(db, now, env.DEDUPE_DAYS, env.BODY_DAYS);
+    pruned.events += events;
+    pruned.bodies += bodies;
+    if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) break;
+  }
+  log({ at: 'prune', outcome: 'done', ...pruned });
 }

@@ -58,10 +58,17 @@ describe('a retry', () => {
 
 it('a discarded event is ignored from then on, with its reason and its error', async () => {
   await sql(`update webhook_events set last_error = 'Error: no' where event_id = 'parked_1'`);
-  expect(await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake')).toBe(1);
+  expect(await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake')).toEqual({ events: 1, effects: 0 });
   const rows = await sql(`select status, summary, last_error from webhook_events where event_id = 'parked_1'`);
   expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
-  expect(await discardParked(database.db, { id: 'done_1' }, 'finished events stay')).toBe(0);
+  expect(await discardParked(database.db, { id: 'done_1' }, 'finished events stay')).toEqual({ events: 0, effects: 0 });
+});
+
+it('a discarded effect is gone, and its event says so', async () => {
+  expect(await discardParked(database.db, { id: 'done_2' }, 'no longer wanted')).toEqual({ events: 0, effects: 1 });
+  expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
+  const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
+  expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
 });
 
 describe('a rerun', () => {

@@ -40,6 +40,8 @@ const consumer = createConsumer({
   // Waits of about a second, whatever has failed; and still no fixed order.
   random: () => 0.9995 + Math.random() * 0.0005,
   log,
+  handlerMs: 30_000,
+  effectMs: 10_000,
 });
 
 export default {
