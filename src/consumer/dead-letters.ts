@@ -6,10 +6,12 @@ import { unpack } from '../forwarded.ts';
 import { isEffectTicket, isTicket } from '../ticket.ts';
 import { claimForwarded } from './forwarded.ts';
 import type { ConsumerParts } from './parts.ts';
-import { settle } from './settle.ts';
 
 const ERROR =
   'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days';
+
+/** A hundred of these are longer than any queue keeps a message: nothing is deleted for having been delivered too often. */
+const WAIT_SECONDS = 4 * 3600;
 
 /**
  * What the queues gave up becomes parked rows. A forwarded delivery is claimed instead: it is here because Postgres was
@@ -18,7 +20,7 @@ const ERROR =
 export async function parkDeadLetters(
   batch: MessageBatch<unknown>,
   env: ConsumerEnv,
-  { now, random, log }: ConsumerParts,
+  { now, log }: ConsumerParts,
 ): Promise<void> {
   const started = now();
   const bodies = batch.messages.map(({ body }) => body);
@@ -37,6 +39,6 @@ export async function parkDeadLetters(
   } catch (error) {
     const { message: reason } = DatabaseError.from(error);
     log({ at: 'dead letter', outcome: 'waits', reason });
-    for (const message of batch.messages) settle(message, [{ outcome: 'waits', reason }], random());
+    for (const message of batch.messages) message.retry({ delaySeconds: WAIT_SECONDS });
   }
 }

@@ -1,34 +1,27 @@
 import { PermanentError } from '../app/define.ts';
 import { failureOf } from '../app/outside.ts';
 import { type Database, openDatabase } from '../db/client.ts';
-import { DatabaseError } from '../db/errors.ts';
 import { type LoadedEffect, loadEffects } from '../db/load-effects.ts';
 import { type SettledEffect, settleEffects } from '../db/settle-effects.ts';
 import { sha256 } from '../providers/encodings.ts';
 import { type EffectTicket, isEffectTicket, keyOf, TICKET_GRACE_MS } from '../ticket.ts';
 import { judge } from './judge.ts';
 import type { ConsumerParts } from './parts.ts';
+import { inPortions } from './portions.ts';
 import { type Result, settle } from './settle.ts';
 import { timeLimit } from './time-limit.ts';
 
 /** Sends the effects behind a batch of tickets, each at least once and always with the same key. */
 export async function workEffects(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
-  const { random, log } = parts;
-  const tickets = new Map<string, EffectTicket>();
-  for (const { body } of batch.messages) if (isEffectTicket(body)) tickets.set(keyOf(body), body);
-
-  let results: Map<string, Result>;
-  try {
-    results = await sendAll(openDatabase(env.DATABASE_URL), [...tickets.values()], env, parts);
-  } catch (error) {
-    const reason = DatabaseError.from(error).message;
-    log({ at: 'effects', outcome: 'waits', reason, tickets: tickets.size });
-    results = new Map([...tickets.keys()].map((key) => [key, { outcome: 'waits', reason }]));
-  }
-  for (const message of batch.messages) {
-    const result = isEffectTicket(message.body) ? results.get(keyOf(message.body)) : undefined;
-    settle(message, [result ?? { outcome: 'unknown' }], random());
-  }
+  await inPortions(batch, parts, async (messages) => {
+    const tickets = new Map<string, EffectTicket>();
+    for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyOf(body), body);
+    const results = await sendAll(openDatabase(env.DATABASE_URL), [...tickets.values()], env, parts);
+    for (const message of messages) {
+      const result = isEffectTicket(message.body) ? results.get(keyOf(message.body)) : undefined;
+      settle(message, [result ?? { outcome: 'unknown' }], parts.random());
+    }
+  });
 }
 
 async function sendAll(

@@ -1,47 +1,17 @@
 import { type Database, openDatabase } from '../db/client.ts';
-import { DatabaseError } from '../db/errors.ts';
-import { isWorkable, loadEvents } from '../db/load.ts';
+import { isWorkable, type LoadedEvent, loadEvents } from '../db/load.ts';
+import { park } from '../db/park.ts';
 import { unpack } from '../forwarded.ts';
-import { isTicket, keyOf, type Ticket } from '../ticket.ts';
+import { isTicket, keyOf, TICKET_GRACE_MS, type Ticket } from '../ticket.ts';
 import { claimForwarded } from './forwarded.ts';
 import { workGroup } from './group.ts';
 import type { ConsumerParts } from './parts.ts';
+import { inPortions } from './portions.ts';
 import { type Result, settle } from './settle.ts';
 
-/** A consumer is ended after 15 minutes, and what it wanted acked or delayed is forgotten: it stops in time. */
-const RUN_MS = 10 * 60_000;
-
-/**
- * Works the tickets of events. Those that come for the first time are worked as one group. A ticket that comes again
- * may be one that killed its isolate, and is worked alone: the most retried last, the rest in no fixed order, so
- * that nobody stands behind such a one every time.
- */
+/** Works the tickets of events: loads them in one query, works them as a group, and acks or retries each ticket. */
 export async function workEvents(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
-  const fresh = batch.messages.filter(({ attempts }) => attempts === 1);
-  const again = batch.messages
-    .filter(({ attempts }) => attempts > 1)
-    .map((message) => ({ message, order: message.attempts + parts.random() }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ message }) => [message]);
-
-  const started = parts.now().getTime();
-  let away: DatabaseError | undefined;
-  for (const messages of [fresh, ...again]) {
-    if (parts.now().getTime() - started > RUN_MS) {
-      for (const message of messages) settle(message, [{ outcome: 'later' }], parts.random());
-      continue;
-    }
-    try {
-      // Asking again for every ticket would take longer than a consumer may run.
-      if (away) throw away;
-      if (messages.length > 0) await workMessages(messages, env, parts);
-    } catch (error) {
-      if (!(error instanceof DatabaseError)) throw error;
-      away = error;
-      for (const message of messages) settle(message, [{ outcome: 'waits', reason: error.message }], parts.random());
-    }
-  }
-  if (away) parts.log({ at: 'consumer', outcome: 'waits', reason: away.message });
+  await inPortions(batch, parts, (messages) => workMessages(messages, env, parts));
 }
 
 async function workMessages(messages: readonly Message[], env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
@@ -62,10 +32,17 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
   }
 
   const loaded = await loadEvents(db, [...tickets.values()]);
-  const results = await workGroup(db, loaded.filter(isWorkable), env, parts);
+  const workable = loaded.filter(isWorkable).filter((event) => secondsTooEarly(event, started) === 0);
+  const results = await workGroup(db, workable, env, parts);
   for (const event of loaded) {
-    if (!isWorkable(event)) results.set(keyOf(event), { outcome: event.status === 'pending' ? 'later' : 'already' });
+    if (!results.has(keyOf(event))) results.set(keyOf(event), withoutWork(event, started));
   }
+  await park(
+    db,
+    loaded.filter((event) => results.get(keyOf(event))?.outcome === 'parks' && !isWorkable(event)),
+    BODY_GONE,
+    started,
+  );
   const resultOf = (key: string): Result => results.get(key) ?? { outcome: 'unknown' };
 
   const ms = parts.now().getTime() - started.getTime();
@@ -75,6 +52,24 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
     parts.log({ at: 'completion', source, event_id: id, outcome: result.outcome, reason, ms });
   }
   for (const [message, keys] of keysOf) settle(message, keys.map(resultOf), parts.random());
+}
+
+const BODY_GONE = 'the body is gone';
+
+function withoutWork(event: LoadedEvent, now: Date): Result {
+  if (event.status !== 'pending') return { outcome: 'already' };
+  if (!event.hasBody) return { outcome: 'parks', reason: BODY_GONE, error: BODY_GONE };
+  if (!isWorkable(event)) return { outcome: 'later' };
+  return { outcome: 'early', seconds: secondsTooEarly(event, now) };
+}
+
+/**
+ * A second ticket of an event that failed a moment ago must not shorten its wait, nor use up its attempts.
+ * A clock that differs by a second is not early.
+ */
+function secondsTooEarly({ attempts, dueAt }: LoadedEvent, now: Date): number {
+  const seconds = (dueAt.getTime() - TICKET_GRACE_MS - now.getTime()) / 1000;
+  return attempts > 0 && seconds > 1 ? Math.ceil(seconds) : 0;
 }
 
 /** A ticket names its event. A forwarded delivery carries its events: they are claimed first, as any others. */

@@ -28,7 +28,7 @@ export class DatabaseError extends Error {
 
   /** Whether an error came from the database at all: a mistake in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
-    return error instanceof DatabaseError || unwrap(error) instanceof NeonDbError;
+    return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;
   }
 
   static from(error: unknown): DatabaseError {

@@ -10,6 +10,8 @@ export interface LoadedEvent {
   readonly receivedAt: Date;
   readonly status: 'pending' | 'done' | 'ignored' | 'parked';
   readonly attempts: number;
+  readonly dueAt: Date;
+  readonly hasBody: boolean;
   /** Null where it isn't needed, or not loaded this time. */
   readonly body: string | null;
   readonly headers: Record<string, string>;
@@ -41,7 +43,7 @@ export async function loadEvents(db: Database, tickets: readonly Ticket[]): Prom
       join webhook_events event using (source, event_id)
       left join webhook_bodies kept using (source, event_id)
     )
-    select source, event_id, type, occurred_at, received_at, status, attempts, headers,
+    select source, event_id, type, occurred_at, received_at, due_at, status, attempts, headers, size is not null as has_body,
            case when status = 'pending' and size_so_far - size < ${MAX_BYTES} then body end as body
     from loaded`,
   );
@@ -53,6 +55,8 @@ export async function loadEvents(db: Database, tickets: readonly Ticket[]): Prom
     receivedAt: new Date(row.received_at),
     status: row.status,
     attempts: row.attempts,
+    dueAt: new Date(row.due_at),
+    hasBody: row.has_body,
     body: row.body,
     headers: row.headers ?? {},
   }));
@@ -64,6 +68,8 @@ interface Row extends Record<string, unknown> {
   type: string | null;
   occurred_at: string | null;
   received_at: string;
+  due_at: string;
+  has_body: boolean;
   status: LoadedEvent['status'];
   attempts: number;
   body: string | null;

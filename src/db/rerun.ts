@@ -24,7 +24,8 @@ export async function rerunFinished(
     with finished as (
       select event.source, event.event_id, kept.source is not null as has_body
       from webhook_events event left join webhook_bodies kept using (source, event_id)
-      where status in ('done', 'ignored') and ${matches(filter)}
+      -- Discarded events are ignored as well, but were never completed: they stay discarded.
+      where status in ('done', 'ignored') and completions = 1 and ${matches(filter)}
       for update of event
     ),
     forgotten as (

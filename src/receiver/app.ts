@@ -51,8 +51,8 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
 
   app.notFound(() => problem(404, 'There is no such source'));
   // Ours to mend, and never a reason for a sender to give the event up: a 5xx is sent again.
-  app.onError((error) => {
-    log({ at: 'delivery', outcome: 'error', reason: error.name });
+  app.onError((error, c) => {
+    log({ at: 'delivery', source: c.req.path, event_id: null, outcome: 'error', reason: error.name });
     return answer({ outcome: 'not held' });
   });
   return app;

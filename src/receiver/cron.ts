@@ -19,12 +19,13 @@ async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promi
   let sent = true;
   for (let chunk = 0; chunk < MAX_CHUNKS && sent; chunk++) {
     const { events, effects } = await takeOverdue(db, now);
-    sent = (await sendTickets(env.EVENTS, events)) && (await sendTickets(env.EFFECTS, effects));
+    const sentBoth = [await sendTickets(env.EVENTS, events), await sendTickets(env.EFFECTS, effects)];
+    sent = sentBoth.every(Boolean);
     swept.events += events.length;
     swept.effects += effects.length;
     if (events.length < SWEEP_CHUNK && effects.length < SWEEP_CHUNK) break;
   }
-  // A queue that took nothing changes nothing: what was taken is overdue again after its interval.
+  // What the queue did not take is overdue again after its interval.
   log({ at: 'sweep', outcome: sent ? 'done' : 'not sent', ...swept });
 }
 

@@ -93,6 +93,18 @@ it('an effect that is not reached is tried again, and its event stays done', asy
   expect(await events()).toEqual([expect.objectContaining({ status: 'done', attempts: 1 })]);
 });
 
+it('an effect that never gets an answer is tried again', async () => {
+  await holdBackEffects('has an effect that hangs');
+  expect((await consume([effectTicket('held hangs')], QUEUE)).retried).toHaveLength(1);
+  expect(await effects()).toEqual([finished('held hangs', 'pending', 'Error: the effect took longer than 0.2 s')]);
+});
+
+it('an effect may read the answer itself', async () => {
+  await holdBackEffects('has an effect that reads the answer');
+  await consume([effectTicket('held reads the answer')], QUEUE);
+  expect(await effects()).toEqual([finished('held reads the answer')]);
+});
+
 it('while Postgres is away, effects wait and use nothing up', async () => {
   await holdBackEffects('has effects');
   await query(sql`alter table webhook_effects rename to hidden`);

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pack } from '../../src/forwarded.ts';
 import { claimable } from '../claimable.ts';
-import { balanceOf, claimEvents, consume, empty, events, query, ticket } from './in-workerd.ts';
+import { balanceOf, claimEvents, consume, empty, events, query, ticket, waitsAreOver } from './in-workerd.ts';
 
 const increments = (id: string, customer = 'c') => ({ id, type: 'increments', data: { customer } });
 
@@ -77,6 +77,67 @@ describe('a failure', () => {
     expect((await consume([ticket('a')])).retried).toEqual([{ id: '0', delaySeconds: 90 }]);
   });
 
+  it('is not counted again for a second ticket that comes before the wait is over', async () => {
+    await claimEvents({ id: 'a', type: 'asks for time' });
+    await consume([ticket('a')]);
+    for (let second = 0; second < 20; second++) {
+      const { acked, retried } = await consume([ticket('a')]);
+      expect(acked).toEqual([]);
+      expect(retried[0]?.delaySeconds).toBeGreaterThan(80);
+    }
+    expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+  });
+
+  it('of a statement that can’t be built is its own event’s', async () => {
+    await claimEvents(increments('a'), { id: 'b', type: 'builds nonsense' });
+    const { acked, retried } = await consume([ticket('a'), ticket('b')]);
+    expect([acked, retried.length]).toEqual([['0'], 1]);
+    expect(await events()).toEqual([
+      expect.objectContaining({ id: 'a', status: 'done' }),
+      expect.objectContaining({
+        id: 'b',
+        status: 'pending',
+        attempts: 1,
+        last_error: 'RangeError: Invalid time value',
+      }),
+    ]);
+  });
+
+  it('of a check that is not ours is a failure, and no duplicate', async () => {
+    await claimEvents({ id: 'a', type: 'breaks a check' });
+    expect((await consume([ticket('a')])).retried).toHaveLength(1);
+    const [row] = await events();
+    expect(row).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(row?.last_error).toContain('known_effect_status');
+  });
+
+  it('that asks for no number of seconds waits as any other', async () => {
+    await claimEvents({ id: 'a', type: 'asks for nonsense' });
+    expect((await consume([ticket('a')])).retried[0]?.delaySeconds).toBeGreaterThanOrEqual(1);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+  });
+
+  it('to tell two effects apart parks, before one of them is lost', async () => {
+    await claimEvents({ id: 'a', type: 'has two effects of one name' });
+    await consume([ticket('a')]);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'parked' })]);
+    expect(await query(sql`select name from webhook_effects`)).toEqual([]);
+  });
+
+  it('to find a body parks', async () => {
+    await claimEvents(increments('a'));
+    await query(sql`delete from webhook_bodies`);
+    expect((await consume([ticket('a')])).acked).toEqual(['0']);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'parked', last_error: 'the body is gone' })]);
+  });
+
+  it('of a handler that never answers is a failure like any other', async () => {
+    await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
+    const { acked, retried } = await consume([ticket('a'), ticket('b')]);
+    expect([acked, retried.length]).toEqual([['0'], 1]);
+    expect((await events())[1]?.last_error).toBe('Error: the handler took longer than 0.2 s');
+  });
+
   it('for good parks at once', async () => {
     await claimEvents({ id: 'a', type: 'fails for good' });
     expect((await consume([ticket('a')])).acked).toEqual(['0']);
@@ -96,7 +157,10 @@ describe('a failure', () => {
 
   it('parks after the twelfth attempt', async () => {
     await claimEvents({ id: 'a', type: 'fails' });
-    for (let attempt = 1; attempt < 12; attempt++) expect((await consume([ticket('a')])).acked).toEqual([]);
+    for (let attempt = 1; attempt < 12; attempt++) {
+      expect((await consume([ticket('a')])).acked).toEqual([]);
+      await waitsAreOver();
+    }
     expect((await consume([ticket('a')])).acked).toEqual(['0']);
     expect(await events()).toEqual([expect.objectContaining({ status: 'parked', attempts: 12 })]);
   });
@@ -104,6 +168,7 @@ describe('a failure', () => {
   it('parks after as many attempts as its handler says', async () => {
     await claimEvents({ id: 'a', type: 'has two tries' });
     await consume([ticket('a')]);
+    await waitsAreOver();
     await consume([ticket('a')]);
     expect(await events()).toEqual([expect.objectContaining({ status: 'parked', attempts: 2 })]);
   });

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { defineEffects, defineHandler, Effect, PermanentError, RetryLater } from '../../src/app/define.ts';
+import { repositories } from '../../src/app/tables.ts';
 
 const Customer = v.object({ customer: v.string() });
 
@@ -31,6 +32,14 @@ export const { effects: testEffects, effect } = defineEffects({
   answers: {
     send: async ({ status, headers }: Answer) => new Response(null, { status, ...(headers ? { headers } : {}) }),
   },
+  hangs: { send: (_payload: object) => new Promise<never>(() => {}) },
+  'reads the answer': {
+    send: async (_payload: object) => {
+      const response = Response.json({ ok: true });
+      await response.json();
+      return response;
+    },
+  },
   'is not reached': {
     send: async (_payload: object) => {
       throw new TypeError('fetch failed');
@@ -45,6 +54,25 @@ export const testHandlers = {
   'asks for time': throws(() => new RetryLater(90)),
   'throws a string': throws(() => 'just text'),
   'throws NUL': throws(() => new Error('a\u0000b\ud800')),
+  'asks for nonsense': throws(() => new RetryLater(Number.NaN)),
+  hangs: defineHandler({ handle: () => new Promise<never>(() => {}) }),
+  'builds nonsense': defineHandler({
+    handle: (_event, { db }) => [
+      db.insert(repositories).values({ fullName: 'a/b', defaultBranch: 'main', pushedAt: new Date('nonsense') }),
+    ],
+  }),
+  'breaks a check': defineHandler({
+    handle: ({ source, id }, { db }) => [
+      db.execute(sql`
+        insert into webhook_effects (source, event_id, name, kind, payload, due_at, status)
+        values (${source}, ${id}, 'n', 'k', '{}', now(), 'nonsense')`),
+    ],
+  }),
+  'has two effects of one name': defineHandler({
+    handle: () => [effect('answers', { status: 200 }), effect('answers', { status: 200 })],
+  }),
+  'has an effect that hangs': defineHandler({ handle: () => [effect('hangs', {})] }),
+  'has an effect that reads the answer': defineHandler({ handle: () => [effect('reads the answer', {})] }),
   'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
   'breaks a constraint': defineHandler({
     handle: (_event, { db }) => [db.execute(sql`insert into customer_balances (customer, balance) values ('c', null)`)],

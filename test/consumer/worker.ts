@@ -11,6 +11,6 @@ export default createConsumer({
   now: () => new Date(),
   random: Math.random,
   log,
-  handlerMs: 30_000,
-  effectMs: 10_000,
+  handlerMs: 200,
+  effectMs: 200,
 });
