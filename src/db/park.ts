@@ -4,6 +4,7 @@ import { type Database, run } from './client.ts';
 
 /** Parks events that never got as far as a handler's answer. No attempt is counted, and what is finished stays so. */
 export async function park(db: Database, tickets: readonly Ticket[], error: string, now: Date): Promise<Ticket[]> {
+  if (tickets.length === 0) return [];
   return run<{ source: string; id: string }>(
     db,
     sql`

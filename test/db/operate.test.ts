@@ -84,6 +84,12 @@ describe('a rerun', () => {
     expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
   });
 
+  it('leaves discarded events discarded', async () => {
+    await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake');
+    const rerun = await rerunFinished(database.db, { id: 'parked_1' }, { effects: false, now: LATER });
+    expect(rerun).toEqual({ events: 0, withoutBody: 0 });
+  });
+
   it('keeps to a span of time', async () => {
     const rerun = (since: Date, until: Date) =>
       rerunFinished(database.db, { since, until }, { effects: false, now: LATER });

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../src/db/claim.ts';
 import { prune } from '../../src/db/prune.ts';
@@ -67,12 +68,16 @@ describe('the sweep', () => {
     expect([first.events.length, second.events.length]).toEqual([500, 1]);
   });
 
-  it('shares the work between two that run at once', async () => {
-    await claimMany(800);
-    const sweeps = await Promise.all([0, 1].map(() => takeOverdue(database.db, later({ minutes: 10 }))));
-    const ids = sweeps.flatMap(({ events }) => events.map(({ id }) => id));
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.length).toBeGreaterThanOrEqual(500);
+  it('does not wait for a row that somebody else holds', async () => {
+    await claimMany(3);
+    const other = new pg.Client({ connectionString: database.stack.databaseUrl });
+    await other.connect();
+    await other.query('begin');
+    await other.query(`select from webhook_events where event_id = 'evt_1' for update`);
+    const { events } = await takeOverdue(database.db, later({ minutes: 10 }));
+    await other.query('rollback');
+    await other.end();
+    expect(events.map(({ id }) => id).toSorted()).toEqual(['evt_0', 'evt_2']);
   });
 });
 
@@ -97,14 +102,14 @@ describe('pruning', () => {
   });
 
   it('never touches what is pending, parked, or still has an effect to send', async () => {
-    await claimMany(4);
+    await claimMany(5);
     await finish('evt_1', 'parked');
-    await finish('evt_2');
-    await finish('evt_3');
+    for (const id of ['evt_2', 'evt_3', 'evt_4']) await finish(id);
     await addEffect('evt_2');
-    await addEffect('evt_3', 'sent');
+    await addEffect('evt_3', 'parked');
+    await addEffect('evt_4', 'sent');
     await prune(database.db, later({ days: 365 }), 30, 7);
-    expect(await left()).toEqual({ events: ['evt_0', 'evt_1', 'evt_2'], bodies: ['evt_0', 'evt_1'] });
+    expect(await left()).toEqual({ events: ['evt_0', 'evt_1', 'evt_2', 'evt_3'], bodies: ['evt_0', 'evt_1'] });
   });
 
   it('deletes in batches of a thousand', async () => {
