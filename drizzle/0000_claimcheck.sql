@@ -30,6 +30,7 @@ CREATE TABLE "webhook_events" (
 	"received_at" timestamp with time zone NOT NULL,
 	"status" text DEFAULT 'pending' NOT NULL,
 	"due_at" timestamp with time zone NOT NULL,
+	"not_before" timestamp with time zone,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"last_error" text,
 	"summary" text,

@@ -2,7 +2,7 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { isWorkable, type LoadedEvent, loadEvents } from '../db/load.ts';
 import { park } from '../db/park.ts';
 import { unpack } from '../forwarded.ts';
-import { isTicket, keyOf, TICKET_GRACE_MS, type Ticket } from '../ticket.ts';
+import { isTicket, keyOf, type Ticket } from '../ticket.ts';
 import { claimForwarded } from './forwarded.ts';
 import { workGroup } from './group.ts';
 import type { ConsumerParts } from './parts.ts';
@@ -67,9 +67,9 @@ function withoutWork(event: LoadedEvent, now: Date): Result {
  * A second ticket of an event that failed a moment ago must not shorten its wait, nor use up its attempts.
  * A clock that differs by a second is not early.
  */
-function secondsTooEarly({ attempts, dueAt }: LoadedEvent, now: Date): number {
-  const seconds = (dueAt.getTime() - TICKET_GRACE_MS - now.getTime()) / 1000;
-  return attempts > 0 && seconds > 1 ? Math.ceil(seconds) : 0;
+function secondsTooEarly({ notBefore }: LoadedEvent, now: Date): number {
+  const seconds = ((notBefore ?? now).getTime() - now.getTime()) / 1000;
+  return seconds > 1 ? Math.ceil(seconds) : 0;
 }
 
 /** A ticket names its event. A forwarded delivery carries its events: they are claimed first, as any others. */

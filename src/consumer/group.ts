@@ -5,7 +5,7 @@ import { enqueue } from '../db/enqueue.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { recordFailures } from '../db/fail.ts';
 import { loadEvents, type WorkableEvent } from '../db/load.ts';
-import { type EffectTicket, keyOf, sendTickets, TICKET_GRACE_MS } from '../ticket.ts';
+import { type EffectTicket, keyOf, sendTickets } from '../ticket.ts';
 import { atMost } from './at-most.ts';
 import { judge } from './judge.ts';
 import type { ConsumerParts } from './parts.ts';
@@ -53,9 +53,9 @@ export async function workGroup(
     results.set(keyOf(event), judgement);
     if (judgement.outcome !== 'retries' && judgement.outcome !== 'parks') continue;
     const seconds = judgement.outcome === 'retries' ? judgement.seconds : 0;
-    const dueAt = new Date(now.getTime() + seconds * 1000 + TICKET_GRACE_MS);
+    const notBefore = new Date(now.getTime() + seconds * 1000);
     const { source, id } = event;
-    failures.push({ source, id, error: judgement.error, parked: judgement.outcome === 'parks', dueAt });
+    failures.push({ source, id, error: judgement.error, parked: judgement.outcome === 'parks', notBefore });
   }
   await recordFailures(db, failures, now);
   return results;

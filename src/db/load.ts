@@ -10,7 +10,7 @@ export interface LoadedEvent {
   readonly receivedAt: Date;
   readonly status: 'pending' | 'done' | 'ignored' | 'parked';
   readonly attempts: number;
-  readonly dueAt: Date;
+  readonly notBefore: Date | null;
   readonly hasBody: boolean;
   /** Null where it isn't needed, or not loaded this time. */
   readonly body: string | null;
@@ -43,7 +43,7 @@ export async function loadEvents(db: Database, tickets: readonly Ticket[]): Prom
       join webhook_events event using (source, event_id)
       left join webhook_bodies kept using (source, event_id)
     )
-    select source, event_id, type, occurred_at, received_at, due_at, status, attempts, headers, size is not null as has_body,
+    select source, event_id, type, occurred_at, received_at, not_before, status, attempts, headers, size is not null as has_body,
            case when status = 'pending' and size_so_far - size < ${MAX_BYTES} then body end as body
     from loaded`,
   );
@@ -55,7 +55,7 @@ export async function loadEvents(db: Database, tickets: readonly Ticket[]): Prom
     receivedAt: new Date(row.received_at),
     status: row.status,
     attempts: row.attempts,
-    dueAt: new Date(row.due_at),
+    notBefore: row.not_before === null ? null : new Date(row.not_before),
     hasBody: row.has_body,
     body: row.body,
     headers: row.headers ?? {},
@@ -68,7 +68,7 @@ interface Row extends Record<string, unknown> {
   type: string | null;
   occurred_at: string | null;
   received_at: string;
-  due_at: string;
+  not_before: string | null;
   has_body: boolean;
   status: LoadedEvent['status'];
   attempts: number;

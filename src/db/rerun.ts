@@ -35,7 +35,7 @@ export async function rerunFinished(
     opened as (
       update webhook_events event set
         status = 'pending', completions = 0, attempts = 0, due_at = ${now.toISOString()}::timestamptz,
-        finished_at = null, summary = null, last_error = null
+        not_before = null, finished_at = null, summary = null, last_error = null
       from finished
       where has_body and (event.source, event.event_id) = (finished.source, finished.event_id)
     )

@@ -14,7 +14,7 @@ export async function retryParked(db: Database, filter: EventFilter, now: Date):
     db,
     sql`
     with events as (
-      update webhook_events event set status = 'pending', attempts = 0, due_at = ${at}, finished_at = null
+      update webhook_events event set status = 'pending', attempts = 0, due_at = ${at}, not_before = null, finished_at = null
       where status = 'parked' and ${matches(filter)}
       returning 1
     ),

@@ -28,6 +28,8 @@ export const webhookEvents = pgTable(
       .default('pending'),
     /** When a pending event should next be looked at, in case its ticket is lost. */
     dueAt: time('due_at').notNull(),
+    /** A failed event waits until then, whoever asks again. `due_at` is the sweep's, and moves with it. */
+    notBefore: time('not_before'),
     attempts: integer('attempts').notNull().default(0),
     lastError: text('last_error'),
     summary: text('summary'),

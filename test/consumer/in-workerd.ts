@@ -57,7 +57,7 @@ export async function consume(messages: readonly Delivered[], queue = 'claimchec
 }
 
 /** As if the waits of all events were over. */
-export const waitsAreOver = () => query(sql`update webhook_events set due_at = now()`);
+export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
 
 export const ticket = (id: string, source = 'test') => ({ body: { source, id } });
 

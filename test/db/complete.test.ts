@@ -124,8 +124,9 @@ it('does not deadlock where groups share events in opposite orders', async () =>
 it('counts a failure, keeps its error, and leaves alone what is finished', async () => {
   await claimAll('a', 'b', 'c');
   await complete(database.db, [completion('c')], NOW);
-  const dueAt = new Date(NOW.getTime() + 60_000);
-  const failure = { source: 'test', error: 'Error: no', dueAt };
+  const notBefore = new Date(NOW.getTime() + 60_000);
+  const dueAt = new Date(NOW.getTime() + 11 * 60_000);
+  const failure = { source: 'test', error: 'Error: no', notBefore };
   await recordFailures(
     database.db,
     [
