@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../scripts/local/keys.ts';
-import { names, providerOf, type Sent, withBody, withHeader } from '../../providers/deliveries.ts';
+import { formAsJson } from '../../../src/providers/forms.ts';
+import { verify } from '../../../src/providers/index.ts';
+import { names, providerOf, type Sent, URL_TOLD, withBody, withHeader } from '../../providers/deliveries.ts';
 import { useProviders } from './running.ts';
 
 const running = useProviders();
@@ -188,12 +190,25 @@ it('a form is kept as JSON, its repeated fields as lists', async () => {
   });
 });
 
-describe('a body over the provider’s own limit', () => {
-  const sized = (bytes: number) => `{"pad":"${'x'.repeat(bytes - 10)}"}`;
+it('a form of very many fields is refused, and read, in a moment', async () => {
+  const body = Array.from({ length: 20_000 }, (_, n) => `f${n}=1`).join('&');
+  const started = performance.now();
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': 'AAAA' };
+  const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(headers), body: Buffer.from(body) };
+  expect(await verify(providerOf('twilio'), delivery, ['secret'], new Date())).toMatchObject({ outcome: 'refused' });
+  expect(Object.keys(formAsJson(new URLSearchParams(body)))).toHaveLength(20_000);
+  expect(performance.now() - started).toBeLessThan(1000);
+});
 
-  it('is answered 413, and one of exactly that limit is accepted', async () => {
-    const limit = 256 * 1024;
-    expect((await send('bitbucket', sample('bitbucket', { body: sized(limit + 1) }))).status).toBe(413);
-    expect((await send('bitbucket', sample('bitbucket', { body: sized(limit) }))).status).toBe(200);
+describe('a body over the provider’s own limit', () => {
+  const json = (bytes: number) => `{"pad":"${'x'.repeat(bytes - 10)}"}`;
+  const form = (bytes: number) => 'MessageSid=SM1&MessageStatus=sent&Body='.padEnd(bytes, 'x');
+
+  it.each([
+    ['bitbucket', 256, json],
+    ['twilio', 64, form],
+  ] as const)('is answered 413 for %s, and one of exactly %i KiB is accepted', async (name, limit, sized) => {
+    expect((await send(name, sample(name, { body: sized(limit * 1024 + 1) }))).status).toBe(413);
+    expect((await send(name, sample(name, { body: sized(limit * 1024) }))).status).toBe(200);
   });
 });
