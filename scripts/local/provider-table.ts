@@ -93,10 +93,13 @@ before step 4 is refused with 401, and sent again.
 
 - Mailgun signs a token and not the body. The token comes once, so a captured delivery can't come back with another body.
   Where an event comes again under a new token, that token is not recorded, and protects nothing once it has been seen.
-- Adyen signs eight fields of each item. Trust no others, such as \`eventDate\`, further than the connection.
+- Adyen signs eight fields of each item, with colons between them. Trust no others, such as \`eventDate\`, further than
+  the connection. A field may hold colons too, so that a captured item could be cut into other fields: its signature comes
+  once.
 - A token (GitLab, Postmark, Chargebee, Auth0, Mollie classic) proves the sender and nothing about the delivery: who has
   seen one can write any other.
-- Twilio signs the fields of a form one behind the other with nothing between them.
+- Twilio signs the fields of a form one behind the other with nothing between them. A captured form could be cut into
+  other fields: its signature comes once.
 - Contentful's and Coinbase's signatures cover the headers that they name, and no others.
 
 ## Not supported
@@ -157,7 +160,7 @@ function windowOf(scheme: Scheme): string {
 }
 
 function signedOf({ id, scheme }: Provider): string {
-  if (id.signed) return 'yes';
+  if (id.signed) return id.once ? `yes; ${code(id.once)} comes once` : 'yes';
   if ('token' in scheme) return id.bodiesRepeat ? 'no; bodies repeat' : 'no';
   if (id.bodiesRepeat) return 'no; bodies repeat';
   return `no; ${id.once ? code(id.once) : 'the body'} comes once`;

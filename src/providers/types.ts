@@ -116,7 +116,10 @@ export interface Provider {
     readonly signed: boolean;
     /** True where two events may carry the same body, so that a fingerprint would swallow the second. */
     readonly bodiesRepeat?: true;
-    /** What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. */
+    /**
+     * What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. Where the
+     * id is signed, the signature itself may stand here, if other fields could be made of the text that it signs.
+     */
     readonly once?: Template;
   };
   /** The first that can be filled in wins. */

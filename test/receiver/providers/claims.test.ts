@@ -133,6 +133,27 @@ describe('what may come only once', () => {
     expect(await (await send('shopify', replayed)).json()).toEqual(DUPLICATE);
   });
 
+  it('a form of Twilio’s cut into other fields, which its signature fits as well, is a duplicate', async () => {
+    const sent = sample('twilio', { body: 'MessageSid=SM123&MessageStatus=sent&To=%2B155' });
+    expect(await outcomeOf('twilio', sent)).toBe('accepted');
+    const cut = withBody(sent, 'MessageSid=SM123M&essageStatus=sentTo%2B155');
+    expect(await outcomeOf('twilio', cut)).toBe('duplicate');
+  });
+
+  it('an item of Adyen’s cut into other fields, which its signature fits as well, is a duplicate', async () => {
+    const { text, ...sent } = sample('adyen', { id: 'psp' });
+    const [{ NotificationRequestItem: item }] = JSON.parse(text).notificationItems;
+    const withItem = (fields: object) =>
+      JSON.stringify({ live: 'false', notificationItems: [{ NotificationRequestItem: { ...item, ...fields } }] });
+    const body = withItem({ merchantReference: 'a:b', additionalData: { hmacSignature: '{signature}' } });
+    const signed = sample('adyen', { body });
+    expect(await outcomeOf('adyen', signed)).toBe('accepted');
+    const { additionalData } = JSON.parse(signed.text).notificationItems[0].NotificationRequestItem;
+    const fields = { pspReference: 'psp:', originalReference: 'SampleAccount', merchantAccountCode: 'a' };
+    const cut = withItem({ ...fields, merchantReference: 'b', additionalData });
+    expect(await outcomeOf('adyen', withBody({ ...sent, text }, cut))).toBe('duplicate');
+  });
+
   it.each(['dropbox', 'airtable', 'mollie-classic'])('the same body of %s is news every time', async (name) => {
     const sent = sample(name);
     const answers = [];
