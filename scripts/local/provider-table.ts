@@ -1,5 +1,6 @@
 import { type Provider, providers } from '../../src/providers/index.ts';
 import type { Handshake, Reply, Scheme, Signature } from '../../src/providers/types.ts';
+import { hasPair } from './keys.ts';
 import { proofOf } from './provider-proofs.ts';
 
 /** docs/providers.md, from the data. */
@@ -150,7 +151,10 @@ function coverOf(scheme: Scheme): string {
 function keyOf(scheme: Scheme): string {
   if ('token' in scheme) return scheme.basic ? '`user:password`' : 'as it is';
   const how = scheme.key === 'utf8' ? 'as it is' : scheme.key;
-  return scheme.keyPrefix ? `${how} behind ${code(scheme.keyPrefix)}` : how;
+  if (!scheme.keyPrefix) return how;
+  return hasPair(scheme)
+    ? `${how} behind ${code(scheme.keyPrefix)}`
+    : `${how}, with or without ${code(scheme.keyPrefix)}`;
 }
 
 function windowOf(scheme: Scheme): string {

@@ -44,7 +44,7 @@ export interface Signature {
   readonly encoding: 'hex' | 'base64';
   /** How the secret becomes key bytes. Never guessed from a prefix: `whsec_` means two things (Stripe, Standard Webhooks). */
   readonly key: 'utf8' | 'base64' | 'hex';
-  /** Cut off before decoding. A secret without it is another kind of key, and is refused. */
+  /** Cut off before decoding. A shared secret may come without it; a public key without it is refused. */
   readonly keyPrefix?: string;
   /** `{body}` is spliced in as bytes and never decoded. */
   readonly signed: Template | Custom;
