@@ -15,13 +15,15 @@ export const twilio = {
     bodyHash: 'query:bodySHA256',
   },
   form: true,
-  // A message or call, and what has become of it.
+  // A message, and what has become of it. A call may be in progress several times, and not every form names a status:
+  // such events are told apart by what they say.
   id: {
     at: [
       '{json:MessageSid}:{json:MessageStatus}',
-      '{json:CallSid}:{json:CallStatus}',
-      '{json:MessageSid}',
-      '{json:CallSid}',
+      '{json:CallSid}:{json:CallStatus}:{sha256}',
+      '{json:MessageSid}:{sha256}',
+      '{json:CallSid}:{sha256}',
+      '{sha256}',
     ],
     signed: true,
     // Fields are signed with nothing between them, so that a captured form could be cut into others, with another id.

@@ -179,6 +179,16 @@ describe('Meta', () => {
     ]);
   });
 
+  it('has a message of Messenger’s claimed by its id, whatever time its batch was sent, and its deletion beside it', async () => {
+    const entry = (time: number, message: object) => ({ id: 'page', time, messaging: [{ message }] });
+    const deliverOne = async (time: number, message: object) =>
+      (await (await deliver('meta', { object: 'page', entry: [entry(time, message)] })).json()) as object;
+    expect(await deliverOne(1, { mid: 'm1', text: 'Hi' })).toMatchObject({ status: 'accepted' });
+    expect(await deliverOne(2, { mid: 'm1', text: 'Hi' })).toMatchObject({ status: 'duplicate' });
+    expect(await deliverOne(3, { mid: 'm1', is_deleted: true })).toMatchObject({ status: 'accepted' });
+    expect((await claimed('meta')).map((row) => row.event_id)).toContain('page:m1');
+  });
+
   it('loses nothing that it has no name for', async () => {
     const entry = [
       {

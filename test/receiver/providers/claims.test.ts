@@ -177,6 +177,47 @@ describe('what may come only once', () => {
   });
 });
 
+/** Each time the one differs from the other only in what it adds. */
+const TOLD_APART: [provider: string, of: string, one: object, more: object][] = [
+  ['twilio', 'one call in progress', { CallSid: 'CA1', CallStatus: 'in-progress' }, { Digits: '1' }],
+  ['twilio', 'one message', { MessageSid: 'SM1', SmsStatus: 'received' }, { SmsStatus: 'sent' }],
+  ['twilio', 'one call', { CallSid: 'CA1' }, { RecordingSid: 'RE1' }],
+  ['twilio', 'no message and no call', { ConversationSid: 'CH1' }, { EventType: 'onMessageAdded' }],
+  ['postmark', 'two recipients', { RecordType: 'Delivery', MessageID: 'm', Recipient: 'a' }, { Recipient: 'b' }],
+  ['postmark', 'two changes', { RecordType: 'SubscriptionChange', MessageID: 'm' }, { ChangedAt: '2026-01-01' }],
+  ['calendly', 'two times', { event: 'e', payload: { uri: 'u' }, created_at: '1' }, { created_at: '2' }],
+  [
+    'zoom',
+    'two people in one moment',
+    { event: 'e', event_ts: 1, payload: { object: { uuid: 'u', who: 1 } } },
+    { payload: { object: { uuid: 'u', who: 2 } } },
+  ],
+  ['zoom', 'no time', { event: 'e' }, { payload: {} }],
+  ['woocommerce', 'one second', { id: 1, date_modified_gmt: '2026-01-01T00:00:00' }, { total: 1 }],
+  ['woocommerce', 'no id', { action: 'a' }, { arg: 1 }],
+  [
+    'docusign',
+    'two recipients',
+    { event: 'recipient-sent', data: { envelopeId: 'e', recipientId: '1' }, generatedDateTime: '1' },
+    { data: { envelopeId: 'e', recipientId: '2' } },
+  ],
+];
+
+it.each(TOLD_APART)('two events of %s are told apart: %s', async (name, _of, one, more) => {
+  const written = (body: object) =>
+    providerOf(name).form ? new URLSearchParams({ ...body }).toString() : JSON.stringify(body);
+  const [first, second] = [one, { ...one, ...more }].map((body) => sample(name, { body: written(body) }));
+  if (!first || !second) throw new Error(name);
+  const outcomes = [];
+  for (const sent of [first, second, first, second]) outcomes.push(await outcomeOf(name, sent));
+  expect(outcomes).toEqual(['accepted', 'accepted', 'duplicate', 'duplicate']);
+});
+
+it('a message that comes in to Postmark has a type, though it names none', async () => {
+  expect((await send('postmark', sample('postmark', { body: '{"MessageID":"m","From":"a@b.c"}' }))).status).toBe(200);
+  expect((await claimed('postmark')).map((row) => row.type)).toEqual(['inbound']);
+});
+
 describe('the address that a provider was told', () => {
   it.each(['square', 'twilio', 'hubspot-v3'])(
     'is what %s signs, and not the one that the request came to',
