@@ -101,6 +101,9 @@ before step 4 is refused with 401, and sent again.
   seen one can write any other.
 - Twilio signs the fields of a form one behind the other with nothing between them. A captured form could be cut into
   other fields: its signature comes once.
+- A body that comes once is right where no two events say the same. Some of GitHub's do (a member that is added, removed and
+  added again, a \`workflow_dispatch\`): the second would be a duplicate. A source that must not miss it says
+  \`bodiesRepeat: true\`. Then nothing but the id is claimed, and a captured delivery could be replayed under another.
 - Contentful's and Coinbase's signatures cover the headers that they name, and no others.
 
 ## Not supported
@@ -164,10 +167,14 @@ function windowOf(scheme: Scheme): string {
 }
 
 function signedOf({ id, scheme }: Provider): string {
-  if (id.signed) return id.once ? `yes; ${code(id.once)} comes once` : 'yes';
+  if (id.signed) return id.once ? `yes; ${onceOf(id.once)}` : 'yes';
   if ('token' in scheme) return id.bodiesRepeat ? 'no; bodies repeat' : 'no';
   if (id.bodiesRepeat) return 'no; bodies repeat';
-  return `no; ${id.once ? code(id.once) : 'the body'} comes once`;
+  return `no; ${id.once ? onceOf(id.once) : 'the body comes once'}`;
+}
+
+function onceOf(once: NonNullable<Provider['id']['once']>): string {
+  return `${[once].flat().map(code).join(' or ')} comes once`;
 }
 
 function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {

@@ -118,9 +118,9 @@ export interface Provider {
     readonly bodiesRepeat?: true;
     /**
      * What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. Where the
-     * id is signed, the signature itself may stand here, if other fields could be made of the text that it signs.
+     * id is signed, the signature itself may stand here, if other fields could be made of the text that it signs. The first that can be filled in wins.
      */
-    readonly once?: Template;
+    readonly once?: Template | readonly Template[];
   };
   /** The first that can be filled in wins. */
   readonly type: readonly Template[];

@@ -4,7 +4,7 @@ import { sha256 } from '../providers/encodings.ts';
 import { formAsJson, formOf } from '../providers/forms.ts';
 import { itemsOf } from '../providers/items.ts';
 import { decodeText, parseJson } from '../providers/json.ts';
-import { fillFirst, fillText, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
+import { fillFirst, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
 
 export type Identified =
@@ -56,13 +56,15 @@ async function itemEvent(source: Source, delivery: Delivery, json: unknown): Pro
 
 async function eventOf(source: Source, looked: Sight, text: string): Promise<Claimable | undefined> {
   const { id } = source.provider;
-  const guarded = !id.signed && !id.bodiesRepeat;
+  const guarded = !id.signed && !id.bodiesRepeat && !source.bodiesRepeat;
   const hashed = guarded || source.dedupe === 'content' || [id.at].flat().some((part) => part.includes('{sha256}'));
   const sight = hashed ? { ...looked, sha256: await sha256(looked.body) } : looked;
 
   const eventId = source.dedupe === 'content' ? sight.sha256 : fillFirst(id.at, sight);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
-  const once = id.once && fillText(id.once, sight);
+  // What comes once on its own account (Mailgun's token) does so also where bodies repeat.
+  const onces = [id.once ?? []].flat().filter((once) => !(source.bodiesRepeat && once.includes('{sha256}')));
+  const once = fillFirst(onces, sight);
   return {
     eventId,
     type: typeOf(source.provider, sight),

@@ -79,7 +79,7 @@ describe.each(names)('a sample of %s', (name) => {
 
   const { id } = provider;
   const idHeaders = headersOf([id.at].flat());
-  const free = idHeaders.filter((header) => !headersOf([id.once ?? '']).includes(header));
+  const free = idHeaders.filter((header) => !headersOf([id.once ?? ''].flat()).includes(header));
   if (!id.signed && free.length > 0) {
     it(`whose unsigned id is replaced is ${id.bodiesRepeat ? 'another event: bodies repeat' : 'a duplicate'}`, async () => {
       const sent = sample(name);
@@ -115,16 +115,49 @@ describe('what may come only once', () => {
     expect(row?.fingerprint).toBe(createHash('sha256').update(token).digest('hex'));
   });
 
-  it.each(['shopify', 'woocommerce'])(
-    'one body under two topics is two events for %s, and under a new id it is none',
-    async (name) => {
-      const topic = name === 'shopify' ? 'x-shopify-topic' : 'x-wc-webhook-topic';
+  it.each([
+    ['shopify', 'x-shopify-topic', ['x-shopify-event-id']],
+    ['shopify', 'x-shopify-shop-domain', ['x-shopify-event-id']],
+    ['woocommerce', 'x-wc-webhook-topic', []],
+  ] as const)(
+    'one body of %s under two of %s is two events, and under a new id it is none',
+    async (name, header, ids) => {
       const sent = sample(name);
-      const other = withHeader(sent, topic, () => 'orders/updated');
+      const renamed = ids.reduce((changed, id) => withHeader(changed, id, () => 'another'), sent);
+      const other = withHeader(renamed, header, () => 'orders/updated');
       expect([await outcomeOf(name, sent), await outcomeOf(name, other)]).toEqual(['accepted', 'accepted']);
       expect([await outcomeOf(name, sent), await outcomeOf(name, other)]).toEqual(['duplicate', 'duplicate']);
     },
   );
+
+  it('what is saved and then published is two events for Contentful, though it says the same', async () => {
+    const body = '{"sys":{"id":"1","updatedAt":"2026-01-01T00:00:00Z"}}';
+    const outcomes = [];
+    for (const [id, type] of [
+      ['one', 'ContentManagement.Entry.save'],
+      ['two', 'ContentManagement.Entry.publish'],
+      ['three', 'ContentManagement.Entry.publish'],
+    ] as const) {
+      outcomes.push(await outcomeOf('contentful', sample('contentful', { id, type, body })));
+    }
+    expect(outcomes).toEqual(['accepted', 'accepted', 'duplicate']);
+  });
+
+  it('what repeats is another event where the source says so, but no token of Mailgun’s', async () => {
+    const repeated = async (name: string, header: string) => {
+      const sent = sample(name, { source: `${name}-repeats` });
+      const again = withHeader(sent, header, () => 'another');
+      const outcomes = [];
+      for (const one of [sent, again, sent]) outcomes.push(await outcomeOf(`${name}-repeats`, one));
+      return outcomes;
+    };
+    expect(await repeated('github', 'x-github-delivery')).toEqual(['accepted', 'accepted', 'duplicate']);
+    expect(await repeated('shopify', 'x-shopify-event-id')).toEqual(['accepted', 'accepted', 'duplicate']);
+    const mail = sample('mailgun', { source: 'mailgun-repeats' });
+    expect(await outcomeOf('mailgun-repeats', mail)).toBe('accepted');
+    const forged = withBody(mail, mail.text.replace(/"id":"[^"]+"/, '"id":"forged"'));
+    expect(await outcomeOf('mailgun-repeats', forged)).toBe('duplicate');
+  });
 
   it('the same event of Shopify’s under a new event id is a duplicate', async () => {
     const sent = sample('shopify');
