@@ -5,6 +5,7 @@ import { formAsJson } from '../../../src/providers/forms.ts';
 import { verify } from '../../../src/providers/index.ts';
 import { names, providerOf, type Sent, URL_TOLD, withBody, withHeader } from '../../providers/deliveries.ts';
 import { useProviders } from './running.ts';
+import { sources } from './sources.ts';
 
 const running = useProviders();
 const { sample, send, sql } = running;
@@ -251,6 +252,21 @@ it('a message that comes in to Postmark has a type, though it names none', async
   expect((await claimed('postmark')).map((row) => row.type)).toEqual(['inbound']);
 });
 
+it.each([
+  ['calcom', { triggerEvent: 'MEETING_ENDED', title: 'A meeting' }],
+  ['slack', { type: 'app_rate_limited', team_id: 'T1', api_app_id: 'A1', minute_rate_limited: 1_770_000_000 }],
+  [
+    'intercom',
+    { type: 'notification_event', id: null, topic: 'ping', created_at: 1_770_000_000, delivery_attempts: 1 },
+  ],
+  ['intercom', { type: 'notification_event', id: null, topic: 'ping' }],
+])('what %s sends without an id is claimed all the same: %j', async (name, body) => {
+  const text = JSON.stringify(body);
+  expect(await outcomeOf(name, sample(name, { body: text }))).toBe('accepted');
+  const retried = text.replace('"delivery_attempts":1', '"delivery_attempts":2');
+  expect(await outcomeOf(name, sample(name, { body: retried }))).toBe('duplicate');
+});
+
 describe('the address that a provider was told', () => {
   it.each(['square', 'twilio', 'hubspot-v3'])(
     'is what %s signs, and not the one that the request came to',
@@ -271,6 +287,21 @@ describe('the address that a provider was told', () => {
     expect((await send('twilio', sent)).status).toBe(200);
     expect((await claimed('twilio')).map((row) => [row.event_id, row.type])).toEqual([['SM1:sent', 'message.sent']]);
   });
+});
+
+it.each([
+  ['as it was told', '', true],
+  ['with what Twilio adds behind it', '&{hash}', true],
+  ['with more than was signed', '&{hash}&more=1', false],
+])('a query that the source names is signed, %s', async (_what, added, right) => {
+  const source = 'twilio-queried';
+  const body = added === '' ? 'MessageSid=SM1' : '{"MessageSid":"SM1"}';
+  const told = sources[source]?.url ?? '';
+  const hash = `bodySHA256=${createHash('sha256').update(body).digest('hex')}`;
+  const signed = sample('twilio', { source, body, url: told + (added && `&${hash}`) });
+  const type = added === '' ? 'application/x-www-form-urlencoded' : 'application/json';
+  const sent = { ...withHeader(signed, 'content-type', () => type), url: told + added.replace('{hash}', hash) };
+  expect((await send(source, sent)).status).toBe(right ? 200 : 401);
 });
 
 it('a form is kept as JSON, its repeated fields as lists', async () => {

@@ -17,6 +17,7 @@ export const sources: Readonly<Record<string, Source>> = {
   ...variant('notion', 'new', { awaitsSecret: true }),
   ...variant('notion', 'short', { awaitsSecret: true }),
   ...variant('asana', 'new', { awaitsSecret: true }),
+  ...variant('twilio', 'queried', { url: `${toldUrl('twilio')}?tenant=1` }),
   ...variant('github', 'repeats', { bodiesRepeat: true }),
   ...variant('shopify', 'repeats', { bodiesRepeat: true }),
   ...variant('mailgun', 'repeats', { bodiesRepeat: true }),
