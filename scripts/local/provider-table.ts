@@ -47,7 +47,7 @@ ${table(
     provider.occurredAt
       ? `${[provider.occurredAt.at].flat().map(code).join(' or ')} (${provider.occurredAt.unit})`
       : 'none',
-    provider.batch ? provider.batch.each.map(code).join(' ') : '',
+    provider.batch ? provider.batch.each.map(code).join(' ') + (provider.batch.lines ? ' or JSON Lines' : '') : '',
     provider.retriesForDays ? `${provider.retriesForDays} d` : '',
   ]),
 )}

@@ -96,6 +96,8 @@ export interface Batch {
   readonly each: readonly string[];
   /** An item stays in a copy of the body in which it is alone, where it says too little without what surrounds it. */
   readonly envelope?: true;
+  /** Bodies may be JSON Lines: an item on each line. */
+  readonly lines?: true;
 }
 
 export interface Provider {

@@ -3,7 +3,7 @@ import type { Claimable } from '../db/claim.ts';
 import { sha256 } from '../providers/encodings.ts';
 import { formAsJson, formOf } from '../providers/forms.ts';
 import { itemsOf } from '../providers/items.ts';
-import { decodeText, parseJson } from '../providers/json.ts';
+import { decodeText, parseJson, parseLines } from '../providers/json.ts';
 import { fillFirst, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
 
@@ -29,7 +29,8 @@ export async function identify(source: Source, delivery: Delivery): Promise<Iden
   if (fields) return one(source, delivery, JSON.stringify(formAsJson(fields)));
   if (!batch) return one(source, delivery, text);
 
-  const parsed = parseJson(text);
+  const whole = parseJson(text);
+  const parsed = whole.outcome === 'malformed' && batch.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');

@@ -20,6 +20,7 @@ const counts = (accepted: number, duplicate: number) => ({
   duplicate,
 });
 
+const ACCEPTED = { status: 'accepted' };
 const NOW = new Date();
 const sendgrid = (...ids: string[]) =>
   ids.map((sg_event_id) => ({ sg_event_id, event: 'delivered', timestamp: 1_770_000_000 }));
@@ -83,7 +84,12 @@ describe('a batch', () => {
     expect(await (await send('hubspot-v3', sample('hubspot-v3', { body }))).json()).toEqual(counts(2, 0));
   });
 
-  it.each(['{"sg_event_id":"a"}', 'null', '"a"', '[', ''])('that is none is answered 400: %j', async (body) => {
+  it('is also a single object, where the body itself would be the list', async () => {
+    expect(await (await deliver('sendgrid', sendgrid('a')[0])).json()).toEqual(ACCEPTED);
+    expect(await (await deliver('sendgrid', sendgrid('a', 'b'))).json()).toEqual(counts(1, 1));
+  });
+
+  it.each(['7', 'null', '"a"', '[', '', '{"a":1}\n{"b":2}'])('that is none is answered 400: %j', async (body) => {
     expect((await send('sendgrid', sample('sendgrid', { body }))).status).toBe(400);
   });
 
@@ -142,6 +148,19 @@ it('Auth0’s log entries are claimed one by one', async () => {
   const entries = ['a', 'b'].map((log_id) => ({ log_id, data: { type: 's', date: NOW.toISOString() } }));
   expect(await (await deliver('auth0', entries)).json()).toEqual(counts(2, 0));
   expect((await claimed('auth0')).map((row) => row.event_id)).toEqual(['a', 'b']);
+});
+
+it('Auth0’s log entries may come as a single object, and as lines', async () => {
+  const entry = (log_id: string) => JSON.stringify({ log_id, data: { type: 's', date: NOW.toISOString() } });
+  const deliverText = (body: string) => send('auth0', sample('auth0', { body }));
+  expect(await (await deliverText(entry('a'))).json()).toEqual(ACCEPTED);
+  expect(await (await deliverText(`${entry('a')}\n${entry('b')}\r\n${entry('c')}\n`)).json()).toEqual(counts(2, 1));
+  expect((await deliverText(`${entry('a')}\n{`)).status).toBe(400);
+  expect((await claimed('auth0')).map((row) => [row.event_id, row.type])).toEqual([
+    ['a', 's'],
+    ['b', 's'],
+    ['c', 's'],
+  ]);
 });
 
 describe('Meta', () => {
