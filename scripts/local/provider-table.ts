@@ -67,7 +67,7 @@ ${table(
       provider.name,
       (provider.handshakes ?? []).map(handshakeOf).join('<br>'),
       provider.ack ? replyOf(provider.ack) : '',
-      provider.maxBytes ? `${provider.maxBytes / 1024} KiB` : '',
+      provider.maxBytes ? sizeOf(provider.maxBytes) : '',
     ]),
 )}
 
@@ -104,6 +104,9 @@ before step 4 is refused with 401, and sent again.
 - A body that comes once is right where no two events say the same. Some of GitHub's do (a member that is added, removed and
   added again, a \`workflow_dispatch\`): the second would be a duplicate. A source that must not miss it says
   \`bodiesRepeat: true\`. Then nothing but the id is claimed, and a captured delivery could be replayed under another.
+- A Worker has 128 MB for all the deliveries that it works at once, and a body is held several times over. GitHub's limit is
+  as high as what it may send; who never receives as much sets \`maxBytes\` lower, and who receives larger attachments
+  from Postmark sets it higher.
 - Contentful's and Coinbase's signatures cover the headers that they name, and no others.
 
 ## Not supported
@@ -190,6 +193,10 @@ function replyOf({ status, text, json, headers = {} }: Reply): string {
   const named = Object.entries(headers).map(([name, value]) => code(`${name}: ${value}`));
   const body = json ? code(JSON.stringify(json)) : text === undefined ? 'no body' : code(text);
   return [String(status), body, ...named].join(', ');
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

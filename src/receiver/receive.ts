@@ -17,7 +17,10 @@ export type Outcome =
   | Extract<Identified, { outcome: 'unclaimable' }>
   | { outcome: 'not held' };
 
-/** As much as any provider sends in one delivery, with room; a provider or a source may set its own. */
+/**
+ * Far above what an event usually comes to, and harmless to hold several times over in a Worker's 128 MB, which all the
+ * deliveries of one isolate share. Some providers send more: they, or a source, set their own.
+ */
 const MAX_BYTES = 1024 * 1024;
 
 /** The path of one delivery, in its order: bytes before text, verify before parse, claim before ack. */

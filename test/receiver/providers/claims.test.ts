@@ -327,12 +327,14 @@ it('a form of very many fields is refused, and read, in a moment', async () => {
 });
 
 describe('a body over the provider’s own limit', () => {
-  const json = (bytes: number) => `{"pad":"${'x'.repeat(bytes - 10)}"}`;
+  const json = (bytes: number) => '{"MessageID":"m","pad":"'.padEnd(bytes - 2, 'x').concat('"}');
   const form = (bytes: number) => 'MessageSid=SM1&MessageStatus=sent&Body='.padEnd(bytes, 'x');
 
   it.each([
     ['bitbucket', 256, json],
     ['twilio', 64, form],
+    ['postmark', 10 * 1024, json],
+    ['github', 25 * 1024, json],
   ] as const)('is answered 413 for %s, and one of exactly %i KiB is accepted', async (name, limit, sized) => {
     expect((await send(name, sample(name, { body: sized(limit * 1024 + 1) }))).status).toBe(413);
     expect((await send(name, sample(name, { body: sized(limit * 1024) }))).status).toBe(200);
