@@ -40,7 +40,12 @@ export async function receive(
   if (secrets.length === 0) return { outcome: 'no usable secret' };
   const { method, headers } = request;
   const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
-  const known = { secret: secrets[0] ?? '', verifyToken: verifyTokenOf(name, env) };
+  const secret = secrets[0] ?? '';
+  const signer = async () => {
+    const verdicts = await Promise.all(secrets.map((one) => verify(provider, delivery, [one], now)));
+    return secrets[verdicts.findIndex(({ outcome }) => outcome === 'verified')] ?? secret;
+  };
+  const known = { secret, verifyToken: verifyTokenOf(name, env), signer };
   const greeted = await greetUnsigned(source, delivery, known);
   if (greeted) return greeted;
   const verdict = await verify(provider, delivery, secrets, now);
