@@ -31,8 +31,8 @@ ${table(
 )}
 
 "Official vector" is a signature that the provider published, in its documentation or its SDK's tests; "official SDK" is
-asked on every test run, in both directions where it can sign; "vector made by" an SDK was made once with one too large to
-install. "Own vector only": no code of the provider's could be asked, and the vector was computed from its documentation with
+asked on every test run, in both directions where it can sign; "vector made by" an SDK was made once with it, and the tests
+don't install it. "Own vector only": no code of the provider's could be asked, and the vector was computed from its documentation with
 another implementation of HMAC. Every provider's sample is also signed and sent to a real receiver in the tests.
 
 ## What is claimed
@@ -97,6 +97,8 @@ before step 4 is refused with 401, and sent again.
 - Adyen signs eight fields of each item, with colons between them. Trust no others, such as \`eventDate\`, further than
   the connection. A field may hold colons too, so that a captured item could be cut into other fields: its signature comes
   once.
+- Shopify's and WooCommerce's topics, and Shopify's shop, stand in headers that nobody signs: who has captured a delivery
+  could send it again under another topic or shop, once for each.
 - A token (GitLab, Postmark, Chargebee, Auth0, Mollie classic) proves the sender and nothing about the delivery: who has
   seen one can write any other.
 - Twilio signs the fields of a form one behind the other with nothing between them. A captured form could be cut into
@@ -118,6 +120,11 @@ before step 4 is refused with 401, and sent again.
 | Vercel | its signature is known from third parties only |
 | Adyen platform and management webhooks | the name of their signature's header is not confirmed |
 | GitLab signing tokens | the form of the secret is not confirmed. Its secret tokens are supported |
+| Mailgun's \`parent-signature\` | of sub-accounts; the account's own \`signature\` is what is verified |
+| Shopify's new events, \`shopify-hmac-sha256\` | another header, whose ids and topics have other names |
+| Twilio by GET | only POST is a delivery: choose it in Twilio's settings |
+| DocuSign's XML, Cal.com's form templates | what is claimed is read from JSON: choose JSON, and leave the template empty |
+| GitHub's content type \`application/x-www-form-urlencoded\` | refused with 400, and never sent again: choose \`application/json\` |
 | HubSpot signatures v1 and v2 | plain hashes of secret and body, replaced by v3 |
 | Slack commands and buttons, Discord interactions | they want their answer at once, and nothing here works before the answer |
 `;
