@@ -121,7 +121,7 @@ before step 4 is refused with 401, and sent again.
 | Adyen platform and management webhooks | the name of their signature's header is not confirmed |
 | GitLab signing tokens | the form of the secret is not confirmed. Its secret tokens are supported |
 | Mailgun's \`parent-signature\` | of sub-accounts; the account's own \`signature\` is what is verified |
-| Shopify's new events, \`shopify-hmac-sha256\` | another header, whose ids and topics have other names |
+| Shopify's new events, \`shopify-hmac-sha256\` | another header; what stands beside it is not confirmed |
 | Twilio by GET | only POST is a delivery: choose it in Twilio's settings |
 | DocuSign's XML, Cal.com's form templates | what is claimed is read from JSON: choose JSON, and leave the template empty |
 | GitHub's content type \`application/x-www-form-urlencoded\` | refused with 400, and never sent again: choose \`application/json\` |

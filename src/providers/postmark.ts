@@ -13,7 +13,7 @@ export const postmark = {
   // Inbound messages name no type.
   type: ['{json:RecordType}', 'inbound'],
   occurredAt: { at: ['json:BouncedAt', 'json:DeliveredAt', 'json:ReceivedAt', 'json:ChangedAt'], unit: 'iso' },
-  // Messages that come in hold their attachments. Postmark takes up to 35 MB, of which a Worker's 128 MB would have to
-  // hold several copies.
+  // Messages that come in hold their attachments. Postmark takes 35 MB of them, and a Worker's 128 MB would have to hold
+  // several copies.
   maxBytes: 10 * 1024 * 1024,
 } as const satisfies Provider;
