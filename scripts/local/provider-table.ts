@@ -1,5 +1,6 @@
 import { type Provider, providers } from '../../src/providers/index.ts';
 import type { Handshake, Reply, Scheme, Signature } from '../../src/providers/types.ts';
+import { hasPair } from './keys.ts';
 import { proofOf } from './provider-proofs.ts';
 
 /** docs/providers.md, from the data. */
@@ -30,8 +31,8 @@ ${table(
 )}
 
 "Official vector" is a signature that the provider published, in its documentation or its SDK's tests; "official SDK" is
-asked on every test run, in both directions where it can sign; "vector made by" an SDK was made once with one too large to
-install. "Own vector only": no code of the provider's could be asked, and the vector was computed from its documentation with
+asked on every test run, in both directions where it can sign; "vector made by" an SDK was made once with it, and the tests
+don't install it. "Own vector only": no code of the provider's could be asked, and the vector was computed from its documentation with
 another implementation of HMAC. Every provider's sample is also signed and sent to a real receiver in the tests.
 
 ## What is claimed
@@ -46,7 +47,7 @@ ${table(
     provider.occurredAt
       ? `${[provider.occurredAt.at].flat().map(code).join(' or ')} (${provider.occurredAt.unit})`
       : 'none',
-    provider.batch ? provider.batch.each.map(code).join(' ') : '',
+    provider.batch ? provider.batch.each.map(code).join(' ') + (provider.batch.lines ? ' or JSON Lines' : '') : '',
     provider.retriesForDays ? `${provider.retriesForDays} d` : '',
   ]),
 )}
@@ -66,7 +67,7 @@ ${table(
       provider.name,
       (provider.handshakes ?? []).map(handshakeOf).join('<br>'),
       provider.ack ? replyOf(provider.ack) : '',
-      provider.maxBytes ? `${provider.maxBytes / 1024} KiB` : '',
+      provider.maxBytes ? sizeOf(provider.maxBytes) : '',
     ]),
 )}
 
@@ -93,10 +94,21 @@ before step 4 is refused with 401, and sent again.
 
 - Mailgun signs a token and not the body. The token comes once, so a captured delivery can't come back with another body.
   Where an event comes again under a new token, that token is not recorded, and protects nothing once it has been seen.
-- Adyen signs eight fields of each item. Trust no others, such as \`eventDate\`, further than the connection.
+- Adyen signs eight fields of each item, with colons between them. Trust no others, such as \`eventDate\`, further than
+  the connection. A field may hold colons too, so that a captured item could be cut into other fields: its signature comes
+  once.
+- Shopify's and WooCommerce's topics, and Shopify's shop, stand in headers that nobody signs: who has captured a delivery
+  could send it again under another topic or shop, once for each.
 - A token (GitLab, Postmark, Chargebee, Auth0, Mollie classic) proves the sender and nothing about the delivery: who has
   seen one can write any other.
-- Twilio signs the fields of a form one behind the other with nothing between them.
+- Twilio signs the fields of a form one behind the other with nothing between them. A captured form could be cut into
+  other fields: its signature comes once.
+- A body that comes once is right where no two events say the same. Some of GitHub's do (a member that is added, removed and
+  added again, a \`workflow_dispatch\`): the second would be a duplicate. A source that must not miss it says
+  \`bodiesRepeat: true\`. Then nothing but the id is claimed, and a captured delivery could be replayed under another.
+- A Worker has 128 MB for all the deliveries that it works at once, and a body is held several times over. GitHub's limit is
+  as high as what it may send; who never receives as much sets \`maxBytes\` lower, and who receives larger attachments
+  from Postmark sets it higher.
 - Contentful's and Coinbase's signatures cover the headers that they name, and no others.
 
 ## Not supported
@@ -108,6 +120,11 @@ before step 4 is refused with 401, and sent again.
 | Vercel | its signature is known from third parties only |
 | Adyen platform and management webhooks | the name of their signature's header is not confirmed |
 | GitLab signing tokens | the form of the secret is not confirmed. Its secret tokens are supported |
+| Mailgun's \`parent-signature\` | of sub-accounts; the account's own \`signature\` is what is verified |
+| Shopify's new events, \`shopify-hmac-sha256\` | another header; what stands beside it is not confirmed |
+| Twilio by GET | only POST is a delivery: choose it in Twilio's settings |
+| DocuSign's XML, Cal.com's form templates | what is claimed is read from JSON: choose JSON, and leave the template empty |
+| GitHub's content type \`application/x-www-form-urlencoded\` | refused with 400, and never sent again: choose \`application/json\` |
 | HubSpot signatures v1 and v2 | plain hashes of secret and body, replaced by v3 |
 | Slack commands and buttons, Discord interactions | they want their answer at once, and nothing here works before the answer |
 `;
@@ -147,7 +164,10 @@ function coverOf(scheme: Scheme): string {
 function keyOf(scheme: Scheme): string {
   if ('token' in scheme) return scheme.basic ? '`user:password`' : 'as it is';
   const how = scheme.key === 'utf8' ? 'as it is' : scheme.key;
-  return scheme.keyPrefix ? `${how} behind ${code(scheme.keyPrefix)}` : how;
+  if (!scheme.keyPrefix) return how;
+  return hasPair(scheme)
+    ? `${how} behind ${code(scheme.keyPrefix)}`
+    : `${how}, with or without ${code(scheme.keyPrefix)}`;
 }
 
 function windowOf(scheme: Scheme): string {
@@ -157,10 +177,14 @@ function windowOf(scheme: Scheme): string {
 }
 
 function signedOf({ id, scheme }: Provider): string {
-  if (id.signed) return 'yes';
+  if (id.signed) return id.once ? `yes; ${onceOf(id.once)}` : 'yes';
   if ('token' in scheme) return id.bodiesRepeat ? 'no; bodies repeat' : 'no';
   if (id.bodiesRepeat) return 'no; bodies repeat';
-  return `no; ${id.once ? code(id.once) : 'the body'} comes once`;
+  return `no; ${id.once ? onceOf(id.once) : 'the body comes once'}`;
+}
+
+function onceOf(once: NonNullable<Provider['id']['once']>): string {
+  return `${[once].flat().map(code).join(' or ')} comes once`;
 }
 
 function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {
@@ -176,6 +200,10 @@ function replyOf({ status, text, json, headers = {} }: Reply): string {
   const named = Object.entries(headers).map(([name, value]) => code(`${name}: ${value}`));
   const body = json ? code(JSON.stringify(json)) : text === undefined ? 'no body' : code(text);
   return [String(status), body, ...named].join(', ');
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -22,6 +22,11 @@ export interface Source {
   readonly awaitsSecret?: true;
   /** `content`: the SHA-256 of the body is the event's id, for senders whose own ids are inconsistent. */
   readonly dedupe?: 'id' | 'content';
+  /**
+   * Two events of this source may carry the same body, so no fingerprint guards its unsigned ids: GitHub says the same
+   * of a member that is added, removed and added again. Who has captured a delivery can then replay it under another id.
+   */
+  readonly bodiesRepeat?: true;
 }
 
 export function defineSources<const Sources extends Record<string, Source>>(sources: Sources): Sources {

@@ -13,7 +13,12 @@ export const adyen = {
       '{json?:pspReference}:{json?:originalReference}:{json?:merchantAccountCode}:{json?:merchantReference}:{json?:amount.value}:{json?:amount.currency}:{json?:eventCode}:{json?:success}',
   },
   batch: { each: ['notificationItems.*.NotificationRequestItem'] },
-  id: { at: '{json:eventCode}:{json:pspReference}:{json:success}', signed: true },
+  id: {
+    at: '{json:eventCode}:{json:pspReference}:{json:success}',
+    signed: true,
+    // A merchant's own reference may hold colons too: what is signed could be cut into other fields, with another id.
+    once: '{json:additionalData.hmacSignature}',
+  },
   type: ['{json:eventCode}'],
   occurredAt: { at: 'json:eventDate', unit: 'iso' },
   ack: { status: 200, text: '[accepted]' },

@@ -5,7 +5,11 @@ export const calcom = {
   docs: 'https://cal.com/docs/developing/guides/automation/webhooks',
   // A webhook without a secret sends the words no-secret-provided here. They are no signature.
   scheme: { signature: 'header:x-cal-signature-256', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  id: { at: '{json:triggerEvent}:{json:payload.uid}:{json:createdAt}', signed: true },
+  // Not every event is about a booking (the end of a meeting, a form, a test of the address).
+  id: {
+    at: ['{json:triggerEvent}:{json:payload.uid}:{json:createdAt}', '{json:triggerEvent}:{sha256}'],
+    signed: true,
+  },
   type: ['{json:triggerEvent}'],
   occurredAt: { at: 'json:createdAt', unit: 'iso' },
 } as const satisfies Provider;

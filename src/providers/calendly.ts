@@ -10,7 +10,8 @@ export const calendly = {
     signed: '{header:calendly-webhook-signature#t}.{body}',
     timestamp: { at: 'header:calendly-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
-  id: { at: '{json:event}:{json:payload.uri}', signed: true },
+  // An invitee may be marked as a no-show, unmarked and marked again: the time tells the events apart.
+  id: { at: '{json:event}:{json:payload.uri}:{json?:created_at}', signed: true },
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 1,

@@ -22,7 +22,12 @@ export const contentful = {
     timestamp: { at: 'header:x-contentful-timestamp', unit: 'ms', windowSeconds: 300 },
   },
   // Signed only where it is among the signed headers, which nothing promises.
-  id: { at: '{header:x-contentful-idempotency-key}', signed: false },
+  id: {
+    at: '{header:x-contentful-idempotency-key}',
+    signed: false,
+    // What is saved and published may say the same, so the body comes once for each topic.
+    once: '{header:x-contentful-topic}:{sha256}',
+  },
   type: ['{header:x-contentful-topic}'],
   occurredAt: { at: 'json:sys.updatedAt', unit: 'iso' },
 } as const satisfies Provider;

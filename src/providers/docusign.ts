@@ -17,7 +17,11 @@ export const docusign = {
     key: 'utf8',
     signed: '{body}',
   },
-  id: { at: '{json:event}:{json:data.envelopeId}:{json:generatedDateTime}', signed: true },
+  // Two recipients may be told of, or sign, in the same moment.
+  id: {
+    at: '{json:event}:{json:data.envelopeId}:{json?:data.recipientId}:{json:generatedDateTime}',
+    signed: true,
+  },
   type: ['{json:event}'],
   occurredAt: { at: 'json:generatedDateTime', unit: 'iso' },
 } as const satisfies Provider;

@@ -1,3 +1,5 @@
+import type { Signature } from './types.ts';
+
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Ed25519's 64 bytes in hex are the longest signature. One inside JSON could be as long as the body. */
@@ -11,13 +13,19 @@ export function decode(text: string, encoding: 'hex' | 'base64'): Bytes | undefi
   return bytes !== undefined && btoa(String.fromCharCode(...bytes)) === text ? bytes : undefined;
 }
 
-/** The key a secret stands for, if it is in the form its provider gives out. */
+/**
+ * The key a secret stands for, if it is in the form its provider gives out. A shared secret may come without its prefix,
+ * as in the SDK of Standard Webhooks; a public key may not, since the prefix is what tells it from a shared secret.
+ * `whpk_…` is no base64, so it never becomes an HMAC key. A bare public key would, and anybody may know it: who sets one
+ * as the secret has left its prefix out, and nothing in its bytes could tell us.
+ */
 export function keyBytes(
   secret: string,
-  { key, keyPrefix = '' }: { key: 'utf8' | 'base64' | 'hex'; keyPrefix?: string },
+  { algorithm = 'hmac-sha256', key, keyPrefix = '' }: Pick<Signature, 'algorithm' | 'key' | 'keyPrefix'>,
 ): Bytes | undefined {
-  if (!secret.startsWith(keyPrefix)) return undefined;
-  const text = secret.slice(keyPrefix.length);
+  const prefixed = secret.startsWith(keyPrefix);
+  if (!prefixed && !algorithm.startsWith('hmac-')) return undefined;
+  const text = prefixed ? secret.slice(keyPrefix.length) : secret;
   const bytes = decodeKey(text, key);
   // WebCrypto refuses an empty HMAC key by throwing.
   return bytes === undefined || bytes.length === 0 ? undefined : bytes;

@@ -11,9 +11,20 @@ export function formOf(headers: Headers, body: Uint8Array): URLSearchParams | un
 
 /** A form as JSON: a field is a string, one that comes several times a list of them. */
 export function formAsJson(form: URLSearchParams): Record<string, string | string[]> {
-  const entries = [...new Set(form.keys())].map((name): [string, string | string[]] => {
-    const [value = '', ...more] = form.getAll(name);
-    return [name, more.length === 0 ? value : [value, ...more]];
+  const entries = Array.from(fieldsOf(form), ([name, values]): [string, string | string[]] => {
+    const [value = '', ...more] = values;
+    return [name, more.length === 0 ? value : values];
   });
   return Object.fromEntries(entries);
+}
+
+/** In one pass: to look each name up in the form is quadratic, and a stranger's form of a few KiB would take seconds. */
+export function fieldsOf(form: URLSearchParams): Map<string, string[]> {
+  const fields = new Map<string, string[]>();
+  for (const [name, value] of form) {
+    const values = fields.get(name);
+    if (values) values.push(value);
+    else fields.set(name, [value]);
+  }
+  return fields;
 }

@@ -13,4 +13,6 @@ export const github = {
   id: { at: '{header:x-github-delivery}', signed: false },
   // `issues.opened`, but plain `push`: not every event has an action.
   type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
+  // It sends no event that is larger, and what is refused for its size is lost: it never comes again.
+  maxBytes: 25 * 1024 * 1024,
 } as const satisfies Provider;

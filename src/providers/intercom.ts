@@ -11,8 +11,8 @@ export const intercom = {
     key: 'utf8',
     signed: '{body}',
   },
-  // The body counts the attempts, so that only the id stays the same.
-  id: { at: '{json:id}', signed: true },
+  // The body counts the attempts, so that only the id stays the same. A ping has none: its time stands in for it.
+  id: { at: ['{json:id}', '{json:topic}:{json:created_at}', '{json:topic}:{sha256}'], signed: true },
   type: ['{json:topic}'],
   occurredAt: { at: 'json:created_at', unit: 's' },
 } as const satisfies Provider;

@@ -3,10 +3,12 @@ import type { Batch } from './types.ts';
 
 /**
  * The items of a batch, in their order; `undefined` where the body holds no such list at all. An empty list is a
- * batch too (Asana sends one as a heartbeat, Xero to see whether signatures are checked).
+ * batch too (Asana sends one as a heartbeat, Xero to see whether signatures are checked). Where the body itself is the
+ * list, a single object is a list of one: Auth0 sends its entries one by one if it is told so.
  */
 export function itemsOf({ each, envelope }: Batch, json: unknown): unknown[] | undefined {
   const paths = each.map((path) => path.split('.'));
+  if (each[0] === '*' && typeof json === 'object' && json !== null && !Array.isArray(json)) return [json];
   const first = each[0]?.split('*')[0]?.replace(/\.$/, '') ?? '';
   if (!Array.isArray(first === '' ? json : jsonAt(first, json))) return undefined;
 

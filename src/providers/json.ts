@@ -35,6 +35,13 @@ export function parseJson(text: string): Parsed {
   }
 }
 
+/** JSON Lines as a list. An empty line is none. */
+export function parseLines(text: string): Parsed {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const json = lines.map(parseJson).flatMap((parsed) => (parsed.outcome === 'parsed' ? [parsed.json] : []));
+  return lines.length > 0 && json.length === lines.length ? { outcome: 'parsed', json } : { outcome: 'malformed' };
+}
+
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   const rounded = typeof value === 'number' && !Number.isSafeInteger(value);
   return rounded && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value;

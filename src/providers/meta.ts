@@ -19,7 +19,10 @@ export const meta = {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}',
-      // What isn't WhatsApp has no id of its own; its entry holds the time.
+      // Messenger and Instagram. Both sides of one message may be ours, so its account stands beside it; and who deletes
+      // a message sends its id again: `is_deleted` is true, which is no text, so that the hash decides.
+      '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}{json?:entry.0.messaging.0.message.is_deleted}',
+      // What else there is has no id of its own; its entry holds the time.
       '{sha256}',
     ],
     signed: true,

@@ -11,7 +11,8 @@ export const slack = {
     timestamp: { at: 'header:x-slack-request-timestamp', unit: 's', windowSeconds: 300 },
   },
   // Commands and buttons have no id, and want an answer at once: they are not for a queue, and refused with 400.
-  id: { at: '{json:event_id}', signed: true },
+  // Only the news that there were too many events (app_rate_limited) comes without an id.
+  id: { at: ['{json:event_id}', '{json:type}:{json:minute_rate_limited}:{sha256}'], signed: true },
   type: ['{json:event.type}', '{json:type}'],
   occurredAt: { at: 'json:event_time', unit: 's' },
   handshakes: [

@@ -10,7 +10,7 @@ export const symmetric = {
   timestamp: { at: 'header:webhook-timestamp', unit: 's', windowSeconds: 300 },
 } as const satisfies Signature;
 
-/** The prefixes are demanded: else a public key, which anybody may know, could be taken for a shared secret. */
+/** Its prefix is demanded: else a shared secret could be taken for a public key, and the other way round. */
 const asymmetric = {
   ...symmetric,
   algorithm: 'ed25519',

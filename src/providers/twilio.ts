@@ -1,5 +1,5 @@
 import type { Bytes } from './encodings.ts';
-import { formOf } from './forms.ts';
+import { fieldsOf, formOf } from './forms.ts';
 import type { Delivery, Provider } from './types.ts';
 
 export const twilio = {
@@ -15,19 +15,25 @@ export const twilio = {
     bodyHash: 'query:bodySHA256',
   },
   form: true,
-  // A message or call, and what has become of it.
+  // A message, and what has become of it. A call may be in progress several times, and not every form names a status:
+  // such events are told apart by what they say.
   id: {
     at: [
       '{json:MessageSid}:{json:MessageStatus}',
-      '{json:CallSid}:{json:CallStatus}',
-      '{json:MessageSid}',
-      '{json:CallSid}',
+      '{json:CallSid}:{json:CallStatus}:{sha256}',
+      '{json:MessageSid}:{sha256}',
+      '{json:CallSid}:{sha256}',
+      '{sha256}',
     ],
     signed: true,
+    // Fields are signed with nothing between them, so that a captured form could be cut into others, with another id.
+    once: '{header:x-twilio-signature}',
   },
   type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}'],
   // TwiML that does nothing. Who wants to answer a call or a message uses Twilio's API from a handler.
   ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
+  // Many times what its longest message and all its fields come to. A form is sorted before it is verified.
+  maxBytes: 64 * 1024,
 } as const satisfies Provider;
 
 /** The URL as it is known to Twilio: with or without its port, as it was typed or as a browser would write it. */
@@ -42,8 +48,10 @@ function signedTexts({ url, headers, body }: Delivery): Bytes[] {
 }
 
 function sortedFields(form: URLSearchParams | undefined): string | undefined {
-  const names = form && [...new Set(form.keys())].sort();
-  return names?.flatMap((name) => [...new Set(form?.getAll(name))].sort().map((value) => name + value)).join('');
+  if (form === undefined) return undefined;
+  const fields = fieldsOf(form);
+  const names = [...fields.keys()].sort();
+  return names.flatMap((name) => [...new Set(fields.get(name))].sort().map((value) => name + value)).join('');
 }
 
 const ORIGIN = /^(https?:\/\/[^/?#:]+)(:\d+)?/;

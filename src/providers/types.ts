@@ -44,7 +44,7 @@ export interface Signature {
   readonly encoding: 'hex' | 'base64';
   /** How the secret becomes key bytes. Never guessed from a prefix: `whsec_` means two things (Stripe, Standard Webhooks). */
   readonly key: 'utf8' | 'base64' | 'hex';
-  /** Cut off before decoding. A secret without it is another kind of key, and is refused. */
+  /** Cut off before decoding. A shared secret may come without it; a public key without it is refused. */
   readonly keyPrefix?: string;
   /** `{body}` is spliced in as bytes and never decoded. */
   readonly signed: Template | Custom;
@@ -96,6 +96,8 @@ export interface Batch {
   readonly each: readonly string[];
   /** An item stays in a copy of the body in which it is alone, where it says too little without what surrounds it. */
   readonly envelope?: true;
+  /** Bodies may be JSON Lines: an item on each line. */
+  readonly lines?: true;
 }
 
 export interface Provider {
@@ -116,8 +118,11 @@ export interface Provider {
     readonly signed: boolean;
     /** True where two events may carry the same body, so that a fingerprint would swallow the second. */
     readonly bodiesRepeat?: true;
-    /** What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. */
-    readonly once?: Template;
+    /**
+     * What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. Where the
+     * id is signed, the signature itself may stand here, if other fields could be made of the text that it signs. The first that can be filled in wins.
+     */
+    readonly once?: Template | readonly Template[];
   };
   /** The first that can be filled in wins. */
   readonly type: readonly Template[];

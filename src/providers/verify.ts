@@ -35,7 +35,9 @@ export async function verify(
   const schemes = [provider.scheme, ...(provider.otherSchemes ?? [])];
   const usable = secrets.filter((secret) => secret !== '');
   if (usable.length === 0) return refused('no secret');
-  const candidates = schemes.flatMap((scheme) => valuesAt(placesOf(scheme), delivery));
+  // Two schemes may read the same header (OpenAI).
+  const places = new Set(schemes.flatMap((scheme) => placesOf(scheme)));
+  const candidates = valuesAt([...places], delivery);
   if (candidates.length > MAX_CANDIDATES) return refused('too many signatures');
 
   let verdict = refused('secret malformed');
@@ -46,7 +48,8 @@ export async function verify(
       // Not a secret of this scheme: another one decides.
       if (checks.length > 0) verdict = await verifySignature(scheme, provider, delivery, checks, now);
     }
-    if (verdict.outcome === 'verified') return verdict;
+    // A time is judged once the signature held: it was this scheme's, and no other has a say.
+    if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
   }
   return verdict;
 }

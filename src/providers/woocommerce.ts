@@ -5,11 +5,8 @@ export const woocommerce = {
   docs: 'https://woocommerce.com/document/webhooks/',
   scheme: { signature: 'header:x-wc-webhook-signature', encoding: 'base64', key: 'utf8', signed: '{body}' },
   id: {
-    // Its own delivery id is made from the second, and two events in one second share it. A deleted thing has no date.
-    at: [
-      '{header:x-wc-webhook-topic}:{json:id}:{json:date_modified_gmt}',
-      '{header:x-wc-webhook-topic}:{json:id}:{sha256}',
-    ],
+    // Its own delivery id is made from the second, and two events in one second share it, as does date_modified_gmt.
+    at: '{header:x-wc-webhook-topic}:{json?:id}:{sha256}',
     signed: false,
     // Created and updated may say the same, so the body comes once for each topic.
     once: '{header:x-wc-webhook-topic}:{sha256}',

@@ -11,11 +11,8 @@ export const zoom = {
     // Zoom names no tolerance. The last retry comes after 85 minutes, perhaps with the time of the first attempt.
     timestamp: { at: 'header:x-zm-request-timestamp', unit: 's', windowSeconds: 2 * 3600 },
   },
-  // No id at all: the same thing at the same moment is the same event.
-  id: {
-    at: ['{json:event}:{json:event_ts}:{json:payload.object.uuid}', '{json:event}:{json:event_ts}:{sha256}'],
-    signed: true,
-  },
+  // No id at all. Two people may join one meeting in one moment: what an event says tells it from others.
+  id: { at: ['{json:event}:{json:event_ts}:{sha256}', '{json:event}:{sha256}'], signed: true },
   type: ['{json:event}'],
   occurredAt: { at: 'json:event_ts', unit: 'ms' },
   handshakes: [

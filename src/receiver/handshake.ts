@@ -21,6 +21,8 @@ export interface FilledReply {
 export interface Known {
   readonly secret: string;
   readonly verifyToken: string | undefined;
+  /** The secret that a signed one is signed with, which is the previous one while the provider still uses that. */
+  readonly signer: () => Promise<string>;
 }
 
 /** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
@@ -62,7 +64,7 @@ async function greet(offered: readonly Handshake[], delivery: Delivery, known: K
       return { outcome: 'refused', reason: 'no such handshake' };
     }
   }
-  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met.reply, sight, known.secret) };
+  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met.reply, sight, known.signer) };
   const handed = met.handsOver && valueAt(met.handsOver, sight);
   if (handed === undefined) return filled;
   if (known.secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
@@ -77,9 +79,9 @@ function isMet({ method, when }: Handshake, sight: Sight): boolean {
   });
 }
 
-async function fillReply(reply: Reply, looked: Sight, secret: string): Promise<FilledReply> {
+async function fillReply(reply: Reply, looked: Sight, signer: Known['signer']): Promise<FilledReply> {
   const { status, headers = {}, text, json } = reply;
-  const sight = { ...looked, hmacHex: await macsFor(Object.values(json ?? {}), looked, secret) };
+  const sight = { ...looked, hmacHex: await macsFor(Object.values(json ?? {}), looked, signer) };
   const fill = (template: Template) => fillText(template, sight) ?? '';
   const fillAll = (templates: Readonly<Record<string, Template>>) =>
     Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
@@ -89,13 +91,17 @@ async function fillReply(reply: Reply, looked: Sight, secret: string): Promise<F
 }
 
 /** Zoom wants to see that we know its secret: a value of its choice, signed with it. */
-async function macsFor(templates: readonly Template[], sight: Sight, secret: string): Promise<Record<Place, string>> {
+async function macsFor(
+  templates: readonly Template[],
+  sight: Sight,
+  signer: Known['signer'],
+): Promise<Record<Place, string>> {
   const places = templates.flatMap((template) => /^\{hmac-hex:(.+)\}$/.exec(template)?.[1] ?? []) as Place[];
   const utf8 = new TextEncoder();
   const macs: Record<Place, string> = {};
   for (const place of places) {
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-    const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
+    const key = await crypto.subtle.importKey('raw', utf8.encode(await signer()), algorithm, false, ['sign']);
     macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(valueAt(place, sight) ?? '')));
   }
   return macs;

@@ -3,8 +3,8 @@ import type { Claimable } from '../db/claim.ts';
 import { sha256 } from '../providers/encodings.ts';
 import { formAsJson, formOf } from '../providers/forms.ts';
 import { itemsOf } from '../providers/items.ts';
-import { decodeText, parseJson } from '../providers/json.ts';
-import { fillFirst, fillText, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
+import { decodeText, parseJson, parseLines } from '../providers/json.ts';
+import { fillFirst, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
 
 export type Identified =
@@ -29,7 +29,8 @@ export async function identify(source: Source, delivery: Delivery): Promise<Iden
   if (fields) return one(source, delivery, JSON.stringify(formAsJson(fields)));
   if (!batch) return one(source, delivery, text);
 
-  const parsed = parseJson(text);
+  const whole = parseJson(text);
+  const parsed = whole.outcome === 'malformed' && batch.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');
@@ -56,13 +57,15 @@ async function itemEvent(source: Source, delivery: Delivery, json: unknown): Pro
 
 async function eventOf(source: Source, looked: Sight, text: string): Promise<Claimable | undefined> {
   const { id } = source.provider;
-  const guarded = !id.signed && !id.bodiesRepeat;
+  const guarded = !id.signed && !id.bodiesRepeat && !source.bodiesRepeat;
   const hashed = guarded || source.dedupe === 'content' || [id.at].flat().some((part) => part.includes('{sha256}'));
   const sight = hashed ? { ...looked, sha256: await sha256(looked.body) } : looked;
 
   const eventId = source.dedupe === 'content' ? sight.sha256 : fillFirst(id.at, sight);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
-  const once = id.once && fillText(id.once, sight);
+  // What comes once on its own account (Mailgun's token) does so also where bodies repeat.
+  const onces = [id.once ?? []].flat().filter((once) => !(source.bodiesRepeat && once.includes('{sha256}')));
+  const once = fillFirst(onces, sight);
   return {
     eventId,
     type: typeOf(source.provider, sight),

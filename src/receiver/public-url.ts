@@ -1,10 +1,14 @@
 import type { Source } from '../app/define.ts';
 
 /**
- * The URL that a provider signs: the one it was told, to the letter. Twilio adds a query of its own to it, so the
- * request's query counts, unless the source names one.
+ * The URL that a provider signs: the one it was told, to the letter, and what it adds to that. Twilio adds the hash of a
+ * JSON body to the query, behind the query that the source names.
  */
 export function publicUrl({ url }: Source, request: Request): string {
   if (url === undefined) return request.url;
-  return url.includes('?') ? url : url + new URL(request.url).search;
+  const { search } = new URL(request.url);
+  if (!url.includes('?')) return url + search;
+  const told = URL.canParse(url) ? new URL(url).search : '';
+  // A query that begins otherwise is the proxy's, who swallows the one that was told.
+  return told !== '' && search.startsWith(`${told}&`) ? url + search.slice(told.length) : url;
 }

@@ -17,7 +17,10 @@ export type Outcome =
   | Extract<Identified, { outcome: 'unclaimable' }>
   | { outcome: 'not held' };
 
-/** As much as any provider sends in one delivery, with room; a provider or a source may set its own. */
+/**
+ * Far above what an event usually comes to, and harmless to hold several times over in a Worker's 128 MB, which all the
+ * deliveries of one isolate share. Some providers send more: they, or a source, set their own.
+ */
 const MAX_BYTES = 1024 * 1024;
 
 /** The path of one delivery, in its order: bytes before text, verify before parse, claim before ack. */
@@ -37,7 +40,12 @@ export async function receive(
   if (secrets.length === 0) return { outcome: 'no usable secret' };
   const { method, headers } = request;
   const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
-  const known = { secret: secrets[0] ?? '', verifyToken: verifyTokenOf(name, env) };
+  const secret = secrets[0] ?? '';
+  const signer = async () => {
+    const verdicts = await Promise.all(secrets.map((one) => verify(provider, delivery, [one], now)));
+    return secrets[verdicts.findIndex(({ outcome }) => outcome === 'verified')] ?? secret;
+  };
+  const known = { secret, verifyToken: verifyTokenOf(name, env), signer };
   const greeted = await greetUnsigned(source, delivery, known);
   if (greeted) return greeted;
   const verdict = await verify(provider, delivery, secrets, now);

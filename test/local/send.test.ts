@@ -87,7 +87,7 @@ describe('npm run send', () => {
       /^send: the key of standardwebhooks is not in the form .*\n$/,
     ],
   ])('%j is one line that says what to do', async (args, line) => {
-    const { code, error } = await send(args, { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'without its prefix' });
+    const { code, error } = await send(args, { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' });
     expect(code).toBe(1);
     expect(error).toMatch(line);
   });

@@ -138,6 +138,25 @@ it('refuses a secret that is not in its provider’s form, and says so', async (
   expect(await check('standardwebhooks', signed, ['whsec_not base64!'])).toEqual(refused('secret malformed'));
 });
 
+it('takes a shared secret without its prefix, as the Standard Webhooks SDK does', async () => {
+  const bare = BASE64_KEY.slice('whsec_'.length);
+  const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  expect(await check('standardwebhooks', { headers, body }, [bare])).toEqual(verified);
+  expect(await check('standardwebhooks', { headers, body }, [`whpk_${bare}`])).toMatchObject({ outcome: 'refused' });
+});
+
+it('takes a secret of OpenAI’s as it is where it has no prefix', async () => {
+  const { createHmac } = await import('node:crypto');
+  const time = NOW.getTime() / 1000;
+  const signature = createHmac('sha256', HEX_KEY).update(`msg_1.${time}.${BODY}`).digest('base64');
+  const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${time}`, 'webhook-signature': `v1,${signature}` };
+  expect(await check('openai', { headers, body: BODY }, [HEX_KEY])).toEqual(verified);
+  const ten = `${'v1,AAAA '.repeat(9)}v1,${signature}`;
+  expect(await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [HEX_KEY])).toEqual(
+    verified,
+  );
+});
+
 describe('what npm run send signs', () => {
   const sent = (name: string) => {
     const provider = providers[name];

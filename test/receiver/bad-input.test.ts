@@ -146,7 +146,7 @@ it('a secret that is not set fails closed, asks the sender to come again, and is
 });
 
 it('a secret that is not in its provider’s form is treated like one that is not set', async () => {
-  const malformed = await startWorkers(running.stack, { secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'no prefix' } });
+  const malformed = await startWorkers(running.stack, { secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' } });
   try {
     const signed = await sign('standardwebhooks', body());
     const answer = await fetch(`${malformed.url}webhooks/standardwebhooks`, { method: 'POST', ...signed });

@@ -20,6 +20,7 @@ const counts = (accepted: number, duplicate: number) => ({
   duplicate,
 });
 
+const ACCEPTED = { status: 'accepted' };
 const NOW = new Date();
 const sendgrid = (...ids: string[]) =>
   ids.map((sg_event_id) => ({ sg_event_id, event: 'delivered', timestamp: 1_770_000_000 }));
@@ -83,7 +84,12 @@ describe('a batch', () => {
     expect(await (await send('hubspot-v3', sample('hubspot-v3', { body }))).json()).toEqual(counts(2, 0));
   });
 
-  it.each(['{"sg_event_id":"a"}', 'null', '"a"', '[', ''])('that is none is answered 400: %j', async (body) => {
+  it('is also a single object, where the body itself would be the list', async () => {
+    expect(await (await deliver('sendgrid', sendgrid('a')[0])).json()).toEqual(ACCEPTED);
+    expect(await (await deliver('sendgrid', sendgrid('a', 'b'))).json()).toEqual(counts(1, 1));
+  });
+
+  it.each(['7', 'null', '"a"', '[', '', '{"a":1}\n{"b":2}'])('that is none is answered 400: %j', async (body) => {
     expect((await send('sendgrid', sample('sendgrid', { body }))).status).toBe(400);
   });
 
@@ -144,6 +150,19 @@ it('Auth0’s log entries are claimed one by one', async () => {
   expect((await claimed('auth0')).map((row) => row.event_id)).toEqual(['a', 'b']);
 });
 
+it('Auth0’s log entries may come as a single object, and as lines', async () => {
+  const entry = (log_id: string) => JSON.stringify({ log_id, data: { type: 's', date: NOW.toISOString() } });
+  const deliverText = (body: string) => send('auth0', sample('auth0', { body }));
+  expect(await (await deliverText(entry('a'))).json()).toEqual(ACCEPTED);
+  expect(await (await deliverText(`${entry('a')}\n${entry('b')}\r\n${entry('c')}\n`)).json()).toEqual(counts(2, 1));
+  expect((await deliverText(`${entry('a')}\n{`)).status).toBe(400);
+  expect((await claimed('auth0')).map((row) => [row.event_id, row.type])).toEqual([
+    ['a', 's'],
+    ['b', 's'],
+    ['c', 's'],
+  ]);
+});
+
 describe('Meta', () => {
   const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: '7' } };
   const message = (id: string) => ({ id, timestamp: '1770000000', type: 'text' });
@@ -177,6 +196,16 @@ describe('Meta', () => {
       { ...value, messages: [message('wamid.1')] },
       { ...value, statuses: [status('wamid.2', 'sent')] },
     ]);
+  });
+
+  it('has a message of Messenger’s claimed by its id, whatever time its batch was sent, and its deletion beside it', async () => {
+    const entry = (time: number, message: object) => ({ id: 'page', time, messaging: [{ message }] });
+    const deliverOne = async (time: number, message: object) =>
+      (await (await deliver('meta', { object: 'page', entry: [entry(time, message)] })).json()) as object;
+    expect(await deliverOne(1, { mid: 'm1', text: 'Hi' })).toMatchObject({ status: 'accepted' });
+    expect(await deliverOne(2, { mid: 'm1', text: 'Hi' })).toMatchObject({ status: 'duplicate' });
+    expect(await deliverOne(3, { mid: 'm1', is_deleted: true })).toMatchObject({ status: 'accepted' });
+    expect((await claimed('meta')).map((row) => row.event_id)).toContain('page:m1');
   });
 
   it('loses nothing that it has no name for', async () => {

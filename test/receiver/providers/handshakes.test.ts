@@ -5,7 +5,10 @@ import { unseal } from '../../../src/receiver/seal.ts';
 import { names, providerOf, type Sent, withHeader } from '../../providers/deliveries.ts';
 import { useProviders } from './running.ts';
 
-const running = useProviders({ NOTION_SHORT_WEBHOOK_SECRET: 'too short to seal with' });
+const running = useProviders({
+  NOTION_SHORT_WEBHOOK_SECRET: 'too short to seal with',
+  ZOOM_WEBHOOK_SECRET_PREVIOUS: 'the one before',
+});
 const { sample, send, sql } = running;
 
 const secretOf = (source: string) =>
@@ -65,6 +68,13 @@ describe('Zoom’s endpoint.url_validation', () => {
     const answer = await send('zoom', sample('zoom', { body }));
     const encryptedToken = createHmac('sha256', secretOf('zoom')).update(plainToken).digest('hex');
     expect([answer.status, await answer.json()]).toEqual([200, { plainToken, encryptedToken }]);
+  });
+
+  it('is answered with the secret it was signed with, while that is rotated', async () => {
+    const previous = 'the one before';
+    const sent = sample('zoom', { body, keys: { secret: previous, signingKey: previous } });
+    const encryptedToken = createHmac('sha256', previous).update(plainToken).digest('hex');
+    expect(await (await send('zoom', sent)).json()).toEqual({ plainToken, encryptedToken });
   });
 
   it('is refused with a wrong signature: nobody may have a text of their choice signed', async () => {

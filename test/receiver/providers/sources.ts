@@ -11,16 +11,20 @@ const named = Object.entries(providers).map(([name, provider]): [string, Source]
   { provider, types: [], ...(SIGN_THE_URL.includes(name) ? { url: toldUrl(name) } : {}) },
 ]);
 
-/** Every provider as a source of its own name, and some that wait for their secret. */
+/** Every provider as a source of its own name, and some that say more. */
 export const sources: Readonly<Record<string, Source>> = {
   ...Object.fromEntries(named),
-  ...awaiting('notion', 'new'),
-  ...awaiting('notion', 'short'),
-  ...awaiting('asana', 'new'),
+  ...variant('notion', 'new', { awaitsSecret: true }),
+  ...variant('notion', 'short', { awaitsSecret: true }),
+  ...variant('asana', 'new', { awaitsSecret: true }),
+  ...variant('twilio', 'queried', { url: `${toldUrl('twilio')}?tenant=1` }),
+  ...variant('github', 'repeats', { bodiesRepeat: true }),
+  ...variant('shopify', 'repeats', { bodiesRepeat: true }),
+  ...variant('mailgun', 'repeats', { bodiesRepeat: true }),
 };
 
-function awaiting(name: string, suffix: string): Record<string, Source> {
+function variant(name: string, suffix: string, more: Partial<Source>): Record<string, Source> {
   const provider = providers[name];
   if (!provider) throw new Error(name);
-  return { [`${name}-${suffix}`]: { provider, types: [], awaitsSecret: true } };
+  return { [`${name}-${suffix}`]: { provider, types: [], ...more } };
 }
