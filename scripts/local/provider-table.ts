@@ -97,8 +97,8 @@ before step 4 is refused with 401, and sent again.
 - Adyen signs eight fields of each item, with colons between them. Trust no others, such as \`eventDate\`, further than
   the connection. A field may hold colons too, so that a captured item could be cut into other fields: its signature comes
   once.
-- Shopify's and WooCommerce's topics, and Shopify's shop, stand in headers that nobody signs: who has captured a delivery
-  could send it again under another topic or shop, once for each.
+- Shopify's and WooCommerce's topics stand in headers that nobody signs: who has captured a delivery could send it again
+  under another topic, once for each.
 - A token (GitLab, Postmark, Chargebee, Auth0, Mollie classic) proves the sender and nothing about the delivery: who has
   seen one can write any other.
 - Twilio signs the fields of a form one behind the other with nothing between them. A captured form could be cut into

@@ -13,6 +13,7 @@ export const github = {
   id: { at: '{header:x-github-delivery}', signed: false },
   // `issues.opened`, but plain `push`: not every event has an action.
   type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
-  // It sends no event that is larger, and what is refused for its size is lost: it never comes again.
-  maxBytes: 25 * 1024 * 1024,
+  // What is refused for its size is lost, since it never comes again. GitHub goes up to 25 MB, but several copies of such
+  // a body would take the isolate's 128 MB, and the deliveries beside it, along.
+  maxBytes: 5 * 1024 * 1024,
 } as const satisfies Provider;

@@ -15,5 +15,5 @@ export const postmark = {
   occurredAt: { at: ['json:BouncedAt', 'json:DeliveredAt', 'json:ReceivedAt', 'json:ChangedAt'], unit: 'iso' },
   // Messages that come in hold their attachments. Postmark takes 35 MB of them, and a Worker's 128 MB would have to hold
   // several copies.
-  maxBytes: 10 * 1024 * 1024,
+  maxBytes: 5 * 1024 * 1024,
 } as const satisfies Provider;

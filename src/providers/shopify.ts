@@ -8,9 +8,9 @@ export const shopify = {
     // Two subscriptions to what happened at once share the event's id, and are two events to us.
     at: '{header:x-shopify-topic}:{header:x-shopify-event-id}',
     signed: false,
-    // They may share the body as well (an order that is created and paid), as may two shops of one app: the body comes
-    // once for each topic and shop.
-    once: ['{header:x-shopify-shop-domain}:{header:x-shopify-topic}:{sha256}', '{header:x-shopify-topic}:{sha256}'],
+    // They may share the body as well (an order that is created and paid): the body comes once for each topic. Not for each
+    // shop: nobody signs the shop's name, and a captured delivery could come back under any.
+    once: '{header:x-shopify-topic}:{sha256}',
   },
   type: ['{header:x-shopify-topic}'],
   occurredAt: { at: 'header:x-shopify-triggered-at', unit: 'iso' },

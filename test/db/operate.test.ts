@@ -3,6 +3,7 @@ import { claim } from '../../src/db/claim.ts';
 import { discardParked } from '../../src/db/discard.ts';
 import { rerunFinished } from '../../src/db/rerun.ts';
 import { retryParked } from '../../src/db/retry.ts';
+import { settleEffects } from '../../src/db/settle-effects.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -69,6 +70,13 @@ it('a discarded effect is gone, and its event says so', async () => {
   expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
   const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
   expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
+});
+
+it('an effect that is sent stays sent, whatever a second send has come to', async () => {
+  const effect = { source: 'test', id: 'done_1', name: 'receipt', dueAt: LATER };
+  await settleEffects(database.db, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
+  await settleEffects(database.db, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
+  expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
 });
 
 describe('a rerun', () => {
