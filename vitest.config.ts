@@ -39,6 +39,7 @@ export default defineConfig({
           globalSetup: './test/workerd-setup.ts',
           // They share one database.
           fileParallelism: false,
+          testTimeout: 30_000,
         },
       },
     ],
