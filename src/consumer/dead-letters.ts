@@ -29,6 +29,7 @@ export async function parkDeadLetters(
     for (const body of bodies) {
       const forwarded = await unpack(body);
       if (forwarded) await claimForwarded(db, forwarded);
+      else if (!isTicket(body)) log({ at: 'dead letter', outcome: 'unreadable' });
     }
     const parked = batch.queue.includes('effects')
       ? await parkEffects(db, bodies.filter(isEffectTicket), ERROR)

@@ -18,11 +18,17 @@ export async function workEffects(batch: MessageBatch<unknown>, env: ConsumerEnv
     for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyOf(body), body);
     const results = await sendAll(openDatabase(env.DATABASE_URL), [...tickets.values()], env, parts);
     for (const message of messages) {
-      const result = isEffectTicket(message.body) ? results.get(keyOf(message.body)) : undefined;
-      settle(message, [result ?? { outcome: 'unknown' }], parts.random());
+      const { body, attempts: deliveries } = message;
+      const readable = isEffectTicket(body);
+      if (!readable) parts.log({ at: 'consumer', outcome: 'unreadable', deliveries });
+      const result = readable ? (results.get(keyOf(body)) ?? UNKNOWN) : UNREADABLE;
+      settle(message, [result], parts.random());
     }
   });
 }
+
+const UNKNOWN: Result = { outcome: 'unknown' };
+const UNREADABLE: Result = { outcome: 'unreadable' };
 
 async function sendAll(
   db: Database,

@@ -37,12 +37,7 @@ async function workMessages(messages: readonly Message[], env: ConsumerEnv, part
   for (const event of loaded) {
     if (!results.has(keyOf(event))) results.set(keyOf(event), withoutWork(event, started));
   }
-  await park(
-    db,
-    loaded.filter((event) => results.get(keyOf(event))?.outcome === 'parks' && !isWorkable(event)),
-    BODY_GONE,
-    started,
-  );
+  await park(db, loaded.filter(isBodiless), BODY_GONE, started);
   const resultOf = (key: string): Result => results.get(key) ?? { outcome: 'unknown' };
 
   const ms = parts.now().getTime() - started.getTime();
@@ -58,9 +53,13 @@ const BODY_GONE = 'the body is gone';
 
 function withoutWork(event: LoadedEvent, now: Date): Result {
   if (event.status !== 'pending') return { outcome: 'already' };
-  if (!event.hasBody) return { outcome: 'parks', reason: BODY_GONE, error: BODY_GONE };
+  if (isBodiless(event)) return { outcome: 'parks', reason: BODY_GONE, error: BODY_GONE };
   if (!isWorkable(event)) return { outcome: 'later' };
   return { outcome: 'early', seconds: secondsTooEarly(event, now) };
+}
+
+function isBodiless({ status, hasBody }: LoadedEvent): boolean {
+  return status === 'pending' && !hasBody;
 }
 
 /**

@@ -4,7 +4,7 @@ import { toHex } from '../providers/encodings.ts';
 import { jsonOf } from '../providers/json.ts';
 import { fillText, type Sight, valueAt, valuesAt } from '../providers/places.ts';
 import type { Delivery, Handshake, Place, Provider, Reply, Template } from '../providers/types.ts';
-import { placesOf, type Reason } from '../providers/verify.ts';
+import { placesOf, type Reason, verify } from '../providers/verify.ts';
 import { MIN_PASSPHRASE, seal } from './seal.ts';
 
 export type Greeted =
@@ -49,6 +49,17 @@ export async function greetSigned(source: Source, delivery: Delivery, known: Kno
     delivery,
     known,
   );
+}
+
+/** The secret that a delivery is signed with: which of them it was, only a handshake's answer needs to know. */
+export async function signerAmong(
+  secrets: readonly string[],
+  provider: Provider,
+  delivery: Delivery,
+  now: Date,
+): Promise<string> {
+  const verdicts = await Promise.all(secrets.map((secret) => verify(provider, delivery, [secret], now)));
+  return secrets[verdicts.findIndex(({ outcome }) => outcome === 'verified')] ?? '';
 }
 
 async function greet(offered: readonly Handshake[], delivery: Delivery, known: Known): Promise<Greeted | undefined> {

@@ -2,7 +2,7 @@ import type { Source } from '../app/define.ts';
 import type { Log } from '../log.ts';
 import { type Reason, verify } from '../providers/verify.ts';
 import { readBody } from './body.ts';
-import { type Greeted, greetSigned, greetUnsigned } from './handshake.ts';
+import { type Greeted, greetSigned, greetUnsigned, signerAmong } from './handshake.ts';
 import { hold } from './hold.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
 import { publicUrl } from './public-url.ts';
@@ -40,12 +40,11 @@ export async function receive(
   if (secrets.length === 0) return { outcome: 'no usable secret' };
   const { method, headers } = request;
   const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
-  const secret = secrets[0] ?? '';
-  const signer = async () => {
-    const verdicts = await Promise.all(secrets.map((one) => verify(provider, delivery, [one], now)));
-    return secrets[verdicts.findIndex(({ outcome }) => outcome === 'verified')] ?? secret;
+  const known = {
+    secret: secrets[0] ?? '',
+    verifyToken: verifyTokenOf(name, env),
+    signer: () => signerAmong(secrets, provider, delivery, now),
   };
-  const known = { secret, verifyToken: verifyTokenOf(name, env), signer };
   const greeted = await greetUnsigned(source, delivery, known);
   if (greeted) return greeted;
   const verdict = await verify(provider, delivery, secrets, now);

@@ -40,6 +40,12 @@ it('an effect that the queue gave up is parked on its own, and its event stays d
   expect(await events()).toEqual([expect.objectContaining({ status: 'done' })]);
 });
 
+it('what no version can read is dropped, and its neighbours are parked', async () => {
+  await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
+  expect((await consume([{ body: 'text' }, ticket('a')], 'claimcheck-events-dead')).outcome).toBe('ok');
+  expect(await events()).toEqual([expect.objectContaining({ status: 'parked' })]);
+});
+
 it('while Postgres is away, dead letters wait', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
   await query(sql`alter table webhook_events rename to hidden`);

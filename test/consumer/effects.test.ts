@@ -99,6 +99,10 @@ it('an effect that never gets an answer is tried again', async () => {
   expect(await effects()).toEqual([finished('held hangs', 'pending', 'Error: the effect took longer than 0.2 s')]);
 });
 
+it('a message that nobody can read yet waits', async () => {
+  expect((await consume([{ body: 'text' }], QUEUE)).retried).toHaveLength(1);
+});
+
 it('an effect may read the answer itself', async () => {
   await holdBackEffects('has an effect that reads the answer');
   await consume([effectTicket('held reads the answer')], QUEUE);
