@@ -10,7 +10,7 @@ export default defineConfig({
         // Whole Workers from outside, in a workerd of their own, and what runs in Node itself.
         test: {
           name: 'node',
-          include: ['test/{db,e2e,faults,local,receiver}/**/*.test.ts'],
+          include: ['test/engine/{db,e2e,faults,local,receiver}/**/*.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -21,7 +21,7 @@ export default defineConfig({
         logLevel: 'error',
         plugins: [
           cloudflareTest(({ inject }) => ({
-            main: './test/consumer/worker.ts',
+            main: './test/engine/consumer/worker.ts',
             wrangler: { configPath: './wrangler.consumer.toml' },
             miniflare: {
               compatibilityFlags: ['service_binding_extra_handlers'],
@@ -35,8 +35,8 @@ export default defineConfig({
         ],
         test: {
           name: 'workerd',
-          include: ['test/{consumer,providers}/**/*.test.ts'],
-          globalSetup: './test/workerd-setup.ts',
+          include: ['test/{app,engine/consumer,engine/verify}/**/*.test.ts'],
+          globalSetup: './test/engine/workerd-setup.ts',
           // They share one database.
           fileParallelism: false,
           testTimeout: 30_000,

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Source } from '../src/app/define.ts';
 import { sources } from '../src/app/sources.ts';
+import type { Source } from '../src/kit/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { sampleOf, sign } from './local/sign.ts';
 import { type Stack, startStack } from './local/stack.ts';

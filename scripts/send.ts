@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import type { Source } from '../src/app/define.ts';
 import { sources } from '../src/app/sources.ts';
+import type { Source } from '../src/kit/index.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { readDevVars, requireVar, signingKeyName } from './local/dev-vars.ts';

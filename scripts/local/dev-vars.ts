@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import type { Source } from '../../src/app/define.ts';
 import { sources } from '../../src/app/sources.ts';
+import type { Source } from '../../src/kit/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
 import { madeUpKeys } from './keys.ts';
 import { freePort, LOOPBACK } from './port.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { oracles } from '../../test/providers/oracles.ts';
+import { oracles } from '../../test/engine/verify/oracles.ts';
 
 interface Vector {
   readonly provider: string;
@@ -19,7 +19,7 @@ export function proofOf(name: string): string {
 }
 
 function vectorProofs(name: string): string[] {
-  const read = (file: string) => JSON.parse(readFileSync(`test/providers/${file}`, 'utf8'));
+  const read = (file: string) => JSON.parse(readFileSync(`test/engine/verify/${file}`, 'utf8'));
   const vectors: Vector[] = [...read('vectors.json').vectors, ...read('more-vectors.json')];
   const about = vectors.filter(({ provider, alsoFor = [] }) => provider === name || alsoFor.includes(name));
   return [...new Set(about.flatMap(wordsFor))];

@@ -1,11 +1,12 @@
 // YOURS: who may send. Delete what you don't receive, here and in wrangler.toml's secrets.
-import { awardee } from '../providers/awardee.ts';
-import { gethook } from '../providers/gethook.ts';
-import { github } from '../providers/github.ts';
-import { sesmetric } from '../providers/sesmetric.ts';
-import { standardwebhooks } from '../providers/standardwebhooks.ts';
-import { stripe } from '../providers/stripe.ts';
-import { defineSources } from './define.ts';
+
+import { defineSources } from '#kit';
+import { awardee } from '#providers/awardee';
+import { gethook } from '#providers/gethook';
+import { github } from '#providers/github';
+import { sesmetric } from '#providers/sesmetric';
+import { standardwebhooks } from '#providers/standardwebhooks';
+import { stripe } from '#providers/stripe';
 
 export const sources = defineSources({
   stripe: { provider: stripe, types: ['invoice.paid'] },

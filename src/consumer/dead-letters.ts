@@ -2,8 +2,8 @@ import { openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { park } from '../db/park.ts';
 import { parkEffects } from '../db/park-effects.ts';
-import { unpack } from '../forwarded.ts';
-import { isEffectTicket, isTicket } from '../ticket.ts';
+import { unpack } from '../queue/forwarded.ts';
+import { isEffectTicket, isTicket } from '../queue/tickets.ts';
 import { claimForwarded } from './forwarded.ts';
 import type { ConsumerParts } from './parts.ts';
 

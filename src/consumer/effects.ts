@@ -1,10 +1,9 @@
-import { PermanentError } from '../app/define.ts';
-import { failureOf } from '../app/outside.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { type LoadedEffect, loadEffects } from '../db/load-effects.ts';
 import { type SettledEffect, settleEffects } from '../db/settle-effects.ts';
-import { sha256 } from '../providers/encodings.ts';
-import { type EffectTicket, isEffectTicket, keyOf, TICKET_GRACE_MS } from '../ticket.ts';
+import { sha256 } from '../encoding/bytes.ts';
+import { errorFromResponse, PermanentError } from '../kit/index.ts';
+import { type EffectTicket, isEffectTicket, keyOf, TICKET_GRACE_MS } from '../queue/tickets.ts';
 import { judge } from './judge.ts';
 import type { ConsumerParts } from './parts.ts';
 import { inPortions } from './portions.ts';
@@ -79,7 +78,7 @@ async function sendOne(effect: LoadedEffect, key: string, env: ConsumerEnv, part
     const response = await timeLimit(parts.effectMs, 'the effect', sending);
     // An effect may have read the answer itself.
     if (!response.bodyUsed) await response.body?.cancel();
-    const failure = failureOf(response, parts.now());
+    const failure = errorFromResponse(response, parts.now());
     if (failure) throw failure;
     return { outcome: 'sent' };
   } catch (error) {

@@ -1,8 +1,8 @@
 import { type Database, openDatabase } from '../db/client.ts';
 import { isWorkable, type LoadedEvent, loadEvents } from '../db/load.ts';
 import { park } from '../db/park.ts';
-import { unpack } from '../forwarded.ts';
-import { isTicket, keyOf, type Ticket } from '../ticket.ts';
+import { unpack } from '../queue/forwarded.ts';
+import { isTicket, keyOf, type Ticket } from '../queue/tickets.ts';
 import { claimForwarded } from './forwarded.ts';
 import { workGroup } from './group.ts';
 import type { ConsumerParts } from './parts.ts';

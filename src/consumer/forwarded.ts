@@ -1,7 +1,7 @@
 import { claim } from '../db/claim.ts';
 import type { Database } from '../db/client.ts';
-import type { Forwarded } from '../forwarded.ts';
-import type { Ticket } from '../ticket.ts';
+import type { Forwarded } from '../queue/forwarded.ts';
+import type { Ticket } from '../queue/tickets.ts';
 
 /** Claims what Postgres could not take when it came. Its copies collapse here as they would have then. */
 export async function claimForwarded(

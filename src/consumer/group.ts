@@ -1,11 +1,11 @@
-import { Effect, PermanentError, type Tools } from '../app/define.ts';
 import type { Database } from '../db/client.ts';
 import { type Completion, complete } from '../db/complete.ts';
 import { enqueue } from '../db/enqueue.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { recordFailures } from '../db/fail.ts';
 import { loadEvents, type WorkableEvent } from '../db/load.ts';
-import { type EffectTicket, keyOf, sendTickets } from '../ticket.ts';
+import { Effect, PermanentError, type Tools } from '../kit/index.ts';
+import { type EffectTicket, keyOf, sendTickets } from '../queue/tickets.ts';
 import { atMost } from './at-most.ts';
 import { judge } from './judge.ts';
 import type { ConsumerParts } from './parts.ts';

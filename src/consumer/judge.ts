@@ -1,5 +1,5 @@
-import { PermanentError, RetryLater } from '../app/define.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
+import { PermanentError, RetryLater } from '../kit/index.ts';
 import { backoff } from './backoff.ts';
 
 /** What becomes of work that did not succeed. `error` goes beside the body in Postgres, `reason` may go to a log. */

@@ -1,4 +1,4 @@
-import type { EffectKind, Handlers } from '../app/define.ts';
+import type { EffectKind, Handlers } from '../kit/index.ts';
 import type { Log } from '../log.ts';
 
 /** What the consumer is put together from. Clock and chance are parts, so that a test can hold them. */

@@ -1,4 +1,4 @@
-import { isTicket } from '../ticket.ts';
+import { isTicket } from '../queue/tickets.ts';
 import { backoff } from './backoff.ts';
 import type { Judgement } from './judge.ts';
 

@@ -1,4 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { LoadedEvent, WorkableEvent } from '../db/load.ts';
+import { parseJson } from '../encoding/json.ts';
 import {
   type Change,
   Effect,
@@ -7,9 +9,7 @@ import {
   type Handlers,
   PermanentError,
   type Tools,
-} from '../app/define.ts';
-import type { LoadedEvent, WorkableEvent } from '../db/load.ts';
-import { parseJson } from '../providers/json.ts';
+} from '../kit/index.ts';
 
 /** What an event is to become. Without a handler it is `ignored`, which is not an error. */
 export interface Work {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Ticket } from '../ticket.ts';
+import type { Ticket } from '../queue/tickets.ts';
 import { commit, type Database, type Statement } from './client.ts';
 
 export interface Completion extends Ticket {

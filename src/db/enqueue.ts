@@ -1,4 +1,4 @@
-import { TICKET_GRACE_MS, type Ticket } from '../ticket.ts';
+import { TICKET_GRACE_MS, type Ticket } from '../queue/tickets.ts';
 import type { Database, Statement } from './client.ts';
 import { webhookEffects } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { TICKET_GRACE_MS, type Ticket } from '../ticket.ts';
+import { TICKET_GRACE_MS, type Ticket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
 
 export interface Failure extends Ticket {

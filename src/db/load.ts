@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Ticket } from '../ticket.ts';
+import type { Ticket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
 
 export interface LoadedEvent {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { EffectTicket } from '../ticket.ts';
+import type { EffectTicket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
 
 /** Parks effects that never got as far as an answer. What is sent stays sent. */

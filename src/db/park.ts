@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Ticket } from '../ticket.ts';
+import type { Ticket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
 
 /** Parks events that never got as far as a handler's answer. No attempt is counted, and what is finished stays so. */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { EffectTicket } from '../ticket.ts';
+import type { EffectTicket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
 
 export interface SettledEffect extends EffectTicket {

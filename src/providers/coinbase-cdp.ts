@@ -1,5 +1,5 @@
-import { type Bytes, join } from './encodings.ts';
-import { valueAt } from './places.ts';
+import { type Bytes, join } from '../encoding/bytes.ts';
+import { valueAt } from '../verify/places.ts';
 import type { Delivery, Provider } from './types.ts';
 
 export const coinbaseCdp = {

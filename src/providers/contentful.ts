@@ -1,4 +1,4 @@
-import { type Bytes, join } from './encodings.ts';
+import { type Bytes, join } from '../encoding/bytes.ts';
 import type { Delivery, Provider } from './types.ts';
 
 const LIST = 'x-contentful-signed-headers';

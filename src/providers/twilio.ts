@@ -1,5 +1,5 @@
-import type { Bytes } from './encodings.ts';
-import { fieldsOf, formOf } from './forms.ts';
+import type { Bytes } from '../encoding/bytes.ts';
+import { fieldsOf, formOf } from '../encoding/form.ts';
 import type { Delivery, Provider } from './types.ts';
 
 export const twilio = {

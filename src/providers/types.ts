@@ -1,4 +1,4 @@
-import type { Bytes } from './encodings.ts';
+import type { Bytes } from '../encoding/bytes.ts';
 
 /**
  * Where a value lives in a delivery. Header names are lower-case.

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { Source } from '../app/define.ts';
+import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
 import { answer, problem } from './answer.ts';
 import { methodsOf } from './handshake.ts';

@@ -2,7 +2,7 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { PRUNE_CHUNK, prune } from '../db/prune.ts';
 import { SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import type { Log } from '../log.ts';
-import { sendTickets } from '../ticket.ts';
+import { sendTickets } from '../queue/tickets.ts';
 
 /** Chunks taken in one run. What is left is left to the next. */
 const MAX_CHUNKS = 10;

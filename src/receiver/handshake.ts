@@ -1,10 +1,10 @@
-import type { Source } from '../app/define.ts';
-import { sameText } from '../providers/algorithms.ts';
-import { toHex } from '../providers/encodings.ts';
-import { jsonOf } from '../providers/json.ts';
-import { fillText, type Sight, valueAt, valuesAt } from '../providers/places.ts';
+import { toHex } from '../encoding/bytes.ts';
+import { jsonOf } from '../encoding/json.ts';
+import type { Source } from '../kit/index.ts';
 import type { Delivery, Handshake, Place, Provider, Reply, Template } from '../providers/types.ts';
-import { placesOf, type Reason, verify } from '../providers/verify.ts';
+import { sameText } from '../verify/algorithms.ts';
+import { placesOf, type Reason, verify } from '../verify/index.ts';
+import { fillText, type Sight, valueAt, valuesAt } from '../verify/places.ts';
 import { MIN_PASSPHRASE, seal } from './seal.ts';
 
 export type Greeted =

@@ -1,9 +1,9 @@
 import { type Claimable, type Claims, claim } from '../db/claim.ts';
 import { openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { type Forwarded, pack } from '../forwarded.ts';
 import type { Log } from '../log.ts';
-import { sendTickets, type Ticket, written } from '../ticket.ts';
+import { type Forwarded, pack } from '../queue/forwarded.ts';
+import { sendTickets, type Ticket, written } from '../queue/tickets.ts';
 
 /** How the events of a verified delivery are held: by a claim in Postgres, or on the queue until Postgres is back. */
 export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarded' } | { outcome: 'not held' };

@@ -1,11 +1,11 @@
-import type { Source } from '../app/define.ts';
 import type { Claimable } from '../db/claim.ts';
-import { sha256 } from '../providers/encodings.ts';
-import { formAsJson, formOf } from '../providers/forms.ts';
-import { itemsOf } from '../providers/items.ts';
-import { decodeText, parseJson, parseLines } from '../providers/json.ts';
-import { fillFirst, headersNamed, jsonAt, type Sight, valueAt } from '../providers/places.ts';
+import { sha256 } from '../encoding/bytes.ts';
+import { formAsJson, formOf } from '../encoding/form.ts';
+import { decodeText, parseJson, parseLines } from '../encoding/json.ts';
+import type { Source } from '../kit/index.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
+import { itemsOf } from '../verify/items.ts';
+import { fillFirst, headersNamed, jsonAt, type Sight, valueAt } from '../verify/places.ts';
 
 export type Identified =
   | { outcome: 'identified'; events: Claimable[] }

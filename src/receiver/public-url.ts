@@ -1,4 +1,4 @@
-import type { Source } from '../app/define.ts';
+import type { Source } from '../kit/index.ts';
 
 /**
  * The URL that a provider signs: the one it was told, to the letter, and what it adds to that. Twilio adds the hash of a

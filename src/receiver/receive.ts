@@ -1,6 +1,6 @@
-import type { Source } from '../app/define.ts';
+import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
-import { type Reason, verify } from '../providers/verify.ts';
+import { type Reason, verify } from '../verify/index.ts';
 import { readBody } from './body.ts';
 import { type Greeted, greetSigned, greetUnsigned, signerAmong } from './handshake.ts';
 import { hold } from './hold.ts';

@@ -1,5 +1,5 @@
 // YOURS: calls to the outside. One file per effect, and one line here.
-import { defineEffects } from '../define.ts';
+import { defineEffects } from '#kit';
 import { receipt } from './receipt.ts';
 
 export const { effects, effect } = defineEffects({ receipt });

@@ -1,4 +1,4 @@
-import { defineEffect } from '../define.ts';
+import { defineEffect } from '#kit';
 
 interface Receipt {
   readonly to: string;

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { newer } from '../../db/newer.ts';
-import { defineHandler } from '../define.ts';
+import { defineHandler, newer } from '#kit';
 import { emailStatus } from '../tables.ts';
 
 const EmailEvent = v.object({ email: v.string() });

@@ -1,5 +1,5 @@
 // YOURS: what an event does. One file per handler, and one line here.
-import { defineHandlers } from '../define.ts';
+import { defineHandlers } from '#kit';
 import { sources } from '../sources.ts';
 import { bounced, delivered } from './email-status.ts';
 import { invoicePaid } from './invoice-paid.ts';

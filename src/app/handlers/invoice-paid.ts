@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
-import { defineHandler } from '../define.ts';
+import { defineHandler } from '#kit';
 import { effect } from '../effects/index.ts';
 import { customerBalances, invoices } from '../tables.ts';
 

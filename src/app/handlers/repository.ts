@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { defineHandler } from '../define.ts';
-import { currentState } from '../outside.ts';
+import { currentState, defineHandler } from '#kit';
 import { repositories } from '../tables.ts';
 
 // Becomes a path, so nothing that could lead out of it.

@@ -1,0 +1,44 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { PermanentError, RetryLater } from './errors.ts';
+import type { Tools } from './handler.ts';
+
+/** Give up after this time, because the other events of the batch wait. The event is tried again later. */
+const TIMEOUT_MS = 10_000;
+
+/** 4xx that may pass: time-out, conflict, too early, too many requests. Any other says that the request itself is wrong. */
+const TEMPORARY_STATUS = [408, 409, 425, 429];
+
+/** The error that a response stands for: none for a success, permanent for a wrong request. Honours `Retry-After`. */
+export function errorFromResponse({ status, ok, headers }: Response, now: Date): Error | undefined {
+  if (ok) return undefined;
+  const message = `the other side answered ${status}`;
+  if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
+  const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
+  return seconds > 0 ? new RetryLater(seconds, message) : new Error(message);
+}
+
+/** A number of seconds, or an HTTP date (RFC 9110, section 10.2.3). */
+function secondsUntil(retryAfter: string, now: Date): number {
+  return /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - now.getTime()) / 1000;
+}
+
+/** Fetches the current state of a thing, for events that only say that it has changed. */
+export async function currentState<Schema extends StandardSchemaV1>(
+  { fetch, now }: Pick<Tools, 'fetch' | 'now'>,
+  url: string,
+  schema: Schema,
+): Promise<StandardSchemaV1.InferOutput<Schema>> {
+  const response = await fetch(url, {
+    // GitHub refuses requests without a user agent.
+    headers: { accept: 'application/json', 'user-agent': 'claimcheck' },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const error = errorFromResponse(response, now);
+  if (error) {
+    await response.body?.cancel();
+    throw error;
+  }
+  const result = await schema['~standard'].validate(await response.json());
+  if (result.issues) throw new PermanentError('the current state does not match its schema');
+  return result.value;
+}

@@ -1,0 +1,43 @@
+import type { Tools } from './handler.ts';
+
+/** One call to the outside that a handler asks for. It is sent at least once, always with the same idempotency key. */
+export class Effect {
+  readonly kind: string;
+  readonly payload: unknown;
+  /** Tells two effects of one event apart. */
+  readonly name: string;
+
+  constructor(kind: string, payload: unknown, name: string) {
+    this.kind = kind;
+    this.payload = payload;
+    this.name = name;
+  }
+}
+
+export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
+  /** The same at every attempt. Send it along, because the other side needs it to recognise a repeated call. */
+  readonly key: string;
+  /** Aborts the call when its time is up. */
+  readonly signal: AbortSignal;
+}
+
+export interface EffectKind<Payload = never> {
+  /** The status of the response decides what happens next: done, tried again, or parked (see `errorFromResponse`). */
+  readonly send: (payload: Payload, tools: EffectTools) => Promise<Response>;
+}
+
+export function defineEffect<Payload>(kind: EffectKind<Payload>): EffectKind<Payload> {
+  return kind;
+}
+
+type PayloadOf<Kind> = Kind extends EffectKind<infer Payload> ? Payload : never;
+
+/** The payload of an effect is typed by its kind. A kind that isn't defined is a compile error. */
+export function defineEffects<Kinds extends Record<string, EffectKind>>(effects: Kinds) {
+  return {
+    effects: effects as Readonly<Record<string, EffectKind>>,
+    /** Give it a name only if one event asks for the same kind twice. */
+    effect: <Kind extends keyof Kinds & string>(kind: Kind, payload: PayloadOf<Kinds[Kind]>, name: string = kind) =>
+      new Effect(kind, payload, name),
+  };
+}

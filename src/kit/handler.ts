@@ -1,0 +1,59 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Database, Statement } from '../db/client.ts';
+import type { Effect } from './effect.ts';
+import type { Source } from './source.ts';
+
+export interface Event<Data = unknown> {
+  readonly source: string;
+  readonly id: string;
+  readonly type: string | null;
+  /** When it happened, by the sender's clock. If the sender doesn't say, the time when we received it. */
+  readonly occurredAt: Date;
+  readonly receivedAt: Date;
+  /** The payload, as your schema returns it. */
+  readonly data: Data;
+  /** The body exactly as it was received. */
+  readonly raw: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Tools {
+  /** To build the statements that you return, and to read. */
+  readonly db: Database;
+  readonly fetch: typeof fetch;
+  readonly now: Date;
+  /** The variables and secrets of the consumer Worker. */
+  readonly env: ConsumerEnv;
+}
+
+/** A statement that is committed together with the event's completion, or an effect that is sent afterwards. */
+export type Change = Statement | Effect;
+
+export interface Handler {
+  /** Any Standard Schema. A payload that doesn't match it parks the event, with the path that failed. */
+  readonly schema?: StandardSchemaV1 | undefined;
+  /** How often the handler is tried before the event is parked. Default: 12. */
+  readonly attempts?: number;
+  readonly handle: (event: Event<never>, tools: Tools) => Change[] | Promise<Change[]>;
+}
+
+/** Gives `event.data` the type that the schema returns. Without a schema it is `unknown`. */
+export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown>>(
+  handler: Omit<Handler, 'schema' | 'handle'> & {
+    schema?: Schema;
+    handle: (event: Event<StandardSchemaV1.InferOutput<Schema>>, tools: Tools) => Change[] | Promise<Change[]>;
+  },
+): Handler {
+  return handler;
+}
+
+/** By source, then by type. */
+export type Handlers = Readonly<Record<string, Readonly<Record<string, Handler | undefined>> | undefined>>;
+
+/** A source or a type that `sources` doesn't name is a compile error. */
+export function defineHandlers<Sources extends Record<string, Source>>(
+  _sources: Sources,
+  handlers: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: Handler } },
+): Handlers {
+  return handlers;
+}

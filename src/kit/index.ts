@@ -1,0 +1,16 @@
+// All that your code in src/app imports from us (besides the providers): `import { defineHandler } from '#kit'`.
+export type { Provider } from '../providers/types.ts';
+export { currentState, errorFromResponse } from './api.ts';
+export { defineEffect, defineEffects, Effect, type EffectKind, type EffectTools } from './effect.ts';
+export { PermanentError, RetryLater } from './errors.ts';
+export {
+  type Change,
+  defineHandler,
+  defineHandlers,
+  type Event,
+  type Handler,
+  type Handlers,
+  type Tools,
+} from './handler.ts';
+export { newer } from './newer.ts';
+export { defineSources, type Source } from './source.ts';

@@ -1,0 +1,47 @@
+import type { Claimable } from '../db/claim.ts';
+
+/** A verified delivery that Postgres could not take in time, on its way to the consumer, who claims it before working. */
+export interface Forwarded {
+  readonly source: string;
+  readonly events: readonly Claimable[];
+  readonly headers: Record<string, string>;
+  readonly receivedAt: Date;
+}
+
+/** A queue's message holds 128,000 bytes, its own metadata of about 100 included. */
+const MAX_MESSAGE_BYTES = 127_500;
+
+/** Compressed, since what doesn't fit is lost to the queue. `undefined` where it doesn't fit all the same. */
+export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined> {
+  const bytes = await pipe(JSON.stringify(forwarded), new CompressionStream('gzip'));
+  return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
+}
+
+/** `undefined` for what `pack` has not made. */
+export async function unpack(message: unknown): Promise<Forwarded | undefined> {
+  if (!(message instanceof ArrayBuffer) && !ArrayBuffer.isView(message)) return undefined;
+  try {
+    const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
+    const { source, events, headers, receivedAt } = JSON.parse(text) as Packed;
+    const withDate = (occurredAt: string | null) => (occurredAt === null ? null : new Date(occurredAt));
+    return {
+      source,
+      events: events.map(({ occurredAt, ...event }) => ({ ...event, occurredAt: withDate(occurredAt) })),
+      headers,
+      receivedAt: new Date(receivedAt),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** JSON knows no dates. */
+interface Packed extends Omit<Forwarded, 'events' | 'receivedAt'> {
+  readonly events: (Omit<Claimable, 'occurredAt'> & { readonly occurredAt: string | null })[];
+  readonly receivedAt: string;
+}
+
+function pipe(body: BodyInit, through: CompressionStream | DecompressionStream): Promise<ArrayBuffer> {
+  const stream = new Response(body).body;
+  return new Response(stream?.pipeThrough(through)).arrayBuffer();
+}

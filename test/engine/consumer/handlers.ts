@@ -1,0 +1,93 @@
+import { sql } from 'drizzle-orm';
+import * as v from 'valibot';
+import { repositories } from '../../../src/app/tables.ts';
+import { defineEffects, defineHandler, Effect, PermanentError, RetryLater } from '../../../src/kit/index.ts';
+
+const Customer = v.object({ customer: v.string() });
+
+/** Adds one to a balance: run twice, it shows. */
+const increments = defineHandler({
+  schema: Customer,
+  handle: ({ data }, { db }) => [
+    db.execute(sql`
+      insert into customer_balances (customer, balance) values (${data.customer}, 1)
+      on conflict (customer) do update set balance = customer_balances.balance + 1`),
+  ],
+});
+
+const throws = (error: () => unknown) =>
+  defineHandler({
+    handle() {
+      throw error();
+    },
+  });
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+}
+
+/** Stand for other sides that answer this, or nothing. */
+export const { effects: testEffects, effect } = defineEffects({
+  answers: {
+    send: async ({ status, headers }: Answer) => new Response(null, { status, ...(headers ? { headers } : {}) }),
+  },
+  hangs: { send: (_payload: object) => new Promise<never>(() => {}) },
+  'reads the answer': {
+    send: async (_payload: object) => {
+      const response = Response.json({ ok: true });
+      await response.json();
+      return response;
+    },
+  },
+  'is not reached': {
+    send: async (_payload: object) => {
+      throw new TypeError('fetch failed');
+    },
+  },
+});
+
+export const testHandlers = {
+  increments,
+  fails: throws(() => new TypeError('canary-9d1e is not a function')),
+  'fails for good': throws(() => new PermanentError('no such customer')),
+  'asks for time': throws(() => new RetryLater(90)),
+  'throws a string': throws(() => 'just text'),
+  'throws NUL': throws(() => new Error('a\u0000b\ud800')),
+  'asks for nonsense': throws(() => new RetryLater(Number.NaN)),
+  hangs: defineHandler({ handle: () => new Promise<never>(() => {}) }),
+  'builds nonsense': defineHandler({
+    handle: (_event, { db }) => [
+      db.insert(repositories).values({ fullName: 'a/b', defaultBranch: 'main', pushedAt: new Date('nonsense') }),
+    ],
+  }),
+  'breaks a check': defineHandler({
+    handle: ({ source, id }, { db }) => [
+      db.execute(sql`
+        insert into webhook_effects (source, event_id, name, kind, payload, due_at, status)
+        values (${source}, ${id}, 'n', 'k', '{}', now(), 'nonsense')`),
+    ],
+  }),
+  'has two effects of one name': defineHandler({
+    handle: () => [effect('answers', { status: 200 }), effect('answers', { status: 200 })],
+  }),
+  'has an effect that hangs': defineHandler({ handle: () => [effect('hangs', {})] }),
+  'has an effect that reads the answer': defineHandler({ handle: () => [effect('reads the answer', {})] }),
+  'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
+  'breaks a constraint': defineHandler({
+    handle: (_event, { db }) => [db.execute(sql`insert into customer_balances (customer, balance) values ('c', null)`)],
+  }),
+  'has effects': defineHandler({
+    handle: () => [
+      effect('answers', { status: 200 }, 'first'),
+      effect('answers', { status: 200 }, 'second'),
+      // As after a deploy that renamed a kind.
+      new Effect('of a kind that is gone', {}, 'gone'),
+    ],
+  }),
+  'has an effect answered': defineHandler({
+    schema: v.object({ status: v.number(), headers: v.optional(v.record(v.string(), v.string()), {}) }),
+    handle: ({ data }) => [effect('answers', data)],
+  }),
+  'has an effect not reached': defineHandler({ handle: () => [effect('is not reached', {})] }),
+};

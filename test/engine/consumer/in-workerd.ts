@@ -1,0 +1,85 @@
+// Helpers for tests inside workerd: the queue's own calls into the consumer, and a look into Postgres.
+import { env, exports } from 'cloudflare:workers';
+import { type SQL, sql } from 'drizzle-orm';
+import { claim } from '../../../src/db/claim.ts';
+import { openDatabase, run } from '../../../src/db/client.ts';
+import { claimable } from '../claimable.ts';
+
+const { DATABASE_URL } = env as unknown as ConsumerEnv;
+
+export const database = () => openDatabase(DATABASE_URL);
+export const query = <Row extends Record<string, unknown>>(statement: SQL) => run<Row>(database(), statement);
+
+export const empty = () =>
+  query(sql`truncate webhook_events, customer_balances, invoices, email_status, repositories cascade`);
+
+interface EventLike {
+  readonly id: string;
+  readonly type: string;
+  readonly source?: string;
+  readonly data?: unknown;
+  readonly occurredAt?: Date;
+}
+
+/** Claims events as the receiver would. */
+export async function claimEvents(...events: EventLike[]): Promise<void> {
+  for (const { source = 'test', id, type, data = {}, occurredAt } of events) {
+    const body = JSON.stringify(data);
+    await claim(database(), source, [claimable(id, { type, body, occurredAt: occurredAt ?? null })], {}, new Date());
+  }
+}
+
+export interface Delivered {
+  readonly body: unknown;
+  readonly attempts?: number;
+}
+
+/** What a service binding to a queue's consumer offers with the flag service_binding_extra_handlers. */
+interface QueueService {
+  queue(
+    name: string,
+    messages: { id: string; timestamp: Date; attempts: number; body: unknown }[],
+  ): Promise<{ outcome: string; explicitAcks: string[]; retryMessages: { msgId: string; delaySeconds?: number }[] }>;
+}
+
+/** Ids of messages are their places in the list. */
+export async function consume(messages: readonly Delivered[], queue = 'claimcheck-events') {
+  const consumer = exports.default as unknown as QueueService;
+  const result = await consumer.queue(
+    queue,
+    messages.map(({ body, attempts = 1 }, at) => ({ id: String(at), timestamp: new Date(), attempts, body })),
+  );
+  return {
+    outcome: result.outcome,
+    acked: result.explicitAcks.toSorted(),
+    retried: result.retryMessages.map(({ msgId, delaySeconds }) => ({ id: msgId, delaySeconds })),
+  };
+}
+
+/** As if the waits of all events were over. */
+export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
+
+export const ticket = (id: string, source = 'test') => ({ body: { source, id } });
+
+export const events = () =>
+  query<{ id: string; status: string; attempts: number; last_error: string | null }>(
+    sql`select event_id as id, status, attempts, last_error from webhook_events order by 1`,
+  );
+
+export const balanceOf = async (customer: string) => {
+  const [row] = await query<{ balance: string }>(
+    sql`select balance from customer_balances where customer = ${customer}`,
+  );
+  return row?.balance;
+};
+
+/** Works the event `a`. The effects' own tickets would be worked at any moment: renamed, the effects are hidden from them. */
+export async function holdBackEffects(type: string, data: unknown = {}): Promise<void> {
+  await claimEvents({ id: 'a', type, data });
+  await query(sql`create or replace function hold_back() returns trigger language plpgsql as
+    $$ begin new.name = 'held ' || new.name; return new; end $$`);
+  await query(sql`create or replace trigger hold_back before insert on webhook_effects
+    for each row execute function hold_back()`);
+  await consume([ticket('a')]);
+  await query(sql`drop trigger hold_back on webhook_effects`);
+}

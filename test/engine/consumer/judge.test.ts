@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { backoff } from '../../../src/consumer/backoff.ts';
+import { judge } from '../../../src/consumer/judge.ts';
+import { DatabaseError } from '../../../src/db/errors.ts';
+import { PermanentError, RetryLater } from '../../../src/kit/index.ts';
+
+describe('the wait after a failure', () => {
+  it('doubles from 5 s to 1 h', () => {
+    const longest = Array.from({ length: 13 }, (_, n) => backoff(n + 1, 0));
+    expect(longest).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600]);
+  });
+
+  it('is anything between a second and the longest', () => {
+    expect([0, 0.25, 0.5, 0.9999].map((random) => backoff(8, random))).toEqual([640, 480, 320, 1]);
+  });
+});
+
+describe('a failure', () => {
+  const judged = (failure: unknown, before = 0, attempts?: number) => judge(failure, before, 0, attempts);
+
+  it.each([
+    ['an error', new Error('no'), { outcome: 'retries', seconds: 5 }],
+    ['an error at the eleventh attempt', new Error('no'), { outcome: 'retries', seconds: 3600 }, 10],
+    ['an error at the twelfth attempt', new Error('no'), { outcome: 'parks', error: 'Error: no' }, 11],
+    ['a permanent one', new PermanentError('no'), { outcome: 'parks' }],
+    ['one that asks for time', new RetryLater(90), { outcome: 'retries', seconds: 90 }],
+    ['one that asks for more than a queue can wait', new RetryLater(1e9), { outcome: 'retries', seconds: 86_400 }],
+    ['one that asks for less than a second', new RetryLater(-1), { outcome: 'retries', seconds: 1 }],
+    ['one that asks for time at the twelfth attempt', new RetryLater(90), { outcome: 'parks' }, 11],
+    ['Postgres being away', new DatabaseError('away', { retryable: true }), { outcome: 'waits' }, 11],
+    ['Postgres refusing', new DatabaseError('refused', { retryable: false }), { outcome: 'retries' }],
+  ])('%s', (_what, failure, expected, before = 0) => {
+    expect(judged(failure, before as number)).toMatchObject(expected);
+  });
+
+  it('is kept for Postgres, and only its name for the log', () => {
+    const failure = judged(new TypeError('about somebody'));
+    expect(failure).toMatchObject({ error: 'TypeError: about somebody', reason: 'TypeError' });
+  });
+});

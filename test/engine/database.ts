@@ -1,0 +1,38 @@
+import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+import { type Stack, startStack } from '../../scripts/local/stack.ts';
+import { type Database, openDatabase } from '../../src/db/client.ts';
+
+/** A real Postgres behind the local Neon endpoint, for the tests of one file. */
+export interface TestDatabase {
+  readonly stack: Stack;
+  /** Over HTTP, as the Workers. */
+  readonly db: Database;
+  /** Over TCP, beside the Workers' way. */
+  readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
+}
+
+export function useDatabase(): TestDatabase {
+  let stack: Stack;
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    stack = await startStack();
+    pool = new pg.Pool({ connectionString: stack.databaseUrl });
+    // A test may stop Postgres on purpose.
+    pool.on('error', () => {});
+  });
+  afterAll(async () => {
+    await pool?.end();
+    await stack?.stop();
+  });
+  return {
+    get stack() {
+      return stack;
+    },
+    get db() {
+      return openDatabase(stack.databaseUrl);
+    },
+    sql: async <Row extends object>(query: string, params: unknown[] = []) =>
+      (await pool.query<Row>(query, params)).rows,
+  };
+}

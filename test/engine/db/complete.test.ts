@@ -1,0 +1,144 @@
+import { sql as statement } from 'drizzle-orm';
+import { beforeEach, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { type Completion, complete } from '../../../src/db/complete.ts';
+import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
+import { recordFailures } from '../../../src/db/fail.ts';
+import { park } from '../../../src/db/park.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+
+const increment = () =>
+  database.db.execute(statement`
+    insert into customer_balances (customer, balance) values ('c', 1)
+    on conflict (customer) do update set balance = customer_balances.balance + 1`);
+
+const completion = (id: string, changes = [increment()]): Completion => ({
+  source: 'test',
+  id,
+  status: 'done',
+  summary: '1 change',
+  changes,
+});
+
+const claimAll = (...ids: string[]) =>
+  claim(
+    database.db,
+    'test',
+    ids.map((id) => claimable(id)),
+    {},
+    NOW,
+  );
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+const balance = async () => (await sql<{ balance: string }>('select balance from customer_balances'))[0]?.balance;
+
+beforeEach(() => sql('truncate webhook_events, customer_balances cascade'));
+
+it('commits a hundred events and their changes in one request', async () => {
+  const ids = Array.from({ length: 100 }, (_, n) => `evt_${n}`);
+  await claimAll(...ids);
+  let requests = 0;
+  database.stack.neon.fault = () => {
+    requests++;
+    return undefined;
+  };
+  await complete(
+    database.db,
+    ids.map((id) => completion(id)),
+    NOW,
+  );
+  database.stack.neon.fault = undefined;
+  expect(requests).toBe(1);
+  expect(await balance()).toBe('100');
+});
+
+it('lets exactly one of twenty concurrent runs of an event commit', async () => {
+  await claimAll('a');
+  const runs = await Promise.all(
+    Array.from({ length: 20 }, () => failureOf(complete(database.db, [completion('a')], NOW))),
+  );
+  expect(runs.filter((error) => error === undefined)).toHaveLength(1);
+  expect(runs.filter(isCompletedBefore)).toHaveLength(19);
+  expect(await balance()).toBe('1');
+});
+
+it('takes a whole group back where one of its events is done already', async () => {
+  await claimAll('a', 'b');
+  await complete(database.db, [completion('a')], NOW);
+  const error = await failureOf(complete(database.db, [completion('b'), completion('a')], NOW));
+  expect(isCompletedBefore(error)).toBe(true);
+  expect(await sql('select event_id, status from webhook_events order by 1')).toEqual([
+    { event_id: 'a', status: 'done' },
+    { event_id: 'b', status: 'pending' },
+  ]);
+  expect(await balance()).toBe('1');
+});
+
+it('takes the completion back where a change fails, and does not mistake that for a duplicate', async () => {
+  await claimAll('a');
+  const broken = database.db.execute(statement`insert into customer_balances (customer, balance) values ('c', null)`);
+  const error = await failureOf(complete(database.db, [completion('a', [increment(), broken])], NOW));
+  expect(error).toBeInstanceOf(DatabaseError);
+  expect(isCompletedBefore(error)).toBe(false);
+  expect(await sql('select status, completions from webhook_events')).toEqual([{ status: 'pending', completions: 0 }]);
+  expect(await balance()).toBeUndefined();
+});
+
+it('refuses to complete what was parked or discarded meanwhile', async () => {
+  await claimAll('a', 'b');
+  await park(database.db, [{ source: 'test', id: 'a' }], 'reason', NOW);
+  await sql(`update webhook_events set status = 'ignored' where event_id = 'b'`);
+  for (const id of ['a', 'b']) {
+    expect(isCompletedBefore(await failureOf(complete(database.db, [completion(id)], NOW)))).toBe(true);
+  }
+  expect(await balance()).toBeUndefined();
+});
+
+it('does not deadlock where groups share events in opposite orders', async () => {
+  const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}`);
+  await claimAll(...ids);
+  // Enough others that each group's rows are looked up one by one, in its own order, and not read off in the table's.
+  await sql(`insert into webhook_events (source, event_id, received_at, due_at)
+    select 'other', n::text, now(), now() from generate_series(1, 20000) n`);
+  await sql('analyze webhook_events');
+  // Slow enough for each group to have its first rows locked when it comes to those of the other.
+  await sql(`create or replace function slowly() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(0.005); return new; end $$`);
+  await sql('create trigger slowly before update on webhook_events for each row execute function slowly()');
+  const groups = [ids, ids.toReversed()].map((order) => order.map((id) => completion(id, [])));
+  const errors = await Promise.all(groups.map((group) => failureOf(complete(database.db, group, NOW))));
+  await sql('drop trigger slowly on webhook_events');
+  expect(errors.filter((error) => error === undefined)).toHaveLength(1);
+  expect(errors.filter(isCompletedBefore)).toHaveLength(1);
+});
+
+it('counts a failure, keeps its error, and leaves alone what is finished', async () => {
+  await claimAll('a', 'b', 'c');
+  await complete(database.db, [completion('c')], NOW);
+  const notBefore = new Date(NOW.getTime() + 60_000);
+  const dueAt = new Date(NOW.getTime() + 11 * 60_000);
+  const failure = { source: 'test', error: 'Error: no', notBefore };
+  await recordFailures(
+    database.db,
+    [
+      { ...failure, id: 'a', parked: false },
+      { ...failure, id: 'b', parked: true },
+      { ...failure, id: 'c', parked: true },
+    ],
+    NOW,
+  );
+  expect(await sql('select event_id, status, attempts, last_error, due_at from webhook_events order by 1')).toEqual([
+    { event_id: 'a', status: 'pending', attempts: 1, last_error: 'Error: no', due_at: dueAt },
+    { event_id: 'b', status: 'parked', attempts: 1, last_error: 'Error: no', due_at: dueAt },
+    expect.objectContaining({ event_id: 'c', status: 'done', attempts: 1, last_error: null }),
+  ]);
+});

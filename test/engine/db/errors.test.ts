@@ -1,0 +1,134 @@
+import { sql } from 'drizzle-orm';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Fault } from '../../../scripts/local/faults.ts';
+import { startNeon } from '../../../scripts/local/neon.ts';
+import { type Database, openDatabase, run } from '../../../src/db/client.ts';
+import { DatabaseError } from '../../../src/db/errors.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+
+const CANARY = 'canary-51c0';
+
+afterEach(() => {
+  database.stack.neon.fault = undefined;
+});
+
+async function errorOf(promise: Promise<unknown>): Promise<DatabaseError> {
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(DatabaseError);
+  const known = error as DatabaseError;
+  expect(`${known.message} ${known.stack} ${JSON.stringify(known)}`).not.toContain(CANARY);
+  return known;
+}
+
+/** Any query: where a fault is injected, it doesn't come so far. */
+const ask = (db: Database = database.db) => run(db, sql`select ${CANARY}::text`);
+const withUrl = (change: (url: URL) => void) => {
+  const url = new URL(database.stack.databaseUrl);
+  change(url);
+  return openDatabase(url.href);
+};
+
+describe('worth another try', () => {
+  const raise = (code: string) => run(database.db, sql`select ${CANARY}::text, raise_error(${code})`);
+
+  it.each(['40001', '40P01', '57P01', '57P03', '08006', '08003', '08P01'])('SQLSTATE %s', async (code) => {
+    await database.sql(`
+      create or replace function raise_error(code text) returns void language plpgsql as
+      $$ begin raise exception using errcode = code, message = '${CANARY}'; end $$`);
+    expect(await errorOf(raise(code))).toMatchObject({ retryable: true, code });
+  });
+
+  const faults: Fault[] = [
+    { kind: 'connection died' },
+    { kind: 'server error' },
+    { kind: 'refused' },
+    { kind: 'reply dropped' },
+  ];
+  it.each(faults)('the fault $kind', async (fault) => {
+    database.stack.neon.fault = () => fault;
+    expect(await errorOf(ask())).toMatchObject({ retryable: true, code: undefined });
+  });
+
+  it('too many connections, which Neon answers with a 500', async () => {
+    database.stack.neon.fault = () => ({ kind: 'server error', message: 'Too many connections to this endpoint' });
+    expect(await errorOf(ask())).toMatchObject({ retryable: true });
+  });
+
+  it('an answer that is not JSON', async () => {
+    database.stack.neon.fault = () => ({ kind: 'not JSON' });
+    expect(await errorOf(ask())).toMatchObject({ retryable: true });
+  });
+
+  it('an answer that does not come in time', async () => {
+    database.stack.neon.fault = () => ({ kind: 'slow', ms: 5000 });
+    const db = openDatabase(database.stack.databaseUrl, AbortSignal.timeout(50));
+    expect(await errorOf(ask(db))).toMatchObject({ retryable: true });
+  });
+
+  it('nobody listening', async () => {
+    const { port, close } = await startNeon({ postgresPort: database.stack.postgres.port });
+    await close();
+    expect(await errorOf(ask(withUrl((url) => (url.port = String(port)))))).toMatchObject({ retryable: true });
+  });
+});
+
+describe('not worth another try', () => {
+  it('an error in the SQL or the data', async () => {
+    const error = await errorOf(run(database.db, sql`select ${CANARY}::int`));
+    expect(error).toMatchObject({ retryable: false, code: '22P02' });
+  });
+
+  it('a broken constraint, which is named', async () => {
+    await database.sql(
+      `insert into webhook_events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
+    );
+    const again = run(
+      database.db,
+      sql`insert into webhook_events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
+    );
+    expect(await errorOf(again)).toMatchObject({ retryable: false, constraint: 'webhook_events_source_event_id_pk' });
+  });
+
+  it('a table that is not there, with what to do about it', async () => {
+    const error = await errorOf(run(database.db, sql`select ${CANARY}::text from not_there`));
+    expect(error).toMatchObject({ retryable: false, code: '42P01' });
+    expect(error.message).toContain('npm run db:migrate');
+  });
+
+  it('a wrong password', async () => {
+    const error = await errorOf(ask(withUrl((url) => (url.password = CANARY))));
+    expect(error).toMatchObject({ retryable: false, code: undefined });
+    expect(error.message).toContain('DATABASE_URL');
+  });
+
+  it('an unknown role', async () => {
+    expect(await errorOf(ask(withUrl((url) => (url.username = 'nobody-here'))))).toMatchObject({ retryable: false });
+  });
+
+  it('a quota that is used up', async () => {
+    const message = 'Your project has exceeded the data transfer quota. Upgrade your plan to increase limits.';
+    database.stack.neon.fault = () => ({ kind: 'server error', message });
+    expect(await errorOf(ask())).toMatchObject({ retryable: false });
+  });
+
+  it('a request or an answer that is too large', async () => {
+    const small = await startNeon({ postgresPort: database.stack.postgres.port, maxBytes: 2000 });
+    try {
+      const db = withUrl((url) => (url.port = String(small.port)));
+      const request = await errorOf(run(db, sql`select ${'x'.repeat(3000)}::text`));
+      const answer = await errorOf(run(db, sql`select repeat('x', 3000)`));
+      expect([request, answer].map(({ retryable }) => retryable)).toEqual([false, false]);
+    } finally {
+      await small.close();
+    }
+  });
+
+  it.each([undefined, '', 'not a url', `https://${CANARY}@example.com/`])('the DATABASE_URL %j', async (url) => {
+    expect(await errorOf((async () => openDatabase(url))())).toMatchObject({ retryable: false });
+  });
+});

@@ -1,0 +1,114 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { discardParked } from '../../../src/db/discard.ts';
+import { rerunFinished } from '../../../src/db/rerun.ts';
+import { retryParked } from '../../../src/db/retry.ts';
+import { settleEffects } from '../../../src/db/settle-effects.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const LATER = new Date('2026-03-02T12:00:00Z');
+const states = () => sql('select event_id, status, attempts, completions from webhook_events order by 1');
+const effects = () => sql('select event_id, status from webhook_effects order by 1');
+
+/** Two parked events and two done ones, one of these with a sent effect, one with a parked one. */
+beforeEach(async () => {
+  await sql('truncate webhook_events cascade');
+  const events = [
+    claimable('done_1', { type: 'paid' }),
+    claimable('done_2', { type: 'refunded' }),
+    claimable('parked_1', { type: 'paid' }),
+    claimable('parked_2', { type: 'refunded' }),
+  ];
+  await claim(database.db, 'test', events, {}, NOW);
+  await sql(`update webhook_events set finished_at = $1, attempts = 12, status = split_part(event_id, '_', 1)`, [NOW]);
+  await sql(`update webhook_events set completions = 1, attempts = 1 where status = 'done'`);
+  await sql(
+    `insert into webhook_effects (source, event_id, name, kind, payload, status, due_at)
+     values ('test', 'done_1', 'receipt', 'receipt', '{}', 'sent', $1),
+            ('test', 'done_2', 'receipt', 'receipt', '{}', 'parked', $1)`,
+    [NOW],
+  );
+});
+
+describe('a retry', () => {
+  it('gives parked events and effects all their attempts back, and leaves the rest', async () => {
+    expect(await retryParked(database.db, { source: 'test' }, LATER)).toEqual({ events: 2, effects: 1 });
+    expect(await states()).toEqual([
+      { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
+      { event_id: 'done_2', status: 'done', attempts: 1, completions: 1 },
+      { event_id: 'parked_1', status: 'pending', attempts: 0, completions: 0 },
+      { event_id: 'parked_2', status: 'pending', attempts: 0, completions: 0 },
+    ]);
+    expect(await effects()).toEqual([
+      { event_id: 'done_1', status: 'sent' },
+      { event_id: 'done_2', status: 'pending' },
+    ]);
+  });
+
+  it('keeps to its filter', async () => {
+    expect(await retryParked(database.db, { id: 'parked_1' }, LATER)).toEqual({ events: 1, effects: 0 });
+    expect(await retryParked(database.db, { type: 'refunded' }, LATER)).toEqual({ events: 1, effects: 1 });
+    expect(await retryParked(database.db, { source: 'other' }, LATER)).toEqual({ events: 0, effects: 0 });
+  });
+});
+
+it('a discarded event is ignored from then on, with its reason and its error', async () => {
+  await sql(`update webhook_events set last_error = 'Error: no' where event_id = 'parked_1'`);
+  expect(await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake')).toEqual({ events: 1, effects: 0 });
+  const rows = await sql(`select status, summary, last_error from webhook_events where event_id = 'parked_1'`);
+  expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
+  expect(await discardParked(database.db, { id: 'done_1' }, 'finished events stay')).toEqual({ events: 0, effects: 0 });
+});
+
+it('a discarded effect is gone, and its event says so', async () => {
+  expect(await discardParked(database.db, { id: 'done_2' }, 'no longer wanted')).toEqual({ events: 0, effects: 1 });
+  expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
+  const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
+  expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
+});
+
+it('an effect that is sent stays sent, whatever a second send has come to', async () => {
+  const effect = { source: 'test', id: 'done_1', name: 'receipt', dueAt: LATER };
+  await settleEffects(database.db, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
+  await settleEffects(database.db, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
+  expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
+});
+
+describe('a rerun', () => {
+  it('opens finished events again, and keeps their effects from being sent again', async () => {
+    const rerun = await rerunFinished(database.db, { type: 'paid' }, { effects: false, now: LATER });
+    expect(rerun).toEqual({ events: 1, withoutBody: 0 });
+    expect(await states()).toContainEqual({ event_id: 'done_1', status: 'pending', attempts: 0, completions: 0 });
+    expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
+  });
+
+  it('forgets the effects that were sent where it is asked to send them again', async () => {
+    await rerunFinished(database.db, { id: 'done_1' }, { effects: true, now: LATER });
+    expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
+  });
+
+  it('leaves discarded events discarded', async () => {
+    await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake');
+    const rerun = await rerunFinished(database.db, { id: 'parked_1' }, { effects: false, now: LATER });
+    expect(rerun).toEqual({ events: 0, withoutBody: 0 });
+  });
+
+  it('keeps to a span of time', async () => {
+    const rerun = (since: Date, until: Date) =>
+      rerunFinished(database.db, { since, until }, { effects: false, now: LATER });
+    expect(await rerun(LATER, new Date('2027-01-01'))).toEqual({ events: 0, withoutBody: 0 });
+    expect(await rerun(NOW, LATER)).toEqual({ events: 2, withoutBody: 0 });
+  });
+
+  it('says how many have no body any more, and leaves those finished', async () => {
+    await sql(`delete from webhook_bodies where event_id = 'done_1'`);
+    const rerun = await rerunFinished(database.db, { source: 'test' }, { effects: true, now: LATER });
+    expect(rerun).toEqual({ events: 1, withoutBody: 1 });
+    expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
+  });
+});

@@ -1,0 +1,122 @@
+import pg from 'pg';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { prune } from '../../../src/db/prune.ts';
+import { takeOverdue } from '../../../src/db/sweep.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const later = ({ minutes = 0, days = 0 }) => new Date(NOW.getTime() + minutes * 60_000 + days * 86_400_000);
+const claimMany = (count: number, source = 'test') =>
+  claim(
+    database.db,
+    source,
+    Array.from({ length: count }, (_, n) => claimable(`evt_${n}`)),
+    {},
+    NOW,
+  );
+const finish = (id: string, status = 'done') =>
+  sql(`update webhook_events set status = $2, finished_at = $3 where event_id = $1`, [id, status, NOW]);
+const addEffect = (id: string, status = 'pending') =>
+  sql(
+    `insert into webhook_effects (source, event_id, name, kind, payload, status, due_at)
+     values ('test', $1, 'receipt', 'receipt', '{}', $2, $3)`,
+    [id, status, NOW],
+  );
+
+beforeEach(() => sql('truncate webhook_events cascade'));
+
+describe('the sweep', () => {
+  it('takes what is pending past its time, and nothing else', async () => {
+    await claimMany(4);
+    await finish('evt_1');
+    await finish('evt_2', 'parked');
+    await sql('update webhook_events set due_at = $1 where event_id = $2', [later({ minutes: 60 }), 'evt_3']);
+    expect((await takeOverdue(database.db, later({ minutes: 9 }))).events).toEqual([]);
+    expect((await takeOverdue(database.db, later({ minutes: 10 }))).events).toEqual([{ source: 'test', id: 'evt_0' }]);
+  });
+
+  it('takes effects as well', async () => {
+    await claimMany(2);
+    await finish('evt_0');
+    await finish('evt_1');
+    await addEffect('evt_0');
+    await addEffect('evt_1', 'sent');
+    const overdue = await takeOverdue(database.db, later({ minutes: 1 }));
+    expect(overdue).toEqual({ events: [], effects: [{ source: 'test', id: 'evt_0', name: 'receipt' }] });
+    expect((await takeOverdue(database.db, later({ minutes: 2 }))).effects).toEqual([]);
+  });
+
+  it('asks after a stuck event at intervals that double, and at last once a day', async () => {
+    await claimMany(1);
+    const takenAt: number[] = [];
+    for (let minutes = 0; minutes < 6 * 24 * 60; minutes += 15) {
+      const { events } = await takeOverdue(database.db, later({ minutes }));
+      if (events.length > 0) takenAt.push(minutes / 60);
+    }
+    expect(takenAt).toEqual([0.25, 0.5, 1, 2, 4, 8, 16, 32, 56, 80, 104, 128]);
+  });
+
+  it('goes on past one bad row: what it took is not overdue again', async () => {
+    await claimMany(501);
+    const first = await takeOverdue(database.db, later({ minutes: 10 }));
+    const second = await takeOverdue(database.db, later({ minutes: 10 }));
+    expect([first.events.length, second.events.length]).toEqual([500, 1]);
+  });
+
+  it('does not wait for a row that somebody else holds', async () => {
+    await claimMany(3);
+    const other = new pg.Client({ connectionString: database.stack.databaseUrl });
+    await other.connect();
+    await other.query('begin');
+    await other.query(`select from webhook_events where event_id = 'evt_1' for update`);
+    const { events } = await takeOverdue(database.db, later({ minutes: 10 }));
+    await other.query('rollback');
+    await other.end();
+    expect(events.map(({ id }) => id).toSorted()).toEqual(['evt_0', 'evt_2']);
+  });
+});
+
+describe('pruning', () => {
+  const left = async () => ({
+    events: (await sql<{ event_id: string }>('select event_id from webhook_events order by 1')).map(
+      (row) => row.event_id,
+    ),
+    bodies: (await sql<{ event_id: string }>('select event_id from webhook_bodies order by 1')).map(
+      (row) => row.event_id,
+    ),
+  });
+
+  it('forgets a finished body after BODY_DAYS, and its key after DEDUPE_DAYS', async () => {
+    await claimMany(1);
+    await finish('evt_0');
+    expect(await prune(database.db, later({ days: 7 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.db, later({ days: 8 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+    expect(await prune(database.db, later({ days: 30 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.db, later({ days: 31 }), 30, 7)).toMatchObject({ events: 1 });
+    expect(await left()).toEqual({ events: [], bodies: [] });
+  });
+
+  it('never touches what is pending, parked, or still has an effect to send', async () => {
+    await claimMany(5);
+    await finish('evt_1', 'parked');
+    for (const id of ['evt_2', 'evt_3', 'evt_4']) await finish(id);
+    await addEffect('evt_2');
+    await addEffect('evt_3', 'parked');
+    await addEffect('evt_4', 'sent');
+    await prune(database.db, later({ days: 365 }), 30, 7);
+    expect(await left()).toEqual({ events: ['evt_0', 'evt_1', 'evt_2', 'evt_3'], bodies: ['evt_0', 'evt_1'] });
+  });
+
+  it('deletes in batches of a thousand', async () => {
+    await claimMany(1500);
+    await sql(`update webhook_events set status = 'done', finished_at = $1`, [NOW]);
+    const pruned = [];
+    for (let run = 0; run < 3; run++) pruned.push((await prune(database.db, later({ days: 31 }), 30, 60)).events);
+    expect(pruned).toEqual([1000, 500, 0]);
+  });
+});

@@ -1,0 +1,170 @@
+import { sql as statement } from 'drizzle-orm';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createConsumer } from '../../../src/consumer/worker.ts';
+import { claim } from '../../../src/db/claim.ts';
+import { defineHandler, type Handler } from '../../../src/kit/index.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+/** What Neon was asked, by a consumer that runs here in Node: only so can its requests be counted and broken. */
+let requests: ('query' | 'transaction')[];
+let worked: string[];
+
+/** Adds one to the balance, and says that it was asked. */
+const increments = (customer = 'c'): Handler =>
+  defineHandler({
+    handle({ id }, { db }) {
+      worked.push(id);
+      return [
+        db.execute(statement`
+          insert into customer_balances (customer, balance) values (${customer}, 1)
+          on conflict (customer) do update set balance = customer_balances.balance + 1`),
+      ];
+    },
+  });
+
+class FakeMessage {
+  readonly timestamp = new Date();
+  readonly id: string;
+  readonly body: unknown;
+  readonly attempts: number;
+  settled: 'acked' | number | undefined;
+
+  constructor(id: string, attempts = 1) {
+    this.id = id;
+    this.body = { source: 'test', id };
+    this.attempts = attempts;
+  }
+
+  ack() {
+    this.settled ??= 'acked';
+  }
+
+  retry({ delaySeconds = 0 } = {}) {
+    this.settled ??= delaySeconds;
+  }
+}
+
+async function consume(messages: FakeMessage[], handler: Handler = increments()): Promise<FakeMessage[]> {
+  const consumer = createConsumer({
+    handlers: { test: { test: handler } },
+    effects: {},
+    now: () => new Date(),
+    random: () => 0.5,
+    log: () => {},
+    handlerMs: 1000,
+    effectMs: 1000,
+  });
+  const batch = { queue: 'claimcheck-events', messages } as unknown as MessageBatch;
+  const env = { DATABASE_URL: database.stack.databaseUrl } as ConsumerEnv;
+  await consumer.queue?.(batch, env, {} as ExecutionContext);
+  return messages;
+}
+
+const claimAll = (ids: string[]) =>
+  claim(
+    database.db,
+    'test',
+    ids.map((id) => claimable(id)),
+    {},
+    new Date(),
+  );
+const numbered = (count: number) => Array.from({ length: count }, (_, n) => `evt_${String(n).padStart(3, '0')}`);
+const balance = async () => (await sql<{ balance: string }>('select balance from customer_balances'))[0]?.balance;
+const attempts = () => sql('select status, attempts from webhook_events group by 1, 2');
+
+beforeEach(async () => {
+  await sql('truncate webhook_events, customer_balances cascade');
+  requests = [];
+  worked = [];
+  database.stack.neon.fault = ({ queries }) => {
+    requests.push(queries ? 'transaction' : 'query');
+    return undefined;
+  };
+});
+
+it('a hundred events cost one query and one transaction', async () => {
+  await claimAll(numbered(100));
+  requests = [];
+  const messages = await consume(numbered(100).map((id) => new FakeMessage(id)));
+  expect(requests).toEqual(['query', 'transaction']);
+  expect(messages.every(({ settled }) => settled === 'acked')).toBe(true);
+  expect(await balance()).toBe('100');
+});
+
+it('an event that somebody else completes meanwhile costs its group one query and one transaction more', async () => {
+  await claimAll(numbered(100));
+  requests = [];
+  const meanwhile = defineHandler({
+    async handle(event, tools) {
+      if (event.id === 'evt_050') {
+        await sql(`update webhook_events set status = 'done', completions = 1 where event_id = 'evt_050'`);
+      }
+      return increments().handle(event as never, tools);
+    },
+  });
+  const messages = await consume(
+    numbered(100).map((id) => new FakeMessage(id)),
+    meanwhile,
+  );
+  expect(requests).toEqual(['query', 'transaction', 'query', 'transaction']);
+  expect(messages.every(({ settled }) => settled === 'acked')).toBe(true);
+  expect(await balance()).toBe('99');
+});
+
+it('a deadlock sends the events of a group on alone, at once', async () => {
+  await sql('create sequence if not exists deadlocks');
+  await sql('alter sequence deadlocks restart');
+  // A sequence keeps its number through a rollback: the first call fails, and no other.
+  await sql(`create or replace function deadlock_once() returns void language plpgsql as
+    $$ begin if nextval('deadlocks') = 1 then raise exception using errcode = '40P01'; end if; end $$`);
+  await claimAll(numbered(5));
+  requests = [];
+  const deadlocks = defineHandler({ handle: (_event, { db }) => [db.execute(statement`select deadlock_once()`)] });
+  const messages = await consume(
+    numbered(5).map((id) => new FakeMessage(id)),
+    deadlocks,
+  );
+  expect(requests).toEqual(['query', ...Array.from({ length: 6 }, () => 'transaction')]);
+  expect(messages.every(({ settled }) => settled === 'acked')).toBe(true);
+  expect(await attempts()).toEqual([{ status: 'done', attempts: 1 }]);
+});
+
+describe('while Postgres is away', () => {
+  it('for the commit, events wait, and use up no attempt', async () => {
+    await claimAll(numbered(3));
+    database.stack.neon.fault = ({ queries }) => (queries ? { kind: 'connection died' } : undefined);
+    const messages = await consume(numbered(3).map((id) => new FakeMessage(id)));
+    expect(messages.every(({ settled }) => typeof settled === 'number')).toBe(true);
+    expect(await attempts()).toEqual([{ status: 'pending', attempts: 0 }]);
+  });
+
+  it('it is asked once, not for every ticket', async () => {
+    requests = [];
+    database.stack.neon.fault = ({ queries }) => {
+      requests.push(queries ? 'transaction' : 'query');
+      return { kind: 'server error' };
+    };
+    const messages = await consume(numbered(20).map((id) => new FakeMessage(id, 2)));
+    expect(requests).toEqual(['query']);
+    expect(messages.every(({ settled }) => typeof settled === 'number')).toBe(true);
+  });
+
+  it('for hours, a ticket leaves the rest to the sweep', async () => {
+    await claimAll(['evt']);
+    database.stack.neon.fault = () => ({ kind: 'server error' });
+    const [patient, weary] = await consume([new FakeMessage('evt', 19), new FakeMessage('evt', 20)]);
+    expect([typeof patient?.settled, weary?.settled]).toEqual(['number', 'acked']);
+  });
+});
+
+it('tickets that come again are worked alone, the most retried last', async () => {
+  await claimAll(['a', 'b', 'c', 'd']);
+  requests = [];
+  await consume([new FakeMessage('a', 9), new FakeMessage('b', 2), new FakeMessage('c', 5), new FakeMessage('d')]);
+  expect(worked).toEqual(['d', 'b', 'c', 'a']);
+  expect(requests).toEqual(Array.from({ length: 4 }, () => ['query', 'transaction']).flat());
+});

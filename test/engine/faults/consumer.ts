@@ -1,0 +1,52 @@
+import { effects } from '../../../src/app/effects/index.ts';
+import { handlers } from '../../../src/app/handlers/index.ts';
+import { createConsumer } from '../../../src/consumer/worker.ts';
+import { defineHandler, type Handler, RetryLater } from '../../../src/kit/index.ts';
+import { log } from '../../../src/log.ts';
+
+/** How many runs of a handler fail. Twelve in a row will not. */
+const FAILURES = 0.15;
+
+/** The sample app's handler, that fails by chance. */
+function unreliable(handler: Handler): Handler {
+  return {
+    ...handler,
+    handle(event, tools) {
+      const chance = Math.random();
+      if (chance < FAILURES / 2) throw new Error('by chance');
+      if (chance < FAILURES) throw new RetryLater(1);
+      return handler.handle(event, tools);
+    },
+  };
+}
+
+let dying = Promise.withResolvers<never>();
+
+/** Takes the whole batch with it, as a handler that uses up the isolate's memory or time. */
+const kills = defineHandler({
+  handle() {
+    dying.reject(new Error('the isolate is gone'));
+    return new Promise<never>(() => {});
+  },
+});
+
+const invoicePaid = handlers.stripe?.['invoice.paid'];
+if (!invoicePaid) throw new Error('the sample app has changed');
+
+const consumer = createConsumer({
+  handlers: { ...handlers, stripe: { 'invoice.paid': unreliable(invoicePaid) }, awardee: { kills } },
+  effects,
+  now: () => new Date(),
+  // Waits of about a second, whatever has failed; and still no fixed order.
+  random: () => 0.9995 + Math.random() * 0.0005,
+  log,
+  handlerMs: 30_000,
+  effectMs: 10_000,
+});
+
+export default {
+  queue(batch, env, ctx) {
+    dying = Promise.withResolvers<never>();
+    return Promise.race([consumer.queue?.(batch, env, ctx), dying.promise]);
+  },
+} satisfies ExportedHandler<ConsumerEnv>;

@@ -1,0 +1,100 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Fault } from '../../../scripts/local/faults.ts';
+import { useRunning } from '../running.ts';
+import type { SignedDelivery } from '../signatures.ts';
+
+const running = useRunning({ consumer: 'test/engine/faults/wrangler.toml' });
+const { post, sign, sql } = running;
+
+const EVENTS = 1000;
+const DELIVERIES = 5;
+const CUSTOMERS = 20;
+/** Events whose payload no handler can take: these must park, and no other. */
+const BROKEN = 20;
+const SENDERS = 40;
+
+const chance = (probability: number) => Math.random() < probability;
+const oneOf = <Value>(values: readonly Value[]) => values[Math.floor(Math.random() * values.length)];
+
+const FAULTS: Fault[] = [
+  { kind: 'server error' },
+  { kind: 'connection died' },
+  { kind: 'reply dropped' },
+  { kind: 'refused' },
+  { kind: 'not JSON' },
+  { kind: 'slow', ms: 1700 },
+];
+
+function invoice(n: number): string {
+  const customer = `cus_${n % CUSTOMERS}`;
+  const object = { id: `in_${n}`, customer, customer_email: 'a@example.com', amount_paid: n, currency: 'eur' };
+  const data = n < BROKEN ? { object: { ...object, amount_paid: 'a lot' } } : { object };
+  return JSON.stringify({ id: `evt_${n}`, type: 'invoice.paid', created: 1_770_000_000, data });
+}
+
+/** As a provider does it: again and again, until it is told 200. Every answer on the way is kept. */
+async function deliver(delivery: SignedDelivery, answers: number[]): Promise<void> {
+  for (;;) {
+    const { status } = await post('stripe', delivery);
+    answers.push(status);
+    if (status === 200) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+afterEach(() => {
+  running.stack.neon.fault = undefined;
+  running.stack.outside.answer = undefined;
+});
+
+it('a thousand events, delivered five times each while everything fails by chance, end exactly once each', async () => {
+  const signed = await Promise.all(Array.from({ length: EVENTS }, (_, n) => sign('stripe', invoice(n))));
+  const queue = signed
+    .flatMap((delivery) => Array.from({ length: DELIVERIES }, () => ({ delivery, order: Math.random() })))
+    .sort((a, b) => a.order - b.order)
+    .map(({ delivery }) => delivery);
+
+  running.stack.neon.fault = () => (chance(0.03) ? oneOf(FAULTS) : undefined);
+  running.stack.outside.answer = () =>
+    chance(0.1) ? { status: 503, headers: { 'retry-after': '1' } } : chance(0.1) ? { status: 500 } : { status: 200 };
+
+  const answers: number[] = [];
+  const sender = async () => {
+    for (let next = queue.pop(); next; next = queue.pop()) await deliver(next, answers);
+  };
+  await Promise.all(Array.from({ length: SENDERS }, sender));
+  expect(new Set(answers).difference(new Set([200, 503]))).toEqual(new Set());
+
+  // Time is a parameter of the sweep: each comes hours after the one before.
+  let hours = 1;
+  await vi.waitFor(
+    async () => {
+      const scheduledTime = new Date(Date.now() + hours * 3_600_000);
+      hours = Math.min(hours * 2, 128);
+      await running.workers.harness.getWorker('claimcheck-receiver').scheduled({ cron: '*/15 * * * *', scheduledTime });
+      const [pending] = await sql<{ events: number; effects: number }>(`
+        select (select count(*)::int from webhook_events where status = 'pending') as events,
+               (select count(*)::int from webhook_effects where status = 'pending') as effects`);
+      expect(pending).toEqual({ events: 0, effects: 0 });
+    },
+    { timeout: 90_000, interval: 3000 },
+  );
+
+  const done = Array.from({ length: EVENTS - BROKEN }, (_, n) => n + BROKEN);
+  expect(await sql('select status, count(*)::int from webhook_events group by 1 order by 1')).toEqual([
+    { status: 'done', count: done.length },
+    { status: 'parked', count: BROKEN },
+  ]);
+  const balances = await sql<{ customer: string; balance: string }>('select customer, balance from customer_balances');
+  for (const { customer, balance } of balances) {
+    const sum = done.filter((n) => `cus_${n % CUSTOMERS}` === customer).reduce((total, n) => total + n, 0);
+    expect([customer, balance]).toEqual([customer, String(sum)]);
+  }
+  expect(balances).toHaveLength(CUSTOMERS);
+
+  // One key for each receipt, seen at least once; a repeat has the same key, or there would be more of them.
+  expect(await sql('select status, count(*)::int from webhook_effects group by 1')).toEqual([
+    { status: 'sent', count: done.length },
+  ]);
+  expect(running.stack.outside.receipts.size).toBe(done.length);
+}, 240_000);

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { render } from '../../../scripts/local/provider-table.ts';
+import { samples } from '../../../scripts/local/samples.ts';
+import { providers } from '../../../src/providers/index.ts';
+import { placesOf } from '../../../src/verify/index.ts';
+
+it('docs/providers.md says what the data says', () => {
+  expect(readFileSync('docs/providers.md', 'utf8')).toBe(render());
+});
+
+describe.each(Object.entries(providers))('%s', (name, provider) => {
+  it('has its name, its page, a sample, and nothing that contradicts itself', () => {
+    expect(provider.name).toBe(name);
+    expect(provider.docs.length).toBeGreaterThan(20);
+    expect(samples[name]?.types.length).toBeGreaterThan(0);
+    // A fingerprint, and a body that repeats, are about ids that aren't signed. Only a signature may come once even so.
+    const { signed, bodiesRepeat, once } = provider.id;
+    if (signed) expect([undefined, `{${placesOf(provider.scheme)}}`]).toContainEqual(once);
+    if (signed) expect(bodiesRepeat).toBeUndefined();
+    // Headers are looked up as they are written here.
+    expect(JSON.stringify(provider).match(/header:[^}#"]*[A-Z]/)).toBeNull();
+  });
+});

@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate } from '../../../scripts/local/migrations.ts';
+import { freePort, listen } from '../../../scripts/local/port.ts';
+import { type Stack, startStack } from '../../../scripts/local/stack.ts';
+
+const stacks: Stack[] = [];
+let dataDir: string;
+
+async function start(port: number, options: { fresh?: boolean; password?: string } = {}): Promise<Stack> {
+  const databaseUrl = `postgres://claimcheck:${options.password ?? 'secret'}@127.0.0.1:${port}/claimcheck`;
+  const stack = await startStack({ keep: { dataDir, databaseUrl, outsidePort: 0, fresh: options.fresh ?? false } });
+  stacks.push(stack);
+  return stack;
+}
+
+async function ask(url: string, query: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(query)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+beforeEach(async () => {
+  dataDir = join(await mkdtemp(join(tmpdir(), 'claimcheck-test-')), 'postgres');
+});
+
+afterEach(async () => {
+  for (const { stop, postgres } of stacks.splice(0)) {
+    await stop();
+    await rm(postgres.dataDir, { recursive: true, force: true });
+  }
+  await rm(join(dataDir, '..'), { recursive: true, force: true });
+});
+
+describe('kept data', () => {
+  it('is there at the next start, and gone with --fresh', async () => {
+    const port = await freePort();
+    const first = await start(port);
+    await ask(first.databaseUrl, `insert into customer_balances values ('c', 1)`);
+    await first.stop();
+    const second = await start(port);
+    expect(await ask(second.databaseUrl, 'select customer from customer_balances')).toEqual([{ customer: 'c' }]);
+    await second.stop();
+    const third = await start(port, { fresh: true });
+    expect(await ask(third.databaseUrl, 'select customer from customer_balances')).toEqual([]);
+  });
+
+  it('that another server uses is left alone, with one line that names its process', async () => {
+    await start(await freePort());
+    await expect(start(await freePort())).rejects.toThrow(/belongs to a running server: stop process \d+ first/);
+  });
+
+  it('that another server uses is left alone by --fresh as well', async () => {
+    const first = await start(await freePort());
+    await expect(start(await freePort(), { fresh: true })).rejects.toThrow(/belongs to a running server/);
+    expect(await ask(first.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('made with another password is explained in one line', async () => {
+    const port = await freePort();
+    await (await start(port)).stop();
+    await expect(start(port, { password: 'other' })).rejects.toThrow(/--fresh/);
+  });
+});
+
+it('a port that is taken is named, with the place where another is chosen', async () => {
+  await (await start(await freePort())).stop();
+  const server = createServer();
+  const port = await listen(server, 0);
+  await expect(start(port)).rejects.toThrow(`port ${port} is taken: choose another in the DATABASE_URL of .dev.vars`);
+  server.close();
+});
+
+it('two run side by side', async () => {
+  const both = await Promise.all([startStack(), startStack()]);
+  stacks.push(...both);
+  expect(new Set(both.map(({ databaseUrl }) => new URL(databaseUrl).port)).size).toBe(2);
+});
+
+it('migrations run twice, and from four machines at once, without harm', async () => {
+  const stack = await startStack();
+  stacks.push(stack);
+  await ask(stack.databaseUrl, 'create database empty');
+  const url = new URL('/empty', stack.databaseUrl).href;
+  await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
+  await migrate(url);
+  const [row] = (await ask(url, 'select count(*)::int as applied from drizzle.__drizzle_migrations')) as {
+    applied: number;
+  }[];
+  const { entries } = (await import('../../../drizzle/meta/_journal.json')) as { entries: unknown[] };
+  expect(row?.applied).toBe(entries.length);
+});
+
+it('a database that can’t be reached is explained in one line, without its password', async () => {
+  const url = `postgres://claimcheck:canary-b2@127.0.0.1:${await freePort()}/claimcheck`;
+  const error = await migrate(url).catch((thrown: unknown) => thrown as Error);
+  expect(error?.message).toMatch(/^the database could not be reached: .*npm run dev/);
+  expect(String(error)).not.toContain('canary');
+});

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startWorkers } from '../../../scripts/local/workers.ts';
+import { useRunning } from '../running.ts';
+import type { Name, SignedDelivery } from '../signatures.ts';
+
+const PREVIOUS = 'the secret before this one';
+const running = useRunning({ secrets: { STRIPE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS } });
+const { post, sign, sql } = running;
+
+const LIMIT = 1024 * 1024;
+const body = () => JSON.stringify({ id: `evt_${randomUUID()}`, type: 'test', created: 1_770_000_000 });
+
+const REFUSED = { type: 'about:blank', title: 'The signature is missing, wrong or stale', status: 401 };
+const TOO_LARGE = { type: 'about:blank', title: 'The body is larger than this source accepts', status: 413 };
+const NO_SOURCE = { type: 'about:blank', title: 'There is no such source', status: 404 };
+const unclaimable = (detail: string) => ({
+  type: 'about:blank',
+  title: 'The delivery is signed correctly, but holds no event that can be claimed',
+  status: 400,
+  detail,
+});
+
+async function answerOf(response: Response) {
+  return { status: response.status, type: response.headers.get('content-type'), body: await response.json() };
+}
+
+function problem(body: { status: number }) {
+  return { status: body.status, type: 'application/problem+json', body };
+}
+
+/** Whatever came in, nothing of it may be in Postgres. */
+afterEach(async () => {
+  expect(await sql('select event_id from webhook_events')).toEqual([]);
+  expect(await sql('select event_id from webhook_bodies')).toEqual([]);
+});
+
+describe('a delivery is refused with 401', () => {
+  const stripe = async (change: (header: string) => string): Promise<SignedDelivery> => {
+    const signed = await sign('stripe', body());
+    return { body: signed.body, headers: { 'stripe-signature': change(signed.headers['stripe-signature'] ?? '') } };
+  };
+  const cases: Record<string, () => Promise<SignedDelivery>> = {
+    'without a signature': async () => ({ body: body(), headers: {} }),
+    'with a signature that is not hex': () => stripe((header) => header.replace(/v1=..../, 'v1=zzzz')),
+    'with a signature cut short': () => stripe((header) => header.replace(/v1=(.{20}).*/, 'v1=$1')),
+    'signed with another secret': () => sign('stripe', body(), { secret: 'not the secret' }),
+    'signed for a far future': () => sign('stripe', body(), { now: new Date('2099-01-01') }),
+    'with 20 candidate signatures, one of them right': () =>
+      stripe((header) => `${header},${Array.from({ length: 19 }, () => `v1=${'0'.repeat(64)}`).join(',')}`),
+    'without a timestamp': () => stripe((header) => header.replace(/t=\d+,/, '')),
+    'with an empty body that nobody signed': async () => ({ body: '', headers: {} }),
+  };
+  it.each(Object.keys(cases))('%s', async (name) => {
+    expect(await answerOf(await post('stripe', (await cases[name]?.()) ?? {}))).toEqual(problem(REFUSED));
+  });
+});
+
+describe('a verified delivery without a claimable event is answered 400', () => {
+  const bytes = (...parts: (string | number[])[]) =>
+    Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
+  const event = (id: unknown) => JSON.stringify({ id, type: 'test' });
+  const cases: Record<string, [Buffer | string, string]> = {
+    'an empty body': ['', 'not JSON'],
+    'truncated JSON': ['{"id":"evt_1","type":', 'not JSON'],
+    'a JSON array': ['[{"id":"evt_1"}]', 'not a JSON object'],
+    'a JSON string': ['"evt_1"', 'not a JSON object'],
+    'a JSON null': ['null', 'not a JSON object'],
+    'no id': ['{"type":"test"}', 'no usable id'],
+    'an empty id': [event(''), 'no usable id'],
+    'an id of blanks': [event('   '), 'no usable id'],
+    'an id of 2 KB': [event('x'.repeat(2048)), 'no usable id'],
+    'an id with a control character': [event('evt\u0000_1'), 'no usable id'],
+    'an id with a line break': [event('evt\n_1'), 'no usable id'],
+    'an id with half a character': ['{"id":"evt_\\ud800"}', 'no usable id'],
+    'an id that is an object': [event({ toString: 'evt_1' }), 'no usable id'],
+    'invalid UTF-8': [bytes('{"id":"evt_', [0xff, 0xfe], '"}'), 'not UTF-8'],
+    'half a character in raw bytes': [bytes('{"id":"evt_', [0xed, 0xa0, 0x80], '"}'), 'not UTF-8'],
+    'a byte order mark': [bytes([0xef, 0xbb, 0xbf], event('evt_1')), 'not JSON'],
+    'a raw NUL': [bytes('{"id":"evt_', [0], '"}'), 'not JSON'],
+    'arrays nested 100,000 deep': [`{"id":"evt_1","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'not JSON'],
+  };
+  it.each(Object.keys(cases))('%s', async (name) => {
+    const [sent = '', detail = ''] = cases[name] ?? [];
+    const { createHmac } = await import('node:crypto');
+    const signature = createHmac('sha256', running.secret('gethook')).update(sent).digest('hex');
+    const answer = await post('gethook', {
+      headers: { 'x-gethook-signature': signature },
+      body: typeof sent === 'string' ? sent : new Uint8Array(sent),
+    });
+    expect(await answerOf(answer)).toEqual(problem(unclaimable(detail)));
+  });
+
+  it.each(['', ' ', 'x'.repeat(2048)])('an id in a header: %j', async (id) => {
+    const { headers, body: sent } = await sign('github', '{}', { id: 'replaced' });
+    const answer = await post('github', { headers: { ...headers, 'x-github-delivery': id }, body: sent });
+    expect(await answerOf(answer)).toEqual(problem(unclaimable('no usable id')));
+  });
+});
+
+describe('what is no delivery at all', () => {
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])('%s is answered 405 with Allow', async (method) => {
+    const answer = await fetch(`${running.workers.url}webhooks/stripe`, { method });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it.each(['nobody', 'constructor', '__proto__', 'stripe%2f', '%00', 'stripe/more', ''])(
+    'a delivery to the source %j is answered 404',
+    async (source) => {
+      expect(await answerOf(await post(source, await sign('stripe', body())))).toEqual(problem(NO_SOURCE));
+    },
+  );
+});
+
+describe('a body over the limit is answered 413', () => {
+  const oversize = (length: number) => `{"id":"evt_1","pad":"${'x'.repeat(length - 24)}"}`.padEnd(length);
+
+  it('with its length announced', async () => {
+    const signed = await sign('stripe', oversize(LIMIT + 1));
+    expect(signed.body.length).toBe(LIMIT + 1);
+    expect(await answerOf(await post('stripe', signed))).toEqual(problem(TOO_LARGE));
+  });
+
+  it('sent in chunks', async () => {
+    const signed = await sign('stripe', oversize(LIMIT + 1));
+    expect(await postChunked(`${running.workers.url}webhooks/stripe`, signed)).toEqual(TOO_LARGE);
+  });
+});
+
+it('a secret that is not set fails closed, asks the sender to come again, and is named once in the log', async () => {
+  const without = await startWorkers(running.stack, { secrets: { SESMETRIC_WEBHOOK_SECRET: '' } });
+  try {
+    const deliver = async (source: Name) =>
+      fetch(`${without.url}webhooks/${source}`, { method: 'POST', ...(await sign(source, body(), { secret: 'any' })) });
+    const answers = [await deliver('sesmetric'), await deliver('sesmetric')];
+    expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
+      [503, '30'],
+      [503, '30'],
+    ]);
+    const lines = without.harness.getLogs().filter(({ message }) => message.includes('SESMETRIC_WEBHOOK_SECRET'));
+    expect(lines).toHaveLength(1);
+  } finally {
+    await without.harness.close();
+  }
+});
+
+it('a secret that is not in its provider’s form is treated like one that is not set', async () => {
+  const malformed = await startWorkers(running.stack, { secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' } });
+  try {
+    const signed = await sign('standardwebhooks', body());
+    const answer = await fetch(`${malformed.url}webhooks/standardwebhooks`, { method: 'POST', ...signed });
+    expect(answer.status).toBe(503);
+    expect(malformed.harness.getLogs().some(({ message }) => message.includes('STANDARDWEBHOOKS_WEBHOOK_SECRET'))).toBe(
+      true,
+    );
+  } finally {
+    await malformed.harness.close();
+  }
+});
+
+it('the previous secret is accepted while it is set', async () => {
+  const signed = await sign('stripe', body(), { secret: PREVIOUS });
+  expect((await post('stripe', signed)).status).toBe(200);
+  await sql('truncate webhook_events cascade');
+});
+
+function postChunked(url: string, { headers, body: sent }: SignedDelivery): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { method: 'POST', headers: { ...headers, 'transfer-encoding': 'chunked' } });
+    outgoing.on('response', async (response) => {
+      let text = '';
+      for await (const chunk of response) text += chunk;
+      resolve(JSON.parse(text));
+    });
+    // The receiver stops reading once it has seen too much.
+    outgoing.on('error', reject);
+    for (let at = 0; at < sent.length; at += 65_536) outgoing.write(sent.slice(at, at + 65_536));
+    outgoing.end();
+  });
+}

@@ -1,0 +1,71 @@
+import { beforeEach, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { tick } from '../../../src/receiver/cron.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const later = ({ minutes = 0, days = 0 }) => new Date(NOW.getTime() + minutes * 60_000 + days * 86_400_000);
+
+let sent: unknown[];
+let lines: object[];
+
+beforeEach(async () => {
+  await sql('truncate webhook_events cascade');
+  sent = [];
+  lines = [];
+});
+
+/** The queues are stood in for: a real one can't be made to refuse on this machine. */
+async function run(now: Date, refuses = false): Promise<void> {
+  const queue = {
+    sendBatch: async (messages: { body: unknown }[]) => {
+      if (refuses) throw new Error('Too Many Requests (10250)');
+      sent.push(...messages.map(({ body }) => body));
+    },
+  };
+  const { databaseUrl } = database.stack;
+  const env = { DATABASE_URL: databaseUrl, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
+  await tick(env as unknown as ReceiverEnv, now, (line) => lines.push(line));
+}
+
+const claimMany = (count: number) =>
+  claim(
+    database.db,
+    'test',
+    Array.from({ length: count }, (_, n) => claimable(`evt_${n}`)),
+    {},
+    NOW,
+  );
+
+it('a run sends every overdue ticket once, and says in one line what it did', async () => {
+  await claimMany(1200);
+  await run(later({ minutes: 15 }));
+  expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
+  expect(lines[0]).toEqual({ at: 'sweep', outcome: 'done', events: 1200, effects: 0 });
+});
+
+it('a queue that refuses ends the sweep, and pruning goes on', async () => {
+  await claimMany(1200);
+  await run(later({ minutes: 15 }), true);
+  expect(lines).toEqual([
+    { at: 'sweep', outcome: 'not sent', events: 500, effects: 0 },
+    { at: 'prune', outcome: 'done', events: 0, bodies: 0 },
+  ]);
+});
+
+it('a run prunes as much as has piled up', async () => {
+  await claimMany(2500);
+  await sql(`update webhook_events set status = 'done', finished_at = received_at`);
+  await run(later({ days: 8 }));
+  await run(later({ days: 31 }));
+  expect(lines).toEqual([
+    expect.objectContaining({ at: 'sweep' }),
+    { at: 'prune', outcome: 'done', events: 0, bodies: 2500 },
+    expect.objectContaining({ at: 'sweep' }),
+    { at: 'prune', outcome: 'done', events: 2500, bodies: 0 },
+  ]);
+});

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Fault } from '../../../scripts/local/faults.ts';
+import { unpack } from '../../../src/queue/forwarded.ts';
+import { hold } from '../../../src/receiver/hold.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const delivery = (body = '{}') => ({
+  source: 'test',
+  events: [claimable('a', { body, occurredAt: NOW })],
+  headers: { 'content-type': 'application/json' },
+  receivedAt: NOW,
+});
+
+/** A queue as the receiver sees it. A real one can't be made to refuse on this machine. */
+class FakeQueue {
+  readonly tickets: unknown[] = [];
+  readonly forwarded: Uint8Array<ArrayBuffer>[] = [];
+  behaviour: 'writes' | 'refuses' | 'hangs' = 'writes';
+
+  send = (message: Uint8Array<ArrayBuffer>) => this.behave(() => this.forwarded.push(message));
+  sendBatch = (messages: { body: unknown }[]) =>
+    this.behave(() => this.tickets.push(...messages.map(({ body }) => body)));
+
+  private behave(write: () => void): Promise<unknown> {
+    if (this.behaviour === 'refuses') return Promise.reject(new Error('Too Many Requests (10250)'));
+    if (this.behaviour === 'hangs') return new Promise(() => {});
+    return Promise.resolve(write());
+  }
+}
+
+let queue: FakeQueue;
+let requests: number;
+const lines: object[] = [];
+
+beforeEach(async () => {
+  queue = new FakeQueue();
+  lines.length = 0;
+  await database.sql('truncate webhook_events cascade');
+});
+
+afterEach(() => {
+  database.stack.neon.fault = undefined;
+});
+
+/** Does one fault after another, then none. */
+function fail(...faults: (Fault | undefined)[]): void {
+  requests = 0;
+  database.stack.neon.fault = () => faults[requests++];
+}
+
+function held(given = delivery()) {
+  const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS: queue } as unknown as ReceiverEnv;
+  return hold(given, env, (line) => lines.push(line));
+}
+
+const always = (fault: Fault) => Array.from({ length: 10 }, () => fault);
+
+it('a claim is one request, and its ticket is written before the answer', async () => {
+  fail();
+  expect(await held()).toEqual({ outcome: 'claimed', claims: { claimed: ['a'], overdue: [] } });
+  expect([requests, queue.tickets]).toEqual([1, [{ source: 'test', id: 'a' }]]);
+});
+
+it.each(['refuses', 'hangs'] as const)(
+  'a queue that %s takes nothing back: the claim is durable',
+  async (behaviour) => {
+    queue.behaviour = behaviour;
+    expect(await held()).toMatchObject({ outcome: 'claimed' });
+    expect(lines).toEqual([{ at: 'tickets', source: 'test', outcome: 'not sent' }]);
+  },
+);
+
+describe('a claim that fails', () => {
+  const passing: Fault[] = [
+    { kind: 'server error' },
+    { kind: 'connection died' },
+    { kind: 'refused' },
+    { kind: 'not JSON' },
+  ];
+
+  it.each(passing)('with $kind is tried a second time', async (fault) => {
+    fail(fault);
+    expect(await held()).toMatchObject({ outcome: 'claimed', claims: { claimed: ['a'] } });
+    expect([requests, queue.forwarded]).toEqual([2, []]);
+  });
+
+  it('after it had committed is found by the second try, and its ticket sent', async () => {
+    fail({ kind: 'reply dropped' });
+    expect(await held()).toMatchObject({ outcome: 'claimed', claims: { claimed: [] } });
+    expect(queue.tickets).toEqual([{ source: 'test', id: 'a' }]);
+  });
+
+  it('for good is forwarded without a second try', async () => {
+    fail(...always({ kind: 'server error', message: 'Your project has exceeded the compute time quota' }));
+    expect(await held()).toEqual({ outcome: 'forwarded' });
+    expect(requests).toBe(1);
+  });
+
+  it.each(passing)('twice with $kind is forwarded whole', async (fault) => {
+    fail(...always(fault));
+    const given = delivery('{"emoji":"✅","escaped":"\\u0000"}');
+    expect(await held(given)).toEqual({ outcome: 'forwarded' });
+    expect(requests).toBe(2);
+    const message = queue.forwarded[0]?.buffer ?? new ArrayBuffer();
+    expect(await unpack(message)).toEqual(given);
+  });
+
+  it('because it takes too long is forwarded', async () => {
+    fail({ kind: 'slow', ms: 10_000 });
+    expect(await held()).toEqual({ outcome: 'forwarded' });
+  });
+
+  it('because DATABASE_URL is missing is forwarded', async () => {
+    const env = { EVENTS: queue } as unknown as ReceiverEnv;
+    expect(await hold(delivery(), env, (line) => lines.push(line))).toEqual({ outcome: 'forwarded' });
+    expect(JSON.stringify(lines)).toContain('DATABASE_URL');
+  });
+
+  it('is forwarded up to what a message holds, compressed', async () => {
+    fail(...always({ kind: 'server error' }));
+    expect(await held(delivery(JSON.stringify({ pad: 'x'.repeat(1_000_000) })))).toEqual({ outcome: 'forwarded' });
+    expect(queue.forwarded[0]?.length).toBeLessThan(128_000);
+  });
+
+  it('and doesn’t fit into a message is not held', async () => {
+    fail(...always({ kind: 'server error' }));
+    const pad = randomBytes(200_000).toString('base64');
+    expect(await held(delivery(JSON.stringify({ pad })))).toEqual({ outcome: 'not held' });
+    expect(queue.forwarded).toEqual([]);
+  });
+
+  it.each(['refuses', 'hangs'] as const)('while the queue %s is not held', async (behaviour) => {
+    fail(...always({ kind: 'server error' }));
+    queue.behaviour = behaviour;
+    expect(await held()).toEqual({ outcome: 'not held' });
+  });
+});
+
+it('while both hang, the answer is there in less than three seconds', async () => {
+  fail({ kind: 'slow', ms: 10_000 });
+  queue.behaviour = 'hangs';
+  const slow = new Promise((resolve) => setTimeout(() => resolve('too late'), 3000));
+  expect(await Promise.race([held(), slow])).toEqual({ outcome: 'not held' });
+});

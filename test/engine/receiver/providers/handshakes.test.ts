@@ -1,0 +1,234 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { madeUpKeys } from '../../../../scripts/local/keys.ts';
+import { unseal } from '../../../../src/receiver/seal.ts';
+import { names, providerOf, type Sent, withHeader } from '../../verify/deliveries.ts';
+import { useProviders } from './running.ts';
+
+const running = useProviders({
+  NOTION_SHORT_WEBHOOK_SECRET: 'too short to seal with',
+  ZOOM_WEBHOOK_SECRET_PREVIOUS: 'the one before',
+});
+const { sample, send, sql } = running;
+
+const secretOf = (source: string) =>
+  running.workers.secrets[`${source.toUpperCase().replace('-', '_')}_WEBHOOK_SECRET`] ?? '';
+const get = (source: string, query: string) => fetch(`${running.workers.url}webhooks/${source}?${query}`);
+const post = (source: string, headers: Record<string, string>, body: string) =>
+  fetch(`${running.workers.url}webhooks/${source}`, { method: 'POST', headers, body });
+
+async function answerOf(response: Response) {
+  const { status, headers } = response;
+  return {
+    status,
+    type: headers.get('content-type'),
+    nosniff: headers.get('x-content-type-options'),
+    body: await response.text(),
+  };
+}
+
+const text = (body: string) => ({ status: 200, type: 'text/plain', nosniff: 'nosniff', body });
+const withWrongKey = (name: string, body: string) => sample(name, { body, keys: madeUpKeys(providerOf(name)) });
+
+/** No handshake is an event, and nothing of one is kept. */
+afterEach(async () => {
+  expect(await sql('select event_id from webhook_events')).toEqual([]);
+});
+
+describe('Slack’s url_verification', () => {
+  const body = JSON.stringify({
+    token: 'legacy',
+    challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd',
+    type: 'url_verification',
+  });
+
+  it('is answered with its challenge, as text', async () => {
+    expect(await answerOf(await send('slack', sample('slack', { body })))).toEqual(
+      text('3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd'),
+    );
+  });
+
+  it('is refused unsigned, and signed with another secret', async () => {
+    expect((await post('slack', { 'content-type': 'application/json' }, body)).status).toBe(401);
+    expect((await send('slack', withWrongKey('slack', body))).status).toBe(401);
+  });
+
+  it('with a challenge that is no token is not echoed', async () => {
+    const answer = await send('slack', sample('slack', { body: body.replace('3eZ', '<script>') }));
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).not.toContain('script');
+  });
+});
+
+describe('Zoom’s endpoint.url_validation', () => {
+  const plainToken = 'qgg8vlvZRS6UYooatFL8Aw';
+  const body = JSON.stringify({ event: 'endpoint.url_validation', event_ts: 1, payload: { plainToken } });
+
+  it('is answered with its token, plain and signed with the secret', async () => {
+    const answer = await send('zoom', sample('zoom', { body }));
+    const encryptedToken = createHmac('sha256', secretOf('zoom')).update(plainToken).digest('hex');
+    expect([answer.status, await answer.json()]).toEqual([200, { plainToken, encryptedToken }]);
+  });
+
+  it('is answered with the secret it was signed with, while that is rotated', async () => {
+    const previous = 'the one before';
+    const sent = sample('zoom', { body, keys: { secret: previous, signingKey: previous } });
+    const encryptedToken = createHmac('sha256', previous).update(plainToken).digest('hex');
+    expect(await (await send('zoom', sent)).json()).toEqual({ plainToken, encryptedToken });
+  });
+
+  it('is refused with a wrong signature: nobody may have a text of their choice signed', async () => {
+    expect((await send('zoom', withWrongKey('zoom', body))).status).toBe(401);
+    expect((await post('zoom', {}, body)).status).toBe(401);
+  });
+});
+
+describe('Meta’s challenge', () => {
+  const query = (token: string, challenge = '1158201444') =>
+    `hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent(challenge)}`;
+  const token = () => running.workers.secrets.META_VERIFY_TOKEN ?? '';
+
+  it('is answered where the verify token is right', async () => {
+    expect(await answerOf(await get('meta', query(token())))).toEqual(text('1158201444'));
+  });
+
+  it.each(['', 'wrong'])('is refused with the token %j', async (wrong) => {
+    expect((await get('meta', query(wrong))).status).toBe(401);
+  });
+
+  it('is refused with the app’s secret for a token, twice the token, another mode, or a challenge that is none', async () => {
+    const queries = [
+      query(secretOf('meta')),
+      `${query(token())}&hub.verify_token=${token()}`,
+      query(token()).replace('subscribe', 'unsubscribe'),
+      query(token(), '<img src=x>'),
+      '',
+    ];
+    for (const wrong of queries) expect((await get('meta', wrong)).status, wrong).toBe(401);
+  });
+});
+
+describe('Dropbox’s challenge', () => {
+  it('is echoed as plain text that no browser takes for a page', async () => {
+    expect(await answerOf(await get('dropbox', 'challenge=Dx-2_a.b~C'))).toEqual(text('Dx-2_a.b~C'));
+  });
+
+  it.each(['<script>alert(1)</script>', 'a b', 'x'.repeat(257), '', 'a\r\nset-cookie: b=c'])(
+    '%j is not echoed',
+    async (challenge) => {
+      const answer = await get('dropbox', `challenge=${encodeURIComponent(challenge)}`);
+      expect(answer.status).toBe(401);
+      expect(await answer.text()).not.toContain('script');
+    },
+  );
+});
+
+describe('Discord', () => {
+  const ping = JSON.stringify({ version: 1, application_id: '1', type: 0 });
+
+  it('has its PING answered 204, empty', async () => {
+    const answer = await send('discord', sample('discord', { body: ping }));
+    expect([answer.status, await answer.text()]).toEqual([204, '']);
+  });
+
+  it('sees that a wrong signature is refused with 401', async () => {
+    const sent = sample('discord', { body: ping });
+    const probes: Sent[] = [
+      withWrongKey('discord', ping),
+      withHeader(sent, 'x-signature-ed25519', (value) => value.replace(/^../, (two) => (two === '00' ? '01' : '00'))),
+      withHeader(sent, 'x-signature-ed25519', () => 'nonsense'),
+      withHeader(sent, 'x-signature-timestamp', (value) => `${Number(value) + 1}`),
+    ];
+    for (const probe of probes) expect((await send('discord', probe)).status).toBe(401);
+  });
+});
+
+describe('Xero’s intent to receive', () => {
+  const body = JSON.stringify({ events: [], firstEventSequence: 0, lastEventSequence: 0, entropy: 'S0m3r4Nd0mt3xt' });
+
+  it('is an empty 200 for a right signature, and 401 for a wrong one', async () => {
+    const [right, wrong] = [
+      await send('xero', sample('xero', { body })),
+      await send('xero', withWrongKey('xero', body)),
+    ];
+    expect([right.status, await right.text()]).toEqual([200, '']);
+    expect(right.headers.get('set-cookie')).toBeNull();
+    expect(wrong.status).toBe(401);
+  });
+});
+
+describe('WooCommerce’s ping', () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  it('is answered 200 though it is not signed', async () => {
+    expect((await post('woocommerce', form, 'webhook_id=42')).status).toBe(200);
+  });
+
+  it('is no way around the signature', async () => {
+    const wrong = sample('woocommerce', { keys: madeUpKeys(providerOf('woocommerce')) });
+    expect((await post('woocommerce', form, 'webhook_id=<b>')).status).toBe(401);
+    expect((await post('woocommerce', { 'content-type': 'application/json' }, 'webhook_id=42')).status).toBe(401);
+    expect((await post('woocommerce', { ...Object.fromEntries(wrong.headers), ...form }, 'webhook_id=42')).status).toBe(
+      401,
+    );
+  });
+});
+
+const HAND_OVERS = [
+  { name: 'notion', headers: {}, body: (secret: string) => JSON.stringify({ verification_token: secret }) },
+  { name: 'asana', headers: { 'x-hook-secret': '{secret}' }, body: () => '' },
+];
+
+describe.each(HAND_OVERS)('a secret that $name hands over', ({ name, headers, body }) => {
+  const handOver = (source: string, secret: string) => {
+    const filled = Object.entries(headers).map(([key, value]) => [key, value.replace('{secret}', secret)]);
+    return post(source, Object.fromEntries(filled), body(secret));
+  };
+  const SECRET = `secret_${name}_0123456789abcdef`;
+
+  it('is refused while the source awaits none', async () => {
+    expect((await handOver(name, SECRET)).status).toBe(401);
+  });
+
+  it('is answered while it awaits one, and shown sealed: in the log only its owner can read it', async () => {
+    const answer = await handOver(`${name}-new`, SECRET);
+    expect([answer.status, answer.headers.get('x-hook-secret')]).toEqual([200, name === 'asana' ? SECRET : null]);
+    const logs = running.logs();
+    expect(logs).not.toContain(SECRET);
+    const sealed =
+      new RegExp(`"source":"${name}-new".*"outcome":"handshake".*"sealed":"([^"]+)"`).exec(logs)?.[1] ?? '';
+    expect(await unseal(sealed, secretOf(`${name}-new`))).toBe(SECRET);
+    await expect(unseal(sealed, 'another passphrase of a fair length')).rejects.toThrow();
+  });
+
+  it('is refused where it is none: too short, or markup', async () => {
+    for (const wrong of ['short', `<script>${SECRET}`, 'x'.repeat(257)]) {
+      expect((await handOver(`${name}-new`, wrong)).status).toBe(401);
+    }
+  });
+
+  it('is no way around the signature of a delivery', async () => {
+    const sent = sample(name, { source: `${name}-new`, keys: madeUpKeys(providerOf(name)) });
+    const answer = await post(
+      `${name}-new`,
+      { ...Object.fromEntries(sent.headers), 'x-hook-secret': SECRET },
+      sent.text,
+    );
+    expect(answer.status).toBe(401);
+  });
+});
+
+it('a secret that would be sealed with a guessable one is not taken', async () => {
+  const answer = await post('notion-short', {}, JSON.stringify({ verification_token: 'secret_0123456789abcdef' }));
+  expect(answer.status).toBe(401);
+  expect(running.logs()).not.toMatch(/"source":"notion-short".*"sealed"/);
+});
+
+it.each(names)('%s is asked with GET only where a handshake is', async (name) => {
+  const asks = providerOf(name).handshakes?.some(({ method }) => method === 'GET');
+  for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) {
+    const { status, headers } = await fetch(`${running.workers.url}webhooks/${name}`, { method });
+    const expected = asks && method === 'GET' ? [401, null] : [405, asks ? 'GET, POST' : 'POST'];
+    expect([status, headers.get('allow')], method).toEqual(expected);
+  }
+});

@@ -1,0 +1,52 @@
+import { createTestHarness } from 'wrangler';
+import { madeUpSecrets, signingKeyName } from '../../../../scripts/local/dev-vars.ts';
+import { OFFLINE } from '../../../../scripts/local/offline.ts';
+import type { Stack } from '../../../../scripts/local/stack.ts';
+import type { Workers, WorkersOptions } from '../../../../scripts/local/workers.ts';
+import { secretName } from '../../../../src/receiver/secrets.ts';
+import { type Running, useRunning } from '../../running.ts';
+import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';
+import { sources, toldUrl } from './sources.ts';
+
+export interface RunningProviders extends Running {
+  /** A provider's sample of this moment, signed with the keys of its source. */
+  readonly sample: (name: string, wanted?: Wanted & { source?: string }) => Sent;
+  readonly send: (name: string, sent: Sent) => Promise<Response>;
+}
+
+/** The receiver with every provider as a source, and no consumer: what is claimed stays as it was claimed. */
+export function useProviders(overrides: Record<string, string> = {}): RunningProviders {
+  const running = useRunning({ secrets: overrides }, startProviders);
+  const keysOf = (source: string) => {
+    const secret = running.workers.secrets[secretName(source)] ?? '';
+    return { secret, signingKey: running.workers.secrets[signingKeyName(source)] ?? secret };
+  };
+  return Object.assign(Object.create(running) as Running, {
+    sample: (name: string, { source = name, ...wanted }: Wanted & { source?: string } = {}) => {
+      const url = sources[source]?.url ? toldUrl(source) : `${running.workers.url}webhooks/${source}`;
+      return deliver(name, { keys: keysOf(source), now: new Date(), url, ...wanted });
+    },
+    send: (source: string, { headers, text, url }: Sent) => {
+      const { search } = new URL(url);
+      return fetch(`${running.workers.url}webhooks/${source}${search}`, { method: 'POST', headers, body: text });
+    },
+  });
+}
+
+async function startProviders(
+  { databaseUrl }: Pick<Stack, 'databaseUrl'>,
+  { secrets: overrides = {} }: WorkersOptions = {},
+): Promise<Workers> {
+  Object.assign(process.env, OFFLINE);
+  const secrets = { ...madeUpSecrets(sources), ...overrides };
+  const harness = createTestHarness({
+    workers: [
+      {
+        configPath: 'test/engine/receiver/providers/wrangler.toml',
+        secrets: { DATABASE_URL: databaseUrl, ...secrets },
+      },
+    ],
+  });
+  const { url } = await harness.listen();
+  return { url: url.href, secrets, harness };
+}

@@ -1,0 +1,80 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Fault } from '../../../scripts/local/faults.ts';
+import { useRunning, WAIT } from '../running.ts';
+
+const running = useRunning();
+const { post, sign, sql } = running;
+
+/** A value that stands in bodies, and must never stand anywhere else. */
+const CANARY = 'canary-7f3a';
+
+afterEach(() => {
+  running.stack.neon.fault = undefined;
+});
+
+async function expectSilence(answers: string[]): Promise<void> {
+  const secret = running.secret('stripe');
+  const password = new URL(running.stack.databaseUrl).password;
+  for (const text of [...answers, running.logs()]) {
+    expect(text).not.toContain(CANARY);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(password);
+    expect(text).not.toMatch(/v1=/);
+  }
+}
+
+const body = (id: string) =>
+  JSON.stringify({ id, type: 'invoice.paid', data: { object: { id: CANARY, customer: CANARY, currency: CANARY } } });
+
+it('neither logs nor answers repeat a body, a secret or a signature, whatever the delivery is', async () => {
+  const signed = await sign('stripe', body('evt_1'));
+  const answers = [
+    await post('stripe', signed),
+    await post('stripe', { ...signed, body: signed.body.replace('evt_1', 'evt_2') }),
+    await post('stripe', { headers: signed.headers, body: `${CANARY}{` }),
+    await post('gethook', await sign('gethook', `{"id":"","note":"${CANARY}"}`)),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 400]);
+  await expectSilence(await Promise.all(answers.map((answer) => answer.text())));
+});
+
+const faults: Fault[] = [
+  { kind: 'server error' },
+  { kind: 'server error', message: `quota exceeded for ${CANARY}` },
+  { kind: 'connection died' },
+  { kind: 'reply dropped' },
+  { kind: 'refused' },
+  { kind: 'slow', ms: 2500 },
+];
+
+it.each(faults)('nor while Postgres fails: $kind', async (fault) => {
+  running.stack.neon.fault = () => fault;
+  const answer = await post('stripe', await sign('stripe', body(`evt_${fault.kind}`)));
+  // Forwarded to the queue, which is well.
+  expect(answer.status).toBe(200);
+  await expectSilence([await answer.text()]);
+});
+
+it('nor when Postgres itself refuses a statement that carries the body', async () => {
+  await sql('alter table webhook_bodies rename to hidden');
+  try {
+    const answer = await post('stripe', await sign('stripe', body('evt_refused')));
+    expect(answer.status).toBe(200);
+    await expectSilence([await answer.text()]);
+    expect(running.logs()).toContain('run npm run db:migrate');
+  } finally {
+    await sql('alter table hidden rename to webhook_bodies');
+  }
+});
+
+it('a payload that misses its schema is parked with the path that failed, and no value', async () => {
+  await post('stripe', await sign('stripe', body('evt_parked')));
+  const row = await vi.waitFor(async () => {
+    const parked = `select last_error from webhook_events where event_id = 'evt_parked' and status = 'parked'`;
+    const [found] = await sql<{ last_error: string }>(parked);
+    return found ?? Promise.reject(new Error('not parked yet'));
+  }, WAIT);
+  expect(row.last_error).toContain('data.object.amount_paid');
+  expect(row.last_error).not.toContain(CANARY);
+  await expectSilence([]);
+});

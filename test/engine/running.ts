@@ -1,0 +1,69 @@
+import pg from 'pg';
+import { afterAll, beforeAll, vi } from 'vitest';
+import { type Stack, startStack } from '../../scripts/local/stack.ts';
+import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
+import { secretName } from '../../src/receiver/secrets.ts';
+import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
+
+/** Postgres, the Neon endpoint and both Workers, for the tests of one file. */
+export interface Running {
+  readonly stack: Stack;
+  readonly workers: Workers;
+  readonly secret: (source: Name) => string;
+  /** A delivery signed by the source's own SDK. */
+  readonly sign: (source: Name, body: string, options?: Partial<Options>) => Promise<SignedDelivery>;
+  readonly post: (source: string, delivery: SignedDelivery | RequestInit) => Promise<Response>;
+  readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
+  /** Resolves once no event is pending. */
+  readonly quiet: () => Promise<void>;
+  readonly logs: () => string;
+}
+
+/** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
+export const WAIT = { timeout: 20_000, interval: 50 };
+
+export function useRunning(options: WorkersOptions = {}, start = startWorkers): Running {
+  let stack: Stack;
+  let workers: Workers;
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    stack = await startStack();
+    workers = await start(stack, options);
+    pool = new pg.Pool({ connectionString: stack.databaseUrl });
+    // A test may stop Postgres on purpose.
+    pool.on('error', () => {});
+  });
+  afterAll(async () => {
+    await pool?.end();
+    await workers?.harness.close();
+    await stack?.stop();
+  });
+
+  const secret = (source: Name) => workers.secrets[secretName(source)] ?? '';
+  const sql = async <Row extends object>(query: string, params: unknown[] = []) =>
+    (await pool.query<Row>(query, params)).rows;
+  return {
+    get stack() {
+      return stack;
+    },
+    get workers() {
+      return workers;
+    },
+    secret,
+    sign: async (source, body, options) => signers[source](body, { secret: secret(source), ...options }),
+    post: (source, delivery) => fetch(`${workers.url}webhooks/${source}`, { method: 'POST', ...delivery }),
+    sql,
+    quiet: () =>
+      vi.waitFor(async () => {
+        const [row] = await sql<{ pending: number }>(
+          `select count(*)::int as pending from webhook_events where status = 'pending'`,
+        );
+        if (row?.pending !== 0) throw new Error(`${row?.pending} events are still pending`);
+      }, WAIT),
+    logs: () =>
+      workers.harness
+        .getLogs()
+        .map(({ message }) => message)
+        .join('\n'),
+  };
+}

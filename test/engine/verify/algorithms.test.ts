@@ -1,0 +1,59 @@
+import { createSign, generateKeyPairSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { checkWith, sameText } from '../../../src/verify/algorithms.ts';
+
+const utf8 = new TextEncoder();
+const bytesOf = (words: string) => Uint8Array.from(utf8.encode(words));
+const text = bytesOf('what is signed');
+
+describe('an ECDSA signature in DER', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const check = await checkWith('ecdsa-p256-der', Uint8Array.from(publicKey.export({ type: 'spki', format: 'der' })));
+  const sign = () => Uint8Array.from(createSign('sha256').update(text).sign(privateKey));
+
+  it('is right whatever lengths its two numbers have', async () => {
+    const lengths = new Set<number>();
+    // A number is a byte shorter than its neighbour every 256 times, and needs a leading zero every second time.
+    for (let time = 0; time < 600; time++) {
+      const signature = sign();
+      lengths.add(signature.length);
+      expect(await check?.(signature, text)).toBe(true);
+    }
+    expect(lengths.size).toBeGreaterThanOrEqual(3);
+  });
+
+  it('is refused in any other spelling', async () => {
+    const [, , , first = 0] = sign();
+    expect([32, 33]).toContain(first);
+    const good = sign();
+    const length = good[3] ?? 0;
+    const spelled = (...bytes: number[]) => Uint8Array.from(bytes);
+    const wrong = [
+      spelled(),
+      spelled(0x30),
+      spelled(0x30, 0),
+      spelled(...good, 0),
+      good.subarray(0, -1),
+      spelled(0x31, ...good.subarray(1)),
+      // One needless zero before the first number, with the lengths put right.
+      spelled(0x30, (good[1] ?? 0) + 1, 0x02, length + 1, 0, ...good.subarray(4)),
+      // The length in its long form.
+      spelled(0x30, 0x81, ...good.subarray(1)),
+      // Numbers of no length at all.
+      spelled(0x30, 4, 0x02, 0, 0x02, 0),
+      spelled(0x30, 6, 0x02, 1, 0, 0x02, 1, 0),
+    ];
+    for (const signature of wrong) expect(await check?.(signature, text), signature.join()).toBe(false);
+  });
+});
+
+it('a key that is none of its algorithm is no key', async () => {
+  expect(await checkWith('ed25519', bytesOf('too short'))).toBeUndefined();
+  expect(await checkWith('ecdsa-p256-der', bytesOf('not SPKI'))).toBeUndefined();
+  expect(await checkWith('hmac-sha256', new Uint8Array())).toBeUndefined();
+});
+
+it('tells equal texts from others', async () => {
+  expect(await sameText('a token', 'a token')).toBe(true);
+  for (const other of ['', 'a toke', 'a token ', 'b token']) expect(await sameText('a token', other)).toBe(false);
+});

@@ -1,0 +1,67 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { madeUpKeys } from '../../../scripts/local/keys.ts';
+import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { type Provider, verify } from '../../../src/providers/index.ts';
+
+/** The README's example: an in-house sender in five lines. */
+const billing = {
+  name: 'billing',
+  docs: 'Ours: hex HMAC-SHA256 of the body.',
+  scheme: { signature: 'header:x-billing-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
+  id: { at: '{json:id}', signed: true },
+  type: ['{json:type}'],
+} as const satisfies Provider;
+
+/** One that uses everything a header can hold. */
+const elaborate = {
+  ...billing,
+  name: 'elaborate',
+  scheme: {
+    signature: 'header:x-signature#v1',
+    encoding: 'base64',
+    key: 'base64',
+    keyPrefix: 'key_',
+    signed: '{header:x-signature#t}.{header:x-id}.{body}',
+    timestamp: { at: 'header:x-signature#t', unit: 'ms', windowSeconds: 60 },
+  },
+  id: { at: '{header:x-id}', signed: true },
+  type: ['{header:x-type}'],
+  occurredAt: { at: 'json:meta.at', unit: 'iso' },
+} as const satisfies Provider;
+
+const token = { ...billing, name: 'token', scheme: { token: 'header:x-token' } } as const satisfies Provider;
+
+const check = (provider: Provider, headers: Record<string, string>, body: string, secret: string) =>
+  verify(
+    provider,
+    {
+      method: 'POST',
+      url: 'https://example.com/',
+      headers: new Headers(headers),
+      body: new TextEncoder().encode(body),
+    },
+    [secret],
+    new Date(),
+  );
+
+describe('a provider of one’s own', () => {
+  it('is verified by what its five lines say', async () => {
+    const body = '{"id":"1","type":"invoice.sent"}';
+    const signature = createHmac('sha256', 'a secret').update(body).digest('hex');
+    expect(await check(billing, { 'x-billing-signature': signature }, body, 'a secret')).toEqual({
+      outcome: 'verified',
+    });
+    expect(await check(billing, { 'x-billing-signature': signature }, `${body} `, 'a secret')).toMatchObject({
+      outcome: 'refused',
+    });
+  });
+
+  it.each([billing, elaborate, token])('has a sample made for it: $name', async (provider: Provider) => {
+    const { secret, signingKey } = madeUpKeys(provider);
+    const { types, id } = sampleOf(provider);
+    const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now: new Date() });
+    expect(await check(provider, headers, body, secret)).toEqual({ outcome: 'verified' });
+    expect(headers['x-type'] ?? JSON.parse(body).type).toBe('sample.created');
+  });
+});

@@ -1,0 +1,137 @@
+import { type Keys, madeUpKeys } from '../../../scripts/local/keys.ts';
+import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { type Provider, providers, verify } from '../../../src/providers/index.ts';
+import type { Delivery, Place } from '../../../src/providers/types.ts';
+import { placesOf } from '../../../src/verify/index.ts';
+import { valuesAt } from '../../../src/verify/places.ts';
+
+export const NOW = new Date('2026-03-01T12:00:00Z');
+export const URL_TOLD = 'https://hooks.example.com/webhooks/source';
+
+export const names = Object.keys(providers);
+
+export function providerOf(name: string): Provider {
+  const provider = providers[name];
+  if (!provider) throw new Error(name);
+  return provider;
+}
+
+export interface Sent extends Delivery {
+  readonly headers: Headers;
+  readonly text: string;
+  readonly keys: Keys;
+}
+
+export interface Wanted {
+  readonly keys?: Keys;
+  readonly now?: Date;
+  readonly id?: string;
+  readonly type?: string;
+  readonly body?: string;
+  readonly url?: string;
+}
+
+/** A provider's sample, signed with keys of its own. */
+export function deliver(name: string, wanted: Wanted = {}): Sent {
+  const provider = providerOf(name);
+  const sample = sampleOf(provider);
+  const {
+    keys = madeUpKeys(provider),
+    now = NOW,
+    id = sample.id(),
+    type = sample.types[0],
+    body,
+    url = URL_TOLD,
+  } = wanted;
+  const signed = sign(provider, keys.signingKey, { id, type, now, body, url });
+  const address = new URL(url);
+  for (const [key, value] of Object.entries(signed.query)) address.searchParams.set(key, value);
+  return {
+    method: 'POST',
+    url: address.href,
+    headers: new Headers(signed.headers),
+    body: new TextEncoder().encode(signed.body),
+    text: signed.body,
+    keys,
+  };
+}
+
+export function check(name: string, sent: Sent, secrets: string[] = [sent.keys.secret], now = NOW) {
+  return verify(providerOf(name), sent, secrets, now);
+}
+
+export function withBody(sent: Sent, text: string): Sent {
+  return { ...sent, text, body: new TextEncoder().encode(text) };
+}
+
+export function withHeader(sent: Sent, name: string, change: (value: string) => string): Sent {
+  const headers = new Headers(sent.headers);
+  headers.set(name, change(headers.get(name) ?? ''));
+  return { ...sent, headers };
+}
+
+/** What stands at a place, and the same delivery with something else there. */
+export interface Spot {
+  readonly place: Place;
+  readonly value: string;
+  readonly put: (value: string) => Sent;
+}
+
+/** Where the signature or token stands. */
+export function signatureSpots(name: string, sent: Sent): Spot[] {
+  return [placesOf(providerOf(name).scheme)].flat().flatMap((place) => spotAt(place, name, sent));
+}
+
+/** The places a signature covers by name; the body as a whole is none of them. */
+export function signedSpots(name: string, sent: Sent): Spot[] {
+  const { scheme } = providerOf(name);
+  if ('token' in scheme) return [];
+  const template = typeof scheme.signed === 'string' ? scheme.signed : (BY_CODE[name] ?? '');
+  const places = Array.from(template.matchAll(/\{((?:header|json)\??:[^}]+)\}/g), ([, place = '']) => place);
+  return places.flatMap((place) => spotAt(place.replace('?', '') as Place, name, sent));
+}
+
+/** What the escape hatch covers besides the body: the samples' own choice of headers. */
+const BY_CODE: Record<string, string> = {
+  contentful: '{header:x-contentful-timestamp}{header:x-contentful-topic}',
+  'coinbase-cdp': '{header:x-hook0-signature#t}{header:content-type}{header:x-hook0-id}',
+};
+
+function spotAt(place: Place, name: string, sent: Sent): Spot[] {
+  const [kind, rest = ''] = [place.slice(0, place.indexOf(':')), place.slice(place.indexOf(':') + 1)];
+  if (kind === 'json') return spotsInBody(place, sent);
+  const [value] = valuesAt(place, sent);
+  if (value === undefined) return [];
+  if (kind === 'query') {
+    const put = (changed: string) => {
+      const url = new URL(sent.url);
+      url.searchParams.set(rest, changed);
+      return { ...sent, url: url.href };
+    };
+    return [{ place, value, put }];
+  }
+  const [header = ''] = rest.split('#');
+  const put = (changed: string) => withHeader(sent, header, (text) => text.replace(value, () => changed));
+  if (!sent.headers.get(header)?.includes(value)) throw new Error(`${name} has nothing at ${place}`);
+  return [{ place, value, put }];
+}
+
+/** A value in the sample's JSON, found by the key that its path ends in. */
+function spotsInBody(place: Place, sent: Sent): Spot[] {
+  const key = place.split(/[.:]/).at(-1);
+  const found = new RegExp(`"${key}":"?([^",{}]+)`).exec(sent.text);
+  if (!found) return [];
+  const [whole, value = ''] = found;
+  const put = (changed: string) =>
+    withBody(
+      sent,
+      sent.text.replace(whole, () => whole.replace(value, () => changed)),
+    );
+  return [{ place, value, put }];
+}
+
+/** Does a byte of the body matter? Tokens cover nothing, Mailgun its token, Adyen some fields. */
+export function coversBody(name: string): boolean {
+  const { scheme } = providerOf(name);
+  return !('token' in scheme) && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
+}

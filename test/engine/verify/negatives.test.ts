@@ -1,0 +1,207 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { madeUpKeys } from '../../../scripts/local/keys.ts';
+import {
+  check,
+  coversBody,
+  deliver,
+  NOW,
+  names,
+  providerOf,
+  type Sent,
+  type Spot,
+  signatureSpots,
+  signedSpots,
+  withBody,
+  withHeader,
+} from './deliveries.ts';
+
+const verified = { outcome: 'verified' };
+const refused = { outcome: 'refused' };
+
+/** Fixed, so that a failure is the same for everybody; the number of runs is per property and provider. */
+const runs = (numRuns: number) => ({ seed: 20_260_301, numRuns });
+
+/** Any other printable character in the place of each one in turn. */
+async function refusesEveryFlip(name: string, { value, put }: Spot): Promise<void> {
+  const other = fc.integer({ min: 1, max: 93 });
+  const shifts = fc.array(other, { minLength: value.length, maxLength: value.length });
+  await fc.assert(
+    fc.asyncProperty(shifts, async (by) => {
+      for (let at = 0; at < value.length; at++) {
+        const flipped = String.fromCharCode(33 + ((value.charCodeAt(at) - 33 + (by[at] ?? 1)) % 94));
+        const changed = put(value.slice(0, at) + flipped + value.slice(at + 1));
+        expect(await check(name, changed), `${flipped} at ${at} of ${value}`).toMatchObject(refused);
+      }
+    }),
+    runs(2),
+  );
+}
+
+const sorted = (text: string) => [...new URLSearchParams(text)].map(String).sort().join('&');
+
+describe.each(names)('%s', (name) => {
+  const provider = providerOf(name);
+  const { scheme } = provider;
+  const timestamp = 'token' in scheme ? undefined : scheme.timestamp;
+  const sent = deliver(name);
+  const spots = signatureSpots(name, sent);
+
+  it('accepts what is signed right', async () => {
+    expect(await check(name, sent)).toEqual(verified);
+  });
+
+  it('refuses every other byte in its signature or token', async () => {
+    expect(spots.length).toBeGreaterThan(0);
+    for (const spot of spots) await refusesEveryFlip(name, spot);
+  });
+
+  it('refuses every other byte in what is signed by name: timestamp, id, fields', async () => {
+    for (const spot of signedSpots(name, sent)) await refusesEveryFlip(name, spot);
+  });
+
+  it('covers its id where it says so', () => {
+    const ids = [provider.id.at].flat().flatMap((at) => Array.from(at.matchAll(/\{(header:[^}]+)\}/g), ([, id]) => id));
+    const covered = signedSpots(name, sent).map(({ place }) => place);
+    if (provider.id.signed) expect(ids.filter((id) => !covered.some((place) => place === id))).toEqual([]);
+    else expect(ids.length > 0 || !coversBody(name) || provider.id.bodiesRepeat).toBe(true);
+  });
+
+  if (coversBody(name))
+    it('refuses every flipped bit in its body', async () => {
+      const bits = fc.array(fc.integer({ min: 0, max: 7 }), {
+        minLength: sent.body.length,
+        maxLength: sent.body.length,
+      });
+      await fc.assert(
+        fc.asyncProperty(bits, async (by) => {
+          for (let at = 0; at < sent.body.length; at++) {
+            const body = Uint8Array.from(sent.body);
+            body[at] = (body[at] ?? 0) ^ (1 << (by[at] ?? 0));
+            // %2B and %2b are the same field to Twilio, who signs what a form says.
+            if (provider.form && sorted(new TextDecoder().decode(body)) === sorted(sent.text)) continue;
+            expect(await check(name, { ...sent, body }), `byte ${at}`).toMatchObject(refused);
+          }
+        }),
+        runs(1),
+      );
+    });
+
+  if (coversBody(name))
+    it('refuses any other body', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
+          expect(await check(name, { ...sent, body: Uint8Array.from(bytes) })).toMatchObject(refused);
+        }),
+        runs(20),
+      );
+    });
+
+  if (timestamp)
+    it('holds its window in both directions, to the second', async () => {
+      const window = timestamp.windowSeconds;
+      const at = (offset: number) => check(name, sent, undefined, new Date(NOW.getTime() + offset * 1000));
+      for (const side of [-1, 1]) {
+        expect(await at(side * window)).toEqual(verified);
+        expect(await at(side * (window + 1))).toEqual({ outcome: 'refused', reason: 'timestamp outside the window' });
+      }
+      const beyond = fc.integer({ min: window + 1, max: 10_000_000_000 });
+      await fc.assert(
+        fc.asyncProperty(beyond, fc.constantFrom(-1, 1), async (seconds, side) => {
+          expect(await at(side * seconds)).toMatchObject(refused);
+        }),
+        runs(20),
+      );
+    });
+
+  it('refuses another key, an empty one and none, and takes the right one in second place', async () => {
+    const other = madeUpKeys(provider).secret;
+    expect(await check(name, sent, [other])).toEqual({ outcome: 'refused', reason: 'signature mismatch' });
+    expect(await check(name, sent, [''])).toEqual({ outcome: 'refused', reason: 'no secret' });
+    expect(await check(name, sent, [])).toEqual({ outcome: 'refused', reason: 'no secret' });
+    expect(await check(name, sent, [other, sent.keys.secret])).toEqual(verified);
+  });
+
+  it('refuses any text for a key, and is never thrown off by one', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 80 }), async (secret) => {
+        expect(await check(name, sent, [secret])).toMatchObject(refused);
+      }),
+      runs(30),
+    );
+  });
+
+  it('refuses fifty candidates, though one of them is right', async () => {
+    for (const spot of spots) {
+      const fifty = fiftyTimes(spot, sent);
+      if (fifty) expect(await check(name, fifty)).toMatchObject(refused);
+    }
+  });
+
+  it('refuses a header sent twice, unless it is a list', async () => {
+    for (const spot of [...spots, ...signedSpots(name, sent)]) {
+      const [, header, key] = /^header:([^#]+)(#.*)?$/.exec(spot.place) ?? [];
+      if (!header) continue;
+      const twice = withHeader(sent, header, (value) => `${value}, ${value}`);
+      const isSignature = spots.includes(spot);
+      expect(await check(name, twice), header).toMatchObject(
+        key && isSignature && !timedIn(header) ? verified : refused,
+      );
+    }
+
+    function timedIn(header: string): boolean {
+      return timestamp?.at.startsWith(`header:${header}#`) ?? false;
+    }
+  });
+
+  it('refuses white space inside a signature, and a header or field of it alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(' ', '\t', '  '),
+        fc.double({ min: 0.05, max: 0.95, noNaN: true }),
+        async (blank, part) => {
+          for (const { value, put } of spots) {
+            const at = Math.max(1, Math.floor(value.length * part));
+            expect(await check(name, put(value.slice(0, at) + blank + value.slice(at)))).toMatchObject(refused);
+            expect(await check(name, put(blank))).toMatchObject(refused);
+            expect(await check(name, put(''))).toMatchObject(refused);
+          }
+        },
+      ),
+      runs(20),
+    );
+  });
+
+  it('refuses whatever else stands where its signature should, and is never thrown off by it', async () => {
+    const anything = fc.string({ unit: fc.integer({ min: 32, max: 126 }).map((code) => String.fromCharCode(code)) });
+    await fc.assert(
+      fc.asyncProperty(anything, async (text) => {
+        for (const { put } of spots) expect(await check(name, put(text))).toMatchObject(refused);
+      }),
+      runs(40),
+    );
+  });
+
+  it('refuses a delivery without any of the headers that matter', async () => {
+    for (const { place } of [...spots, ...signedSpots(name, sent)]) {
+      const [, header] = /^header:([^#]+)/.exec(place) ?? [];
+      if (!header) continue;
+      const headers = new Headers(sent.headers);
+      headers.delete(header);
+      expect(await check(name, { ...sent, headers }), header).toMatchObject(refused);
+    }
+  });
+});
+
+/** In a list header fifty entries; elsewhere fifty values in one. */
+function fiftyTimes({ place, value, put }: Spot, sent: Sent): Sent | undefined {
+  const [, header, key] = /^header:([^#]+)#?(.*)$/.exec(place) ?? [];
+  if (!header)
+    return place.startsWith('json:')
+      ? withBody(sent, sent.text.replace(`"${value}"`, `[${`"${value}",`.repeat(49)}"${value}"]`))
+      : undefined;
+  if (!key) return put(Array.from({ length: 50 }, () => value).join(', '));
+  const separator = sent.headers.get(header)?.includes(`${key},`) ? ',' : '=';
+  const wrong = 'A'.repeat(value.length);
+  return withHeader(sent, header, (text) => `${text}${` ${key}${separator}${wrong}`.repeat(49)}`);
+}

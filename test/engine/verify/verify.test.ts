@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import { verify as verifyGithub } from '@octokit/webhooks-methods';
+import { Webhook } from 'standardwebhooks';
+import Stripe from 'stripe';
+import { describe, expect, it } from 'vitest';
+import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { providers, verify } from '../../../src/providers/index.ts';
+import type { Signature } from '../../../src/providers/types.ts';
+import { type Name, type SignedDelivery, signers } from '../signatures.ts';
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
+const BODY = '{"id":"evt_1","type":"test","created":1}';
+const HEX_KEY = 'a plain text secret';
+const BASE64_KEY = `whsec_${randomBytes(32).toString('base64')}`;
+const secretOf = (name: string) => (name === 'standardwebhooks' ? BASE64_KEY : HEX_KEY);
+
+const names = Object.keys(signers) as Name[];
+/** The ones this file is about all sign; tokens have their own. */
+const schemeOf = (name: string): Signature => {
+  const scheme = providers[name]?.scheme;
+  if (!scheme || 'token' in scheme) throw new Error(name);
+  return scheme;
+};
+const timed = names.filter((name) => schemeOf(name).timestamp);
+
+function check(name: string, signed: SignedDelivery, secrets: string[] = [secretOf(name)], now = NOW) {
+  const provider = providers[name];
+  if (!provider) throw new Error(name);
+  const headers = new Headers(signed.headers);
+  return verify(
+    provider,
+    { method: 'POST', url: 'https://example.com/', headers, body: new TextEncoder().encode(signed.body) },
+    secrets,
+    now,
+  );
+}
+
+const verified = { outcome: 'verified' };
+const refused = (reason: string) => ({ outcome: 'refused', reason });
+
+describe.each(names)('%s', (name) => {
+  const signed = (options: { secret?: string; now?: Date } = {}) =>
+    signers[name](BODY, { secret: secretOf(name), now: NOW, ...options });
+
+  it('accepts what somebody else signed', async () => {
+    expect(await check(name, await signed())).toEqual(verified);
+  });
+
+  it('accepts the previous secret beside the current one', async () => {
+    expect(await check(name, await signed(), [`${BASE64_KEY}BBBB`, secretOf(name)])).toEqual(verified);
+  });
+
+  it('refuses without a secret, and with an empty one', async () => {
+    expect(await check(name, await signed(), [])).toEqual(refused('no secret'));
+    expect(await check(name, await signed(), [''])).toEqual(refused('no secret'));
+  });
+
+  it('refuses a changed body', async () => {
+    const { headers, body } = await signed();
+    expect(await check(name, { headers, body: body.replace('evt_1', 'evt_2') })).toEqual(refused('signature mismatch'));
+  });
+
+  it('refuses a delivery without any of its headers', async () => {
+    const { headers, body } = await signed();
+    const { signature, signed: template } = schemeOf(name);
+    const needed = Object.keys(headers).filter((header) => `${signature} ${template}`.includes(header));
+    expect(needed.length).toBeGreaterThan(0);
+    for (const missing of needed) {
+      const rest = Object.fromEntries(Object.entries(headers).filter(([header]) => header !== missing));
+      expect(await check(name, { headers: rest, body })).toMatchObject({ outcome: 'refused' });
+    }
+  });
+
+  it('refuses every change of one character in its signature', async () => {
+    const { headers, body } = await signed();
+    const [, header = ''] = /^header:([^#]+)/.exec(String(schemeOf(name).signature)) ?? [];
+    const text = headers[header] ?? '';
+    for (let at = 0; at < text.length; at++) {
+      const flipped = String.fromCharCode(text.charCodeAt(at) ^ 1);
+      const changed = { ...headers, [header]: text.slice(0, at) + flipped + text.slice(at + 1) };
+      expect(await check(name, { headers: changed, body }), `${at} of ${text}`).toMatchObject({ outcome: 'refused' });
+    }
+  });
+});
+
+describe.each(timed)('%s, which signs a timestamp', (name) => {
+  const signedAt = (now: Date) => signers[name](BODY, { secret: secretOf(name), now });
+
+  it('accepts 300 seconds in both directions, and not one more', async () => {
+    expect(await check(name, await signedAt(ago(300)))).toEqual(verified);
+    expect(await check(name, await signedAt(ago(-300)))).toEqual(verified);
+    expect(await check(name, await signedAt(ago(301)))).toEqual(refused('timestamp outside the window'));
+    expect(await check(name, await signedAt(ago(-301)))).toEqual(refused('timestamp outside the window'));
+  });
+});
+
+describe('a list of signatures', () => {
+  const good = async () =>
+    (await signers.stripe(BODY, { secret: HEX_KEY, now: NOW })).headers['stripe-signature'] ?? '';
+  const bad = (count: number) => Array.from({ length: count }, () => `v1=${'0'.repeat(64)}`).join(',');
+
+  it('is accepted where any of up to ten matches', async () => {
+    const header = `${await good()},${bad(9)}`;
+    expect(await check('stripe', { headers: { 'stripe-signature': header }, body: BODY })).toEqual(verified);
+  });
+
+  it('is refused whole where it holds more, though one of them matches', async () => {
+    const header = `${await good()},${bad(19)}`;
+    const verdict = await check('stripe', { headers: { 'stripe-signature': header }, body: BODY });
+    expect(verdict).toEqual(refused('too many signatures'));
+  });
+
+  it('is refused where it names two times', async () => {
+    const header = `t=${NOW.getTime() / 1000 - 1},${await good()}`;
+    const verdict = await check('stripe', { headers: { 'stripe-signature': header }, body: BODY });
+    expect(verdict).toMatchObject({ outcome: 'refused' });
+  });
+});
+
+it('refuses a timestamp that only begins with digits', async () => {
+  const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  const text = `${headers['webhook-timestamp']}abc`;
+  // Signed as it stands, by the provider's own algorithm.
+  const id = headers['webhook-id'] ?? '';
+  const key = Buffer.from(BASE64_KEY.slice(6), 'base64');
+  const { createHmac } = await import('node:crypto');
+  const signature = createHmac('sha256', key).update(`${id}.${text}.${body}`).digest('base64');
+  const verdict = await check('standardwebhooks', {
+    headers: { ...headers, 'webhook-timestamp': text, 'webhook-signature': `v1,${signature}` },
+    body,
+  });
+  expect(verdict).toEqual(refused('timestamp malformed'));
+});
+
+it('refuses a secret that is not in its provider’s form, and says so', async () => {
+  const signed = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  expect(await check('standardwebhooks', signed, ['whsec_not base64!'])).toEqual(refused('secret malformed'));
+});
+
+it('takes a shared secret without its prefix, as the Standard Webhooks SDK does', async () => {
+  const bare = BASE64_KEY.slice('whsec_'.length);
+  const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  expect(await check('standardwebhooks', { headers, body }, [bare])).toEqual(verified);
+  expect(await check('standardwebhooks', { headers, body }, [`whpk_${bare}`])).toMatchObject({ outcome: 'refused' });
+});
+
+it('takes a secret of OpenAI’s as it is where it has no prefix', async () => {
+  const { createHmac } = await import('node:crypto');
+  const time = NOW.getTime() / 1000;
+  const signature = createHmac('sha256', HEX_KEY).update(`msg_1.${time}.${BODY}`).digest('base64');
+  const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${time}`, 'webhook-signature': `v1,${signature}` };
+  expect(await check('openai', { headers, body: BODY }, [HEX_KEY])).toEqual(verified);
+  const ten = `${'v1,AAAA '.repeat(9)}v1,${signature}`;
+  expect(await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [HEX_KEY])).toEqual(
+    verified,
+  );
+});
+
+describe('what npm run send signs', () => {
+  const sent = (name: string) => {
+    const provider = providers[name];
+    if (!provider) throw new Error(name);
+    const { types, id } = sampleOf(provider);
+    return sign(provider, secretOf(name), { id: id(), type: types[0], now: new Date() });
+  };
+
+  it('is accepted by Stripe’s own SDK', async () => {
+    const { headers, body } = sent('stripe');
+    const event = await Stripe.webhooks.constructEventAsync(body, headers['stripe-signature'] ?? '', HEX_KEY);
+    expect(event.type).toBe('invoice.paid');
+  });
+
+  it('is accepted by GitHub’s own SDK', async () => {
+    const { headers, body } = sent('github');
+    expect(await verifyGithub(HEX_KEY, body, headers['x-hub-signature-256'] ?? '')).toBe(true);
+  });
+
+  it('is accepted by the Standard Webhooks SDK', () => {
+    const { headers, body } = sent('standardwebhooks');
+    expect(new Webhook(BASE64_KEY).verify(body, headers)).toMatchObject({ type: 'invoice.created' });
+  });
+
+  it.each(names)('is accepted by our verifier: %s', async (name) => {
+    expect(await check(name, sent(name), undefined, new Date())).toEqual(verified);
+  });
+});

@@ -1,0 +1,19 @@
+import type { TestProject } from 'vitest/node';
+import { OFFLINE } from '../../scripts/local/offline.ts';
+import { startStack } from '../../scripts/local/stack.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    databaseUrl: string;
+    outsideUrl: string;
+  }
+}
+
+/** Tests in workerd can't start a server: Postgres is started for them, outside. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  Object.assign(process.env, OFFLINE);
+  const stack = await startStack();
+  project.provide('databaseUrl', stack.databaseUrl);
+  project.provide('outsideUrl', stack.outside.url);
+  return () => stack.stop();
+}

@@ -1,6 +1,0 @@
-import { log } from '../../../src/log.ts';
-import { createReceiver } from '../../../src/receiver/app.ts';
-import { sources } from './sources.ts';
-
-/** The receiver, with every provider there is. */
-export default { fetch: createReceiver({ sources, now: () => new Date(), log }).fetch };
