@@ -10,7 +10,7 @@ export default defineConfig({
         // Whole Workers from outside, in a workerd of their own, and what runs in Node itself.
         test: {
           name: 'node',
-          include: ['test/engine/{db,e2e,faults,local,receiver}/**/*.test.ts'],
+          include: ['test/app/**/*.test.ts', 'test/engine/{db,e2e,faults,local,receiver}/**/*.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -22,20 +22,19 @@ export default defineConfig({
         plugins: [
           cloudflareTest(({ inject }) => ({
             main: './test/engine/consumer/worker.ts',
-            wrangler: { configPath: './wrangler.consumer.toml' },
+            wrangler: { configPath: './test/engine/fixture/wrangler.consumer.toml' },
             miniflare: {
               compatibilityFlags: ['service_binding_extra_handlers'],
               bindings: {
                 DATABASE_URL: inject('databaseUrl'),
-                GITHUB_API_URL: inject('outsideUrl'),
-                RECEIPTS_URL: inject('outsideUrl'),
+                THANKS_URL: inject('outsideUrl'),
               },
             },
           })),
         ],
         test: {
           name: 'workerd',
-          include: ['test/{app,engine/consumer,engine/verify}/**/*.test.ts'],
+          include: ['test/engine/{consumer,verify}/**/*.test.ts'],
           globalSetup: './test/engine/workerd-setup.ts',
           // They share one database.
           fileParallelism: false,

@@ -1,4 +1,40 @@
-/** One structured line. Only names, keys, outcomes and durations go in: never a body, a secret, a signature or a URL. */
-export type Log = (line: { at: string } & Record<string, string | number | boolean | null | undefined>) => void;
+/** One line of the log: which step of an event's path it is about, and how that step ended. */
+export interface LogLine {
+  readonly step:
+    | 'delivery'
+    | 'claim'
+    | 'tickets'
+    | 'completion'
+    | 'effect'
+    | 'dead_letter'
+    | 'batch'
+    | 'sweep'
+    | 'prune'
+    | 'configuration';
+  readonly outcome: string;
+  /** Only names, keys, outcomes and durations: never a body, a secret, a signature, a URL or the message of an error. */
+  readonly [field: string]: string | number | boolean | null | undefined | readonly string[];
+}
+
+export type Log = (line: LogLine) => void;
 
 export const log: Log = (line) => console.log(JSON.stringify(line));
+
+/** The innermost frames are enough to find the line. More would only make the log line long. */
+const MAX_FRAMES = 3;
+
+/**
+ * Where an error was thrown: `handle (index.js:120:9) < …`. The message is left out, because it may hold personal data.
+ * The positions are those of the bundle: `npm run dev` shows them as lines of your files.
+ */
+export function positionOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
+  const frames = error.stack.split('\n').flatMap((line) => /^\s+at (?:async )?(.+)$/.exec(line)?.[1] ?? []);
+  // The path in front of the file name says only where the bundle was built.
+  return (
+    frames
+      .slice(0, MAX_FRAMES)
+      .map((frame) => frame.replace(/[^\s(]*\//, ''))
+      .join(' < ') || undefined
+  );
+}

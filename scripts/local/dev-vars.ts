@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import { sources } from '../../src/app/sources.ts';
 import type { Source } from '../../src/kit/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
+import { CONSUMER_CONFIG, randomSecrets, readConfig, standInVars } from './config.ts';
 import { madeUpKeys } from './keys.ts';
 import { freePort, LOOPBACK } from './port.ts';
 import { randomPassword } from './postgres.ts';
@@ -18,7 +19,11 @@ const HEADER = `# Local secrets and addresses, made by npm run dev, which serves
 export async function ensureDevVars(): Promise<Record<string, string>> {
   if (!existsSync(FILE)) writeFileSync(FILE, HEADER, { mode: 0o600 });
   const present = readDevVars();
-  const missing = Object.entries({ ...(await madeUpAddresses()), ...madeUpSecrets() }).filter(
+  const missing = Object.entries({
+    ...(await madeUpAddresses()),
+    ...madeUpSecrets(sources),
+    ...randomSecrets(readConfig(CONSUMER_CONFIG)),
+  }).filter(
     // A public key of the provider's own has no private one here, and a made-up one would not fit it.
     ([name]) => !present[name] && !present[name.replace(/_SIGNING_KEY$/, '_SECRET')],
   );
@@ -43,16 +48,14 @@ export function requireVar(name: string, vars = readDevVars()): string {
 
 /** Ports that are free now, and stay this checkout's: two checkouts run side by side. */
 async function madeUpAddresses(): Promise<Record<string, string>> {
-  const outside = `http://${LOOPBACK}:${await freePort()}`;
   return {
     DATABASE_URL: `postgres://claimcheck:${randomPassword()}@${LOOPBACK}:${await freePort()}/claimcheck`,
-    RECEIPTS_URL: outside,
-    GITHUB_API_URL: outside,
+    ...standInVars(readConfig(CONSUMER_CONFIG), `http://${LOOPBACK}:${await freePort()}`),
   };
 }
 
 /** A random secret for each source, in the form its provider gives out, and what else the source needs. */
-export function madeUpSecrets(named: Readonly<Record<string, Source>> = sources): Record<string, string> {
+export function madeUpSecrets(named: Readonly<Record<string, Source>>): Record<string, string> {
   return Object.assign({}, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
 }
 

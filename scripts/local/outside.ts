@@ -1,36 +1,53 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { LOOPBACK, listen } from './port.ts';
 
-/** The world outside, for local runs and tests: a mail service that is asked for receipts, and GitHub's API. */
+/** A call that a handler or an effect made to the outside. */
+export interface OutsideRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly idempotencyKey: string | undefined;
+  readonly body: string;
+}
+
+export interface OutsideAnswer {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  /** Default: `{}`. */
+  readonly json?: unknown;
+}
+
+/** Takes the place of the whole outside on this machine, so that nothing local ever reaches a real API. */
 export interface Outside {
   readonly url: string;
-  /** How often each idempotency key came in, and was answered with a 200. */
-  readonly receipts: Map<string, number>;
-  /** What the mail service answers, where it should fail. */
-  answer: ((key: string) => { status: number; headers?: Record<string, string> } | undefined) | undefined;
+  /** All calls so far, in their order. */
+  readonly requests: OutsideRequest[];
+  /** What it answers. `undefined` stands for 200 and `{}`. */
+  answer: ((request: OutsideRequest) => OutsideAnswer | undefined) | undefined;
+  /** Is called for every request: `npm run dev` prints them. */
+  onRequest: ((request: OutsideRequest) => void) | undefined;
   close(): Promise<void>;
 }
 
 export async function startOutside(port = 0): Promise<Outside> {
-  const receipts = new Map<string, number>();
-  const server = createServer((request, response) => {
-    request.resume();
-    const repository = /^\/repos\/([^/]+\/[^/]+)$/.exec(request.url ?? '')?.[1];
-    if (request.method === 'GET' && repository) {
-      const state = { full_name: repository, default_branch: 'main', pushed_at: new Date().toISOString() };
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(state));
-    }
-    const key = keyOf(request);
-    if (request.method !== 'POST' || request.url !== '/receipts' || !key) return void response.writeHead(404).end();
-    const { status, headers } = outside.answer?.(key) ?? { status: 200 };
-    if (status === 200) receipts.set(key, (receipts.get(key) ?? 0) + 1);
-    response.writeHead(status, headers).end();
+  const server = createServer(async (incoming, response) => {
+    const request: OutsideRequest = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      idempotencyKey: [incoming.headers['idempotency-key'] ?? []].flat()[0],
+      body: await textOf(incoming),
+    };
+    outside.requests.push(request);
+    outside.onRequest?.(request);
+    const { status = 200, headers = {}, json = {} } = outside.answer?.(request) ?? {};
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
   });
-  const url = `http://${LOOPBACK}:${await listen(server, port, 'choose another in the RECEIPTS_URL of .dev.vars')}`;
+  const taken = 'stop what uses it, or delete the lines with this port from .dev.vars';
   const outside: Outside = {
-    url,
-    receipts,
+    url: `http://${LOOPBACK}:${await listen(server, port, taken)}`,
+    requests: [],
     answer: undefined,
+    onRequest: undefined,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -39,6 +56,8 @@ export async function startOutside(port = 0): Promise<Outside> {
   return outside;
 }
 
-function keyOf(request: IncomingMessage): string {
-  return [request.headers['idempotency-key'] ?? ''].flat().join();
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,39 +1,59 @@
 import { createTestHarness, type TestHarness } from 'wrangler';
+import type { Source } from '../../src/kit/index.ts';
+import { randomSecrets, readConfig, standInVars } from './config.ts';
 import { madeUpSecrets } from './dev-vars.ts';
 import { OFFLINE } from './offline.ts';
+import type { Outside } from './outside.ts';
 import type { Stack } from './stack.ts';
 
-/** Both Workers in a real workerd, as `wrangler deploy` would build them, on a port of their own. */
+/** Both Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
 export interface Workers {
   readonly url: string;
   readonly secrets: Record<string, string>;
   readonly harness: TestHarness;
+  /** Runs the receiver's cron, as if it were this time. */
+  readonly tick: (at: Date) => Promise<void>;
 }
 
 export interface WorkersOptions {
-  /** Secrets of the receiver, beside those made up or instead of them. */
+  readonly sources: Readonly<Record<string, Source>>;
+  /** Their wrangler files. Without a consumer, events stay as they were claimed. */
+  readonly receiver: string;
+  readonly consumer?: string | undefined;
+  /** Secrets of the receiver, in addition to the random ones or instead of them. */
   readonly secrets?: Record<string, string>;
-  /** Another consumer than the deployed one. */
-  readonly consumer?: string;
 }
 
 export async function startWorkers(
   { databaseUrl, outside }: Pick<Stack, 'databaseUrl' | 'outside'>,
-  { secrets: overrides = {}, consumer = 'wrangler.consumer.toml' }: WorkersOptions = {},
+  { sources, receiver, consumer, secrets: overrides = {} }: WorkersOptions,
 ): Promise<Workers> {
-  // wrangler would report every batch of the queue.
+  // Otherwise wrangler reports every batch of the queue.
   Object.assign(process.env, OFFLINE, { WRANGLER_LOG: 'warn' });
-  const secrets = { ...madeUpSecrets(), ...overrides };
+  const secrets = { ...madeUpSecrets(sources), ...overrides };
+  const receiverName = readConfig(receiver).name;
   const harness = createTestHarness({
     workers: [
-      { configPath: 'wrangler.toml', secrets: { DATABASE_URL: databaseUrl, ...secrets } },
-      {
-        configPath: consumer,
-        secrets: { DATABASE_URL: databaseUrl },
-        vars: { RECEIPTS_URL: outside.url, GITHUB_API_URL: outside.url },
-      },
+      { configPath: receiver, secrets: { DATABASE_URL: databaseUrl, ...secrets } },
+      ...(consumer ? [consumerOptions(consumer, databaseUrl, outside)] : []),
     ],
   });
   const { url } = await harness.listen();
-  return { url: url.href, secrets, harness };
+  return {
+    url: url.href,
+    secrets,
+    harness,
+    async tick(scheduledTime) {
+      await harness.getWorker(receiverName).scheduled({ cron: '*/15 * * * *', scheduledTime });
+    },
+  };
+}
+
+function consumerOptions(configPath: string, databaseUrl: string, outside: Outside) {
+  const config = readConfig(configPath);
+  return {
+    configPath,
+    secrets: { DATABASE_URL: databaseUrl, ...randomSecrets(config) },
+    vars: standInVars(config, outside.url),
+  };
 }

@@ -1,26 +1,27 @@
 import { openDatabase } from '../db/client.ts';
+import { parkEffects } from '../db/effects.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { park } from '../db/park.ts';
-import { parkEffects } from '../db/park-effects.ts';
+import { parkEvents } from '../db/fail.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket } from '../queue/tickets.ts';
-import { claimForwarded } from './forwarded.ts';
-import type { ConsumerParts } from './parts.ts';
+import type { ConsumerDependencies } from './dependencies.ts';
+import { claimForwarded } from './messages.ts';
 
 const ERROR =
   'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days';
 
-/** A hundred of these are longer than any queue keeps a message: nothing is deleted for having been delivered too often. */
+/** 100 retries x 4 h exceed the queue's retention, so `max_retries` never deletes a message. */
 const WAIT_SECONDS = 4 * 3600;
 
 /**
- * What the queues gave up becomes parked rows. A forwarded delivery is claimed instead: it is here because Postgres was
- * away for days, and nobody has tried it yet. The sweep sends its ticket.
+ * Parks the events or effects whose tickets the queue gave up. A forwarded delivery is claimed instead: it is here
+ * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket.
  */
 export async function parkDeadLetters(
+  kind: 'events' | 'effects',
   batch: MessageBatch<unknown>,
   env: ConsumerEnv,
-  { now, log }: ConsumerParts,
+  { now, log }: ConsumerDependencies,
 ): Promise<void> {
   const started = now();
   const bodies = batch.messages.map(({ body }) => body);
@@ -29,17 +30,20 @@ export async function parkDeadLetters(
     for (const body of bodies) {
       const forwarded = await unpack(body);
       if (forwarded) await claimForwarded(db, forwarded);
-      else if (!isTicket(body)) log({ at: 'dead letter', outcome: 'unreadable' });
+      else if (!isTicket(body)) log({ step: 'dead_letter', outcome: 'unreadable' });
     }
-    const parked = batch.queue.includes('effects')
-      ? await parkEffects(db, bodies.filter(isEffectTicket), ERROR)
-      : await park(db, bodies.filter(isTicket), ERROR, started);
+    const parked =
+      kind === 'effects'
+        ? await parkEffects(db, bodies.filter(isEffectTicket), ERROR)
+        : await parkEvents(db, bodies.filter(isTicket), ERROR, started);
     const ms = now().getTime() - started.getTime();
-    for (const { source, id } of parked) log({ at: 'dead letter', source, event_id: id, outcome: 'parks', ms });
+    for (const { source, eventId } of parked) {
+      log({ step: 'dead_letter', source, event_id: eventId, outcome: 'parked', ms });
+    }
     batch.ackAll();
   } catch (error) {
     const { message: reason } = DatabaseError.from(error);
-    log({ at: 'dead letter', outcome: 'waits', reason });
+    log({ step: 'dead_letter', outcome: 'database_unavailable', reason });
     for (const message of batch.messages) message.retry({ delaySeconds: WAIT_SECONDS });
   }
 }

@@ -1,93 +1,119 @@
 import { type Database, openDatabase } from '../db/client.ts';
-import { type LoadedEffect, loadEffects } from '../db/load-effects.ts';
-import { type SettledEffect, settleEffects } from '../db/settle-effects.ts';
+import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
+import { keyText, TICKET_GRACE_MS } from '../db/keys.ts';
 import { sha256 } from '../encoding/bytes.ts';
 import { errorFromResponse, PermanentError } from '../kit/index.ts';
-import { type EffectTicket, isEffectTicket, keyOf, TICKET_GRACE_MS } from '../queue/tickets.ts';
+import { type EffectTicket, isEffectTicket } from '../queue/tickets.ts';
+import { workInPortions } from './batch.ts';
+import type { ConsumerDependencies } from './dependencies.ts';
 import { judge } from './judge.ts';
-import type { ConsumerParts } from './parts.ts';
-import { inPortions } from './portions.ts';
-import { type Result, settle } from './settle.ts';
-import { timeLimit } from './time-limit.ts';
+import { withTimeLimit } from './limits.ts';
+import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
 
-/** Sends the effects behind a batch of tickets, each at least once and always with the same key. */
-export async function workEffects(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
-  await inPortions(batch, parts, async (messages) => {
+/** Sends the effects of a batch of tickets, each at least once and always with the same idempotency key. */
+export async function sendEffects(
+  batch: MessageBatch<unknown>,
+  env: ConsumerEnv,
+  dependencies: ConsumerDependencies,
+): Promise<void> {
+  const { log, random } = dependencies;
+  await workInPortions(batch, dependencies, async (messages) => {
     const tickets = new Map<string, EffectTicket>();
-    for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyOf(body), body);
-    const results = await sendAll(openDatabase(env.DATABASE_URL), [...tickets.values()], env, parts);
+    for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyText(body), body);
+    const db = openDatabase(env.DATABASE_URL);
+    const outcomes = await sendLoaded(await loadEffects(db, [...tickets.values()]), db, env, dependencies);
     for (const message of messages) {
-      const { body, attempts: deliveries } = message;
+      const { body, attempts: ticketDeliveries } = message;
       const readable = isEffectTicket(body);
-      if (!readable) parts.log({ at: 'consumer', outcome: 'unreadable', deliveries });
-      const result = readable ? (results.get(keyOf(body)) ?? UNKNOWN) : UNREADABLE;
-      settle(message, [result], parts.random());
+      if (!readable) log({ step: 'effect', outcome: 'unreadable', ticket_deliveries: ticketDeliveries });
+      const outcome: Outcome = readable
+        ? (outcomes.get(keyText(body)) ?? { outcome: 'not_found' })
+        : { outcome: 'unreadable' };
+      acknowledge(message, [outcome], random());
     }
   });
 }
 
-const UNKNOWN: Result = { outcome: 'unknown' };
-const UNREADABLE: Result = { outcome: 'unreadable' };
-
-async function sendAll(
+async function sendLoaded(
+  effects: readonly LoadedEffect[],
   db: Database,
-  tickets: readonly EffectTicket[],
   env: ConsumerEnv,
-  parts: ConsumerParts,
-): Promise<Map<string, Result>> {
-  const loaded = await loadEffects(db, tickets);
-  const pending = loaded.filter(({ status }) => status === 'pending');
-  const results = new Map<string, Result>(loaded.map((effect) => [keyOf(effect), { outcome: 'already' }]));
-  const settled = await Promise.all(
-    pending.map(async (effect): Promise<SettledEffect[]> => {
-      const started = parts.now();
-      const { source, id, name } = effect;
-      const key = await idempotencyKey(effect);
-      const result = await sendOne(effect, key, env, parts);
-      results.set(keyOf(effect), result);
-      const now = parts.now();
-      const ms = now.getTime() - started.getTime();
-      const reason = 'reason' in result ? result.reason : undefined;
-      parts.log({ at: 'effect', source, event_id: id, name, key, outcome: result.outcome, reason, ms });
-      switch (result.outcome) {
-        case 'sent':
-          return [{ source, id, name, status: 'sent', error: null, dueAt: now }];
-        case 'parks':
-          return [{ source, id, name, status: 'parked', error: result.error, dueAt: now }];
-        case 'retries': {
-          const dueAt = new Date(now.getTime() + result.seconds * 1000 + TICKET_GRACE_MS);
-          return [{ source, id, name, status: 'pending', error: result.error, dueAt }];
-        }
-        default:
-          return [];
-      }
+  dependencies: ConsumerDependencies,
+): Promise<Map<string, Outcome>> {
+  const { now, log } = dependencies;
+  const outcomes = new Map<string, Outcome>(
+    effects.map((effect) => [keyText(effect), { outcome: 'already_finished' }]),
+  );
+  const pending = effects.filter(({ status }) => status === 'pending');
+  const results = await Promise.all(
+    pending.map(async (effect) => {
+      const started = now();
+      const key = await idempotencyKeyOf(effect);
+      const outcome = await send(effect, key, env, dependencies);
+      outcomes.set(keyText(effect), outcome);
+      const { source, eventId, name } = effect;
+      const ms = now().getTime() - started.getTime();
+      log({ step: 'effect', source, event_id: eventId, name, idempotency_key: key, ...fieldsOf(outcome), ms });
+      return resultOf(effect, outcome, now());
     }),
   );
-  await settleEffects(db, settled.flat(), parts.now());
-  return results;
+  await recordEffectResults(
+    db,
+    results.filter((result) => result !== undefined),
+    now(),
+  );
+  return outcomes;
 }
 
-async function sendOne(effect: LoadedEffect, key: string, env: ConsumerEnv, parts: ConsumerParts): Promise<Result> {
-  try {
-    const kind = Object.hasOwn(parts.effects, effect.kind) ? parts.effects[effect.kind] : undefined;
-    if (kind === undefined) throw new PermanentError(`there is no effect ${effect.kind} in src/app/effects`);
-    const signal = AbortSignal.timeout(parts.effectMs);
-    const tools = { key, env, signal, fetch: (...request: Parameters<typeof fetch>) => fetch(...request) };
-    // What was enqueued as this kind has this kind's payload: `effect()` doesn't compile with any other.
-    const sending = kind.send(JSON.parse(effect.payload) as never, tools);
-    const response = await timeLimit(parts.effectMs, 'the effect', sending);
-    // An effect may have read the answer itself.
-    if (!response.bodyUsed) await response.body?.cancel();
-    const failure = errorFromResponse(response, parts.now());
-    if (failure) throw failure;
-    return { outcome: 'sent' };
-  } catch (error) {
-    return judge(error, effect.attempts, parts.random());
+/** What to write into the outbox, if anything. */
+function resultOf({ source, eventId, name }: LoadedEffect, outcome: Outcome, now: Date): EffectResult | undefined {
+  const key = { source, eventId, name };
+  switch (outcome.outcome) {
+    case 'sent':
+      return { ...key, status: 'sent', error: null, dueAt: now };
+    case 'parked':
+      return { ...key, status: 'parked', error: outcome.error, dueAt: now };
+    case 'retry': {
+      const dueAt = new Date(now.getTime() + outcome.seconds * 1000 + TICKET_GRACE_MS);
+      return { ...key, status: 'pending', error: outcome.error, dueAt };
+    }
+    case 'done':
+    case 'ignored':
+    case 'already_finished':
+    case 'database_unavailable':
+    case 'not_found':
+    case 'not_due':
+    case 'deferred':
+    case 'unreadable':
+      return undefined;
   }
 }
 
-/** Stable over every try, and safe in a header whatever the event's id holds. */
-function idempotencyKey(effect: EffectTicket): Promise<string> {
-  const text = keyOf({ source: effect.source, id: effect.id, name: effect.name });
-  return sha256(Uint8Array.from(new TextEncoder().encode(text)));
+async function send(
+  effect: LoadedEffect,
+  key: string,
+  env: ConsumerEnv,
+  { effects, effectMs, now, random }: ConsumerDependencies,
+): Promise<Outcome> {
+  try {
+    const kind = Object.hasOwn(effects, effect.kind) ? effects[effect.kind] : undefined;
+    if (kind === undefined) throw new PermanentError(`there is no effect ${effect.kind} in src/app/effects`);
+    const signal = AbortSignal.timeout(effectMs);
+    const tools = { key, env, signal, fetch: (...request: Parameters<typeof fetch>) => fetch(...request) };
+    // `effect()` compiles only with the payload of its kind, so this payload fits this kind.
+    const sending = kind.send(JSON.parse(effect.payload) as never, tools);
+    const response = await withTimeLimit(effectMs, 'the effect', sending);
+    // The effect may have read the body itself.
+    if (!response.bodyUsed) await response.body?.cancel();
+    const error = errorFromResponse(response, now());
+    if (error) throw error;
+    return { outcome: 'sent' };
+  } catch (error) {
+    return judge(error, effect.attempts, random());
+  }
+}
+
+/** The same at every attempt. Hashed, so that it is safe in a header whatever the event's id contains. */
+function idempotencyKeyOf({ source, eventId, name }: EffectTicket): Promise<string> {
+  return sha256(new TextEncoder().encode(keyText({ source, eventId, name })));
 }

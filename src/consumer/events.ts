@@ -1,79 +1,137 @@
 import { type Database, openDatabase } from '../db/client.ts';
-import { isWorkable, type LoadedEvent, loadEvents } from '../db/load.ts';
-import { park } from '../db/park.ts';
-import { unpack } from '../queue/forwarded.ts';
-import { isTicket, keyOf, type Ticket } from '../queue/tickets.ts';
-import { claimForwarded } from './forwarded.ts';
-import { workGroup } from './group.ts';
-import type { ConsumerParts } from './parts.ts';
-import { inPortions } from './portions.ts';
-import { type Result, settle } from './settle.ts';
+import { type Failure, parkEvents, recordFailures } from '../db/fail.ts';
+import { type EventKey, keyText } from '../db/keys.ts';
+import { isWorkable, type LoadedEvent, loadEvents, type WorkableEvent } from '../db/load.ts';
+import type { Tools } from '../kit/index.ts';
+import { sendTickets } from '../queue/send.ts';
+import { workInPortions } from './batch.ts';
+import { commitGroup } from './commit.ts';
+import type { ConsumerDependencies } from './dependencies.ts';
+import { handlerOf } from './handler.ts';
+import { judge, type Parked, type Retry } from './judge.ts';
+import { atMost } from './limits.ts';
+import { eventsOf } from './messages.ts';
+import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
+import { prepare } from './prepare.ts';
 
-/** Works the tickets of events: loads them in one query, works them as a group, and acks or retries each ticket. */
-export async function workEvents(batch: MessageBatch<unknown>, env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
-  await inPortions(batch, parts, (messages) => workMessages(messages, env, parts));
+/** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
+const HANDLERS_AT_ONCE = 6;
+
+/** Works the events of a batch of tickets: one query loads them, one transaction commits them. */
+export async function workEvents(
+  batch: MessageBatch<unknown>,
+  env: ConsumerEnv,
+  dependencies: ConsumerDependencies,
+): Promise<void> {
+  await workInPortions(batch, dependencies, (messages) => workPortion(messages, env, dependencies));
 }
 
-async function workMessages(messages: readonly Message[], env: ConsumerEnv, parts: ConsumerParts): Promise<void> {
-  const started = parts.now();
+async function workPortion(
+  messages: readonly Message[],
+  env: ConsumerEnv,
+  dependencies: ConsumerDependencies,
+): Promise<void> {
+  const { now, random, log } = dependencies;
+  const started = now();
   const db = openDatabase(env.DATABASE_URL);
   // Two tickets of one event are one piece of work.
-  const tickets = new Map<string, Ticket>();
-  const keysOf = new Map<Message, string[]>();
+  const keys = new Map<string, EventKey>();
+  const keysOfMessage = new Map<Message, string[]>();
   for (const message of messages) {
     const events = await eventsOf(message.body, db);
     if (events === undefined) {
-      parts.log({ at: 'consumer', outcome: 'unreadable', deliveries: message.attempts });
-      settle(message, [{ outcome: 'unreadable' }], parts.random());
+      log({ step: 'completion', outcome: 'unreadable', ticket_deliveries: message.attempts });
+      acknowledge(message, [{ outcome: 'unreadable' }], random());
       continue;
     }
-    for (const event of events) tickets.set(keyOf(event), event);
-    keysOf.set(message, events.map(keyOf));
+    for (const event of events) keys.set(keyText(event), event);
+    keysOfMessage.set(message, events.map(keyText));
   }
 
-  const loaded = await loadEvents(db, [...tickets.values()]);
-  const workable = loaded.filter(isWorkable).filter((event) => secondsTooEarly(event, started) === 0);
-  const results = await workGroup(db, workable, env, parts);
+  const outcomes = await workLoaded(await loadEvents(db, [...keys.values()]), db, env, dependencies);
+  const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
+  const ms = now().getTime() - started.getTime();
+  for (const [key, { source, eventId }] of keys) {
+    log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ms });
+  }
+  for (const [message, itsKeys] of keysOfMessage) acknowledge(message, itsKeys.map(outcomeOf), random());
+}
+
+/** Works the events that can be worked now, and says of each how it ended. */
+async function workLoaded(
+  loaded: readonly LoadedEvent[],
+  db: Database,
+  env: ConsumerEnv,
+  dependencies: ConsumerDependencies,
+): Promise<Map<string, Outcome>> {
+  const now = dependencies.now();
+  const outcomes = new Map<string, Outcome>();
+  const workable: WorkableEvent[] = [];
   for (const event of loaded) {
-    if (!results.has(keyOf(event))) results.set(keyOf(event), withoutWork(event, started));
+    const seconds = secondsUntilDue(event, now);
+    if (event.status !== 'pending') outcomes.set(keyText(event), { outcome: 'already_finished' });
+    else if (!event.hasBody) outcomes.set(keyText(event), BODY_GONE);
+    else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
+    else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
+    else workable.push(event);
   }
-  await park(db, loaded.filter(isBodiless), BODY_GONE, started);
-  const resultOf = (key: string): Result => results.get(key) ?? { outcome: 'unknown' };
-
-  const ms = parts.now().getTime() - started.getTime();
-  for (const [key, { source, id }] of tickets) {
-    const result = resultOf(key);
-    const reason = 'reason' in result ? result.reason : undefined;
-    parts.log({ at: 'completion', source, event_id: id, outcome: result.outcome, reason, ms });
-  }
-  for (const [message, keys] of keysOf) settle(message, keys.map(resultOf), parts.random());
+  const bodiless = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
+  await parkEvents(db, bodiless, BODY_GONE.error, now);
+  for (const [key, outcome] of await workGroup(workable, db, env, dependencies)) outcomes.set(key, outcome);
+  return outcomes;
 }
 
-const BODY_GONE = 'the body is gone';
+const BODY_GONE = {
+  outcome: 'parked',
+  reason: 'body gone',
+  error: 'the body of this event is gone, so its handler can not be run',
+  position: undefined,
+} as const satisfies Outcome;
 
-function withoutWork(event: LoadedEvent, now: Date): Result {
-  if (event.status !== 'pending') return { outcome: 'already' };
-  if (isBodiless(event)) return { outcome: 'parks', reason: BODY_GONE, error: BODY_GONE };
-  if (!isWorkable(event)) return { outcome: 'later' };
-  return { outcome: 'early', seconds: secondsTooEarly(event, now) };
+/** Asks the handlers, commits what they answered, sends the tickets of their effects, and records what failed. */
+async function workGroup(
+  events: readonly WorkableEvent[],
+  db: Database,
+  env: ConsumerEnv,
+  dependencies: ConsumerDependencies,
+): Promise<Map<string, Outcome>> {
+  const { now, random, handlers } = dependencies;
+  const tools: Tools = { db, fetch: (...request) => fetch(...request), now: now(), env };
+  // In the order of their keys, so that two groups with common events lock them in the same order.
+  const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
+  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, tools, dependencies));
+  const prepared = asked.filter((one) => one.outcome === 'prepared');
+  const { committed, failed } = await commitGroup(db, prepared, now());
+  // If a ticket is lost, the sweep sends another.
+  await sendTickets(
+    env.EFFECTS,
+    committed.flatMap(({ effects }) => effects),
+  );
+
+  const outcomes = new Map<string, Outcome>();
+  for (const { event, completion } of committed) outcomes.set(keyText(event), { outcome: completion.status });
+  const failures: Failure[] = [];
+  for (const { event, error } of [...asked.filter((one) => one.outcome === 'failed'), ...failed]) {
+    const judgement = judge(error, event.attempts, random(), handlerOf(event, handlers)?.attempts);
+    outcomes.set(keyText(event), judgement);
+    if (judgement.outcome === 'retry' || judgement.outcome === 'parked')
+      failures.push(failureOf(event, judgement, now()));
+  }
+  await recordFailures(db, failures, now());
+  return outcomes;
 }
 
-function isBodiless({ status, hasBody }: LoadedEvent): boolean {
-  return status === 'pending' && !hasBody;
+function failureOf({ source, eventId }: EventKey, judgement: Retry | Parked, now: Date): Failure {
+  const seconds = judgement.outcome === 'retry' ? judgement.seconds : 0;
+  const notBefore = new Date(now.getTime() + seconds * 1000);
+  return { source, eventId, error: judgement.error, parked: judgement.outcome === 'parked', notBefore };
 }
 
 /**
- * A second ticket of an event that failed a moment ago must not shorten its wait, nor use up its attempts.
- * A clock that differs by a second is not early.
+ * Another ticket of an event that has just failed must not shorten its wait, nor use up its attempts. A second is
+ * tolerated, because clocks differ.
  */
-function secondsTooEarly({ notBefore }: LoadedEvent, now: Date): number {
+function secondsUntilDue({ notBefore }: LoadedEvent, now: Date): number {
   const seconds = ((notBefore ?? now).getTime() - now.getTime()) / 1000;
   return seconds > 1 ? Math.ceil(seconds) : 0;
-}
-
-/** A ticket names its event. A forwarded delivery carries its events: they are claimed first, as any others. */
-async function eventsOf(body: unknown, db: Database): Promise<Ticket[] | undefined> {
-  if (isTicket(body)) return [{ source: body.source, id: body.id }];
-  const forwarded = await unpack(body);
-  return forwarded && claimForwarded(db, forwarded);
 }

@@ -1,14 +1,28 @@
 import { parkDeadLetters } from './dead-letters.ts';
-import { workEffects } from './effects.ts';
+import type { ConsumerDependencies } from './dependencies.ts';
+import { sendEffects } from './effects.ts';
 import { workEvents } from './events.ts';
-import type { ConsumerParts } from './parts.ts';
 
-/** One Worker consumes every queue. A queue's name says what its messages are. */
-export function createConsumer(parts: ConsumerParts): ExportedHandler<ConsumerEnv> {
+/** The messages of a queue with an unknown name wait this long: until then somebody may have corrected the name. */
+const UNKNOWN_QUEUE_WAIT_SECONDS = 3600;
+
+/** One Worker consumes all four queues. Four variables in its wrangler file say which of them holds what. */
+export function createConsumer(dependencies: ConsumerDependencies): ExportedHandler<ConsumerEnv> {
   return {
-    queue(batch, env) {
-      if (batch.queue.includes('dead')) return parkDeadLetters(batch, env, parts);
-      return batch.queue.includes('effects') ? workEffects(batch, env, parts) : workEvents(batch, env, parts);
+    async queue(batch, env) {
+      switch (batch.queue) {
+        case env.EVENTS_QUEUE:
+          return workEvents(batch, env, dependencies);
+        case env.EFFECTS_QUEUE:
+          return sendEffects(batch, env, dependencies);
+        case env.EVENTS_DEAD_QUEUE:
+          return parkDeadLetters('events', batch, env, dependencies);
+        case env.EFFECTS_DEAD_QUEUE:
+          return parkDeadLetters('effects', batch, env, dependencies);
+        default:
+          dependencies.log({ step: 'configuration', outcome: 'unknown_queue', queue: batch.queue });
+          batch.retryAll({ delaySeconds: UNKNOWN_QUEUE_WAIT_SECONDS });
+      }
     },
   };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
-import { TICKET_GRACE_MS } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
+import { TICKET_GRACE_MS } from './keys.ts';
 
 export interface Claimable {
   readonly eventId: string;

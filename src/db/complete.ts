@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
-import type { Ticket } from '../queue/tickets.ts';
 import { commit, type Database, type Statement } from './client.ts';
+import type { EventKey } from './keys.ts';
 
-export interface Completion extends Ticket {
+export interface Completion extends EventKey {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
   readonly changes: readonly Statement[];
@@ -26,7 +26,7 @@ export async function complete(db: Database, events: readonly Completion[], now:
   const completions = db.execute(sql`
     with finished as (
       select source, event_id, finished.status, finished.summary
-      from unnest(${column((event) => event.source)}::text[], ${column((event) => event.id)}::text[],
+      from unnest(${column((event) => event.source)}::text[], ${column((event) => event.eventId)}::text[],
                   ${column((event) => event.status)}::text[], ${column((event) => event.summary)}::text[])
         as finished (source, event_id, status, summary)
       join webhook_events using (source, event_id)

@@ -1,15 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { TICKET_GRACE_MS, type Ticket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
+import { type EventKey, TICKET_GRACE_MS } from './keys.ts';
 
-export interface Failure extends Ticket {
+export interface Failure extends EventKey {
   readonly error: string;
-  /** Parked, or to be tried again, but not before this. */
+  /** If not parked, the event is tried again, but not before `notBefore`. */
   readonly parked: boolean;
   readonly notBefore: Date;
 }
 
-/** Counts an attempt of each event and keeps its error. What is no longer pending stays as it is. */
+/** Counts an attempt of each event and keeps its error. An event that is no longer pending stays as it is. */
 export async function recordFailures(db: Database, failures: readonly Failure[], now: Date): Promise<void> {
   if (failures.length === 0) return;
   const column = (read: (failure: Failure) => string | boolean) => sql.param(failures.map(read));
@@ -23,10 +23,30 @@ export async function recordFailures(db: Database, failures: readonly Failure[],
       due_at = failure.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval,
       status = case when failure.parked then 'parked' else event.status end,
       finished_at = case when failure.parked then ${now.toISOString()}::timestamptz end
-    from unnest(${column((failure) => failure.source)}::text[], ${column((failure) => failure.id)}::text[],
-                ${column((failure) => failure.error)}::text[], ${column((failure) => failure.parked)}::boolean[],
-                ${column((failure) => failure.notBefore.toISOString())}::timestamptz[])
+    from unnest(${column(({ source }) => source)}::text[], ${column(({ eventId }) => eventId)}::text[],
+                ${column(({ error }) => error)}::text[], ${column(({ parked }) => parked)}::boolean[],
+                ${column(({ notBefore }) => notBefore.toISOString())}::timestamptz[])
       as failure (source, event_id, error, parked, not_before)
     where (event.source, event.event_id) = (failure.source, failure.event_id) and event.status = 'pending'`,
+  );
+}
+
+/** Parks events whose handler never answered. No attempt is counted, and what is finished stays finished. */
+export async function parkEvents(
+  db: Database,
+  keys: readonly EventKey[],
+  error: string,
+  now: Date,
+): Promise<EventKey[]> {
+  if (keys.length === 0) return [];
+  return run<EventKey & Record<string, unknown>>(
+    db,
+    sql`
+    update webhook_events event
+    set status = 'parked', last_error = ${error}, finished_at = ${now.toISOString()}::timestamptz
+    from unnest(${sql.param(keys.map(({ source }) => source))}::text[],
+                ${sql.param(keys.map(({ eventId }) => eventId))}::text[]) as key (source, event_id)
+    where (event.source, event.event_id) = (key.source, key.event_id) and event.status = 'pending'
+    returning event.source, event.event_id as "eventId"`,
   );
 }

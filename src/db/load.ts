@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
-import type { Ticket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
+import type { EventKey } from './keys.ts';
 
 export interface LoadedEvent {
   readonly source: string;
-  readonly id: string;
+  readonly eventId: string;
   readonly type: string | null;
   readonly occurredAt: Date | null;
   readonly receivedAt: Date;
@@ -31,7 +31,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
  * Loads the events of a batch of tickets in one query, with the bodies of the pending ones. Once the bodies exceed
  * what memory can hold, the rest come without theirs: a batch of large events is worked in several goes.
  */
-export async function loadEvents(db: Database, tickets: readonly Ticket[]): Promise<LoadedEvent[]> {
+export async function loadEvents(db: Database, tickets: readonly EventKey[]): Promise<LoadedEvent[]> {
   const rows = await run<Row>(
     db,
     sql`
@@ -39,7 +39,7 @@ export async function loadEvents(db: Database, tickets: readonly Ticket[]): Prom
       select event.*, kept.body, kept.headers, octet_length(kept.body) as size,
              sum(octet_length(kept.body)) over (order by source, event_id) as size_so_far
       from unnest(${sql.param(tickets.map((ticket) => ticket.source))}::text[],
-                  ${sql.param(tickets.map((ticket) => ticket.id))}::text[]) as ticket (source, event_id)
+                  ${sql.param(tickets.map((ticket) => ticket.eventId))}::text[]) as ticket (source, event_id)
       join webhook_events event using (source, event_id)
       left join webhook_bodies kept using (source, event_id)
     )
@@ -49,7 +49,7 @@ export async function loadEvents(db: Database, tickets: readonly Ticket[]): Prom
   );
   return rows.map((row) => ({
     source: row.source,
-    id: row.event_id,
+    eventId: row.event_id,
     type: row.type,
     occurredAt: row.occurred_at === null ? null : new Date(row.occurred_at),
     receivedAt: new Date(row.received_at),

@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
-import type { EffectTicket, Ticket } from '../queue/tickets.ts';
 import { type Database, run } from './client.ts';
+import type { EffectKey, EventKey } from './keys.ts';
 
 export interface Overdue {
-  readonly events: Ticket[];
-  readonly effects: EffectTicket[];
+  readonly events: EventKey[];
+  readonly effects: EffectKey[];
 }
 
 /** Events and effects taken in one statement: as many tickets as five calls of a queue hold. */
@@ -24,7 +24,7 @@ export async function takeOverdue(db: Database, now: Date): Promise<Overdue> {
   const at = sql`${now.toISOString()}::timestamptz`;
   const next = (since: string) =>
     sql`${at} + least(greatest(${at} - ${sql.raw(since)}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
-  const rows = await run<{ source: string; id: string; name: string | null }>(
+  const rows = await run<{ source: string; eventId: string; name: string | null }>(
     db,
     sql`
     with overdue_events as (
@@ -49,15 +49,15 @@ export async function takeOverdue(db: Database, now: Date): Promise<Overdue> {
       where (effect.source, effect.event_id, effect.name) = (overdue.source, overdue.event_id, overdue.name)
       returning effect.source, effect.event_id, effect.name
     )
-    select source, event_id as id, null as name from events
+    select source, event_id as "eventId", null as name from events
     union all
     select source, event_id, name from effects`,
   );
-  const events: Ticket[] = [];
-  const effects: EffectTicket[] = [];
-  for (const { source, id, name } of rows) {
-    if (name === null) events.push({ source, id });
-    else effects.push({ source, id, name });
+  const events: EventKey[] = [];
+  const effects: EffectKey[] = [];
+  for (const { source, eventId, name } of rows) {
+    if (name === null) events.push({ source, eventId });
+    else effects.push({ source, eventId, name });
   }
   return { events, effects };
 }

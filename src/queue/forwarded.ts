@@ -1,6 +1,6 @@
 import type { Claimable } from '../db/claim.ts';
 
-/** A verified delivery that Postgres could not take in time, on its way to the consumer, who claims it before working. */
+/** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
 export interface Forwarded {
   readonly source: string;
   readonly events: readonly Claimable[];
@@ -8,16 +8,16 @@ export interface Forwarded {
   readonly receivedAt: Date;
 }
 
-/** A queue's message holds 128,000 bytes, its own metadata of about 100 included. */
+/** A queue message may have 128,000 bytes, including about 100 bytes of its own metadata. */
 const MAX_MESSAGE_BYTES = 127_500;
 
-/** Compressed, since what doesn't fit is lost to the queue. `undefined` where it doesn't fit all the same. */
+/** Compresses a delivery, so that larger ones fit into a message too. `undefined` if it is still too large. */
 export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined> {
   const bytes = await pipe(JSON.stringify(forwarded), new CompressionStream('gzip'));
   return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
 }
 
-/** `undefined` for what `pack` has not made. */
+/** `undefined` if `pack` has not made this message. */
 export async function unpack(message: unknown): Promise<Forwarded | undefined> {
   if (!(message instanceof ArrayBuffer) && !ArrayBuffer.isView(message)) return undefined;
   try {
@@ -35,7 +35,7 @@ export async function unpack(message: unknown): Promise<Forwarded | undefined> {
   }
 }
 
-/** JSON knows no dates. */
+/** As JSON has it: without dates. */
 interface Packed extends Omit<Forwarded, 'events' | 'receivedAt'> {
   readonly events: (Omit<Claimable, 'occurredAt'> & { readonly occurredAt: string | null })[];
   readonly receivedAt: string;

@@ -20,10 +20,10 @@ export function answer(result: Outcome, ack?: Reply): Response {
       return problem(400, 'The delivery is signed correctly, but holds no event that can be claimed', result.reason);
     case 'refused':
       return problem(401, 'The signature is missing, wrong or stale');
-    case 'too large':
+    case 'too_large':
       return problem(413, 'The body is larger than this source accepts');
-    case 'no usable secret':
-    case 'not held':
+    case 'no_usable_secret':
+    case 'not_held':
       return problem(503, 'The event could not be held: send it again later', undefined, {
         'retry-after': RETRY_AFTER,
       });

@@ -1,21 +1,21 @@
 import { Hono } from 'hono';
 import type { Source } from '../kit/index.ts';
-import type { Log } from '../log.ts';
+import { type Log, positionOf } from '../log.ts';
 import { answer, problem } from './answer.ts';
 import { methodsOf } from './handshake.ts';
 import { receive } from './receive.ts';
 import { secretName } from './secrets.ts';
 
-/** A batch may hold thousands: the rest are in Postgres. */
+/** A batch may have thousands of events: all their ids are in Postgres. */
 const MAX_IDS_LOGGED = 5;
 
-export interface ReceiverParts {
+export interface ReceiverDependencies {
   readonly sources: Readonly<Record<string, Source>>;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bindings: ReceiverEnv }> {
+export function createReceiver({ sources, now, log }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
   const app = new Hono<{ Bindings: ReceiverEnv }>();
   const warned = new Set<string>();
 
@@ -30,15 +30,14 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
 
     const started = now();
     const result = await receive(c.req.raw, name, source, c.env, started, log);
-    if (result.outcome === 'no usable secret' && !warned.has(name)) {
+    if (result.outcome === 'no_usable_secret' && !warned.has(name)) {
       warned.add(name);
-      log({ at: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
+      log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
     }
     log({
-      at: 'delivery',
+      step: 'delivery',
       source: name,
-      event_id: 'ids' in result ? result.ids.slice(0, MAX_IDS_LOGGED).join(' ') : null,
-      events: 'ids' in result && result.ids.length > 1 ? result.ids.length : undefined,
+      ...('ids' in result ? idFields(result.ids) : {}),
       outcome: result.outcome,
       reason: 'reason' in result ? result.reason : undefined,
       forwarded: 'forwarded' in result ? result.forwarded : undefined,
@@ -52,8 +51,19 @@ export function createReceiver({ sources, now, log }: ReceiverParts): Hono<{ Bin
   app.notFound(() => problem(404, 'There is no such source'));
   // Ours to mend, and never a reason for a sender to give the event up: a 5xx is sent again.
   app.onError((error, c) => {
-    log({ at: 'delivery', source: c.req.path, event_id: null, outcome: 'error', reason: error.name });
-    return answer({ outcome: 'not held' });
+    log({
+      step: 'delivery',
+      source: c.req.param('source') ?? null,
+      outcome: 'error',
+      reason: error.name,
+      position: positionOf(error),
+    });
+    return answer({ outcome: 'not_held' });
   });
   return app;
+}
+
+function idFields(ids: readonly string[]) {
+  if (ids.length === 1) return { event_id: ids[0] };
+  return { event_ids: ids.slice(0, MAX_IDS_LOGGED), events: ids.length };
 }

@@ -1,8 +1,8 @@
-export type Body = { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> } | { outcome: 'too large' };
+export type Body = { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> } | { outcome: 'too_large' };
 
 /** Reads the raw bytes, and no more than the limit of them: a chunked body announces no length. */
 export async function readBody(request: Request, maxBytes: number): Promise<Body> {
-  if (Number(request.headers.get('content-length')) > maxBytes) return { outcome: 'too large' };
+  if (Number(request.headers.get('content-length')) > maxBytes) return { outcome: 'too_large' };
 
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -11,7 +11,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Body
     length += next.value.length;
     if (length > maxBytes) {
       await reader?.cancel();
-      return { outcome: 'too large' };
+      return { outcome: 'too_large' };
     }
     chunks.push(next.value);
   }

@@ -2,7 +2,7 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { PRUNE_CHUNK, prune } from '../db/prune.ts';
 import { SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import type { Log } from '../log.ts';
-import { sendTickets } from '../queue/tickets.ts';
+import { sendTickets } from '../queue/send.ts';
 
 /** Chunks taken in one run. What is left is left to the next. */
 const MAX_CHUNKS = 10;
@@ -26,7 +26,7 @@ async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promi
     if (events.length < SWEEP_CHUNK && effects.length < SWEEP_CHUNK) break;
   }
   // What the queue did not take is overdue again after its interval.
-  log({ at: 'sweep', outcome: sent ? 'done' : 'not sent', ...swept });
+  log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
 }
 
 async function forget(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
@@ -37,5 +37,5 @@ async function forget(db: Database, env: ReceiverEnv, now: Date, log: Log): Prom
     pruned.bodies += bodies;
     if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) break;
   }
-  log({ at: 'prune', outcome: 'done', ...pruned });
+  log({ step: 'prune', outcome: 'done', ...pruned });
 }

@@ -10,12 +10,12 @@ import { secretsOf, verifyTokenOf } from './secrets.ts';
 
 export type Outcome =
   | { outcome: 'accepted' | 'duplicate'; ids: string[]; accepted: number; duplicate: number; forwarded?: true }
-  | { outcome: 'too large' }
-  | { outcome: 'no usable secret' }
+  | { outcome: 'too_large' }
+  | { outcome: 'no_usable_secret' }
   | { outcome: 'refused'; reason: Reason }
   | Extract<Greeted, { outcome: 'handshake' }>
   | Extract<Identified, { outcome: 'unclaimable' }>
-  | { outcome: 'not held' };
+  | { outcome: 'not_held' };
 
 /**
  * Far above what an event usually comes to, and harmless to hold several times over in a Worker's 128 MB, which all the
@@ -34,10 +34,10 @@ export async function receive(
 ): Promise<Outcome> {
   const { provider } = source;
   const body = await readBody(request, source.maxBytes ?? provider.maxBytes ?? MAX_BYTES);
-  if (body.outcome === 'too large') return body;
+  if (body.outcome === 'too_large') return body;
 
   const secrets = secretsOf(name, env);
-  if (secrets.length === 0) return { outcome: 'no usable secret' };
+  if (secrets.length === 0) return { outcome: 'no_usable_secret' };
   const { method, headers } = request;
   const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
   const known = {
@@ -50,7 +50,7 @@ export async function receive(
   const verdict = await verify(provider, delivery, secrets, now);
   if (verdict.outcome === 'refused') {
     // Our mistake, like a missing one: a 401 would make some senders give the event up.
-    return verdict.reason === 'secret malformed' ? { outcome: 'no usable secret' } : verdict;
+    return verdict.reason === 'secret malformed' ? { outcome: 'no_usable_secret' } : verdict;
   }
 
   const confirmed = await greetSigned(source, delivery, known);
@@ -71,7 +71,7 @@ export async function receive(
     }
     case 'forwarded':
       return { outcome: 'accepted', ids, accepted: events.length, duplicate: 0, forwarded: true };
-    case 'not held':
+    case 'not_held':
       return held;
   }
 }

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
+import { createFixtureTables } from './fixture/database.ts';
 
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
 export interface TestDatabase {
@@ -17,6 +18,7 @@ export function useDatabase(): TestDatabase {
   let pool: pg.Pool;
   beforeAll(async () => {
     stack = await startStack();
+    await createFixtureTables(stack.databaseUrl);
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});

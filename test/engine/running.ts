@@ -3,6 +3,8 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
+import { createFixtureTables } from './fixture/database.ts';
+import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
 
 /** Postgres, the Neon endpoint and both Workers, for the tests of one file. */
@@ -22,13 +24,21 @@ export interface Running {
 /** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
 export const WAIT = { timeout: 20_000, interval: 50 };
 
-export function useRunning(options: WorkersOptions = {}, start = startWorkers): Running {
+/** The fixture's two Workers. */
+export const FIXTURE: WorkersOptions = {
+  sources,
+  receiver: 'test/engine/fixture/wrangler.toml',
+  consumer: 'test/engine/fixture/wrangler.consumer.toml',
+};
+
+export function useRunning(options: Partial<WorkersOptions> = {}): Running {
   let stack: Stack;
   let workers: Workers;
   let pool: pg.Pool;
   beforeAll(async () => {
     stack = await startStack();
-    workers = await start(stack, options);
+    await createFixtureTables(stack.databaseUrl);
+    workers = await startWorkers(stack, { ...FIXTURE, ...options });
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});

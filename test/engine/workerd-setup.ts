@@ -1,6 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { OFFLINE } from '../../scripts/local/offline.ts';
 import { startStack } from '../../scripts/local/stack.ts';
+import { createFixtureTables } from './fixture/database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,6 +14,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   Object.assign(process.env, OFFLINE);
   const stack = await startStack();
+  await createFixtureTables(stack.databaseUrl);
   project.provide('databaseUrl', stack.databaseUrl);
   project.provide('outsideUrl', stack.outside.url);
   return () => stack.stop();

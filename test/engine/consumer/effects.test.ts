@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimEvents, consume, empty, events, holdBackEffects, query, ticket } from './in-workerd.ts';
+import { claimEvents, consume, empty, events, holdBackEffects, QUEUES, query, ticket } from './in-workerd.ts';
 
-const QUEUE = 'claimcheck-effects';
+const QUEUE = QUEUES.effects;
 const effects = () => query(sql`select name, status, attempts, last_error from webhook_effects order by name`);
-const effectTicket = (name: string, id = 'a') => ({ body: { source: 'test', id, name } });
+const effectTicket = (name: string, id = 'a') => ({ body: { source: 'test', eventId: id, name } });
 const finished = (name: string, status = 'sent', last_error: string | null = null) => ({
   name,
   status,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
-import { repositories } from '../../../src/app/tables.ts';
 import { defineEffects, defineHandler, Effect, PermanentError, RetryLater } from '../../../src/kit/index.ts';
+import { balances } from '../fixture/tables.ts';
 
 const Customer = v.object({ customer: v.string() });
 
@@ -10,8 +10,8 @@ const increments = defineHandler({
   schema: Customer,
   handle: ({ data }, { db }) => [
     db.execute(sql`
-      insert into customer_balances (customer, balance) values (${data.customer}, 1)
-      on conflict (customer) do update set balance = customer_balances.balance + 1`),
+      insert into fixture.balances (customer, balance) values (${data.customer}, 1)
+      on conflict (customer) do update set balance = balances.balance + 1`),
   ],
 });
 
@@ -58,7 +58,7 @@ export const testHandlers = {
   hangs: defineHandler({ handle: () => new Promise<never>(() => {}) }),
   'builds nonsense': defineHandler({
     handle: (_event, { db }) => [
-      db.insert(repositories).values({ fullName: 'a/b', defaultBranch: 'main', pushedAt: new Date('nonsense') }),
+      db.insert(balances).values({ customer: 'c', balance: 1n, changedAt: new Date('nonsense') }),
     ],
   }),
   'breaks a check': defineHandler({
@@ -75,7 +75,7 @@ export const testHandlers = {
   'has an effect that reads the answer': defineHandler({ handle: () => [effect('reads the answer', {})] }),
   'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
   'breaks a constraint': defineHandler({
-    handle: (_event, { db }) => [db.execute(sql`insert into customer_balances (customer, balance) values ('c', null)`)],
+    handle: (_event, { db }) => [db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`)],
   }),
   'has effects': defineHandler({
     handle: () => [

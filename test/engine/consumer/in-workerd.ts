@@ -7,11 +7,18 @@ import { claimable } from '../claimable.ts';
 
 const { DATABASE_URL } = env as unknown as ConsumerEnv;
 
+/** The names in the fixture's wrangler file. */
+export const QUEUES = {
+  events: 'deadline-events',
+  eventsDead: 'effects-of-events',
+  effects: 'side-effects-events',
+  effectsDead: 'events-of-effects',
+};
+
 export const database = () => openDatabase(DATABASE_URL);
 export const query = <Row extends Record<string, unknown>>(statement: SQL) => run<Row>(database(), statement);
 
-export const empty = () =>
-  query(sql`truncate webhook_events, customer_balances, invoices, email_status, repositories cascade`);
+export const empty = () => query(sql`truncate webhook_events, fixture.balances cascade`);
 
 interface EventLike {
   readonly id: string;
@@ -43,7 +50,7 @@ interface QueueService {
 }
 
 /** Ids of messages are their places in the list. */
-export async function consume(messages: readonly Delivered[], queue = 'claimcheck-events') {
+export async function consume(messages: readonly Delivered[], queue = QUEUES.events) {
   const consumer = exports.default as unknown as QueueService;
   const result = await consumer.queue(
     queue,
@@ -59,7 +66,7 @@ export async function consume(messages: readonly Delivered[], queue = 'claimchec
 /** As if the waits of all events were over. */
 export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
 
-export const ticket = (id: string, source = 'test') => ({ body: { source, id } });
+export const ticket = (id: string, source = 'test') => ({ body: { source, eventId: id } });
 
 export const events = () =>
   query<{ id: string; status: string; attempts: number; last_error: string | null }>(
@@ -68,7 +75,7 @@ export const events = () =>
 
 export const balanceOf = async (customer: string) => {
   const [row] = await query<{ balance: string }>(
-    sql`select balance from customer_balances where customer = ${customer}`,
+    sql`select balance from fixture.balances where customer = ${customer}`,
   );
   return row?.balance;
 };

@@ -19,16 +19,16 @@ describe('a failure', () => {
   const judged = (failure: unknown, before = 0, attempts?: number) => judge(failure, before, 0, attempts);
 
   it.each([
-    ['an error', new Error('no'), { outcome: 'retries', seconds: 5 }],
-    ['an error at the eleventh attempt', new Error('no'), { outcome: 'retries', seconds: 3600 }, 10],
-    ['an error at the twelfth attempt', new Error('no'), { outcome: 'parks', error: 'Error: no' }, 11],
-    ['a permanent one', new PermanentError('no'), { outcome: 'parks' }],
-    ['one that asks for time', new RetryLater(90), { outcome: 'retries', seconds: 90 }],
-    ['one that asks for more than a queue can wait', new RetryLater(1e9), { outcome: 'retries', seconds: 86_400 }],
-    ['one that asks for less than a second', new RetryLater(-1), { outcome: 'retries', seconds: 1 }],
-    ['one that asks for time at the twelfth attempt', new RetryLater(90), { outcome: 'parks' }, 11],
-    ['Postgres being away', new DatabaseError('away', { retryable: true }), { outcome: 'waits' }, 11],
-    ['Postgres refusing', new DatabaseError('refused', { retryable: false }), { outcome: 'retries' }],
+    ['an error', new Error('no'), { outcome: 'retry', seconds: 5 }],
+    ['an error at the eleventh attempt', new Error('no'), { outcome: 'retry', seconds: 3600 }, 10],
+    ['an error at the twelfth attempt', new Error('no'), { outcome: 'parked', error: 'Error: no' }, 11],
+    ['a permanent one', new PermanentError('no'), { outcome: 'parked' }],
+    ['one that asks for time', new RetryLater(90), { outcome: 'retry', seconds: 90 }],
+    ['one that asks for more than a queue can wait', new RetryLater(1e9), { outcome: 'retry', seconds: 86_400 }],
+    ['one that asks for less than a second', new RetryLater(-1), { outcome: 'retry', seconds: 1 }],
+    ['one that asks for time at the twelfth attempt', new RetryLater(90), { outcome: 'parked' }, 11],
+    ['Postgres being away', new DatabaseError('away', { retryable: true }), { outcome: 'database_unavailable' }, 11],
+    ['Postgres refusing', new DatabaseError('refused', { retryable: false }), { outcome: 'retry' }],
   ])('%s', (_what, failure, expected, before = 0) => {
     expect(judged(failure, before as number)).toMatchObject(expected);
   });

@@ -3,8 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { type Completion, complete } from '../../../src/db/complete.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
-import { recordFailures } from '../../../src/db/fail.ts';
-import { park } from '../../../src/db/park.ts';
+import { parkEvents, recordFailures } from '../../../src/db/fail.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -15,12 +14,12 @@ const NOW = new Date('2026-03-01T12:00:00Z');
 
 const increment = () =>
   database.db.execute(statement`
-    insert into customer_balances (customer, balance) values ('c', 1)
-    on conflict (customer) do update set balance = customer_balances.balance + 1`);
+    insert into fixture.balances (customer, balance) values ('c', 1)
+    on conflict (customer) do update set balance = balances.balance + 1`);
 
-const completion = (id: string, changes = [increment()]): Completion => ({
+const completion = (eventId: string, changes = [increment()]): Completion => ({
   source: 'test',
-  id,
+  eventId,
   status: 'done',
   summary: '1 change',
   changes,
@@ -39,9 +38,9 @@ const failureOf = (work: Promise<unknown>) =>
     () => undefined,
     (error: unknown) => error,
   );
-const balance = async () => (await sql<{ balance: string }>('select balance from customer_balances'))[0]?.balance;
+const balance = async () => (await sql<{ balance: string }>('select balance from fixture.balances'))[0]?.balance;
 
-beforeEach(() => sql('truncate webhook_events, customer_balances cascade'));
+beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
 
 it('commits a hundred events and their changes in one request', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => `evt_${n}`);
@@ -85,7 +84,7 @@ it('takes a whole group back where one of its events is done already', async () 
 
 it('takes the completion back where a change fails, and does not mistake that for a duplicate', async () => {
   await claimAll('a');
-  const broken = database.db.execute(statement`insert into customer_balances (customer, balance) values ('c', null)`);
+  const broken = database.db.execute(statement`insert into fixture.balances (customer, balance) values ('c', null)`);
   const error = await failureOf(complete(database.db, [completion('a', [increment(), broken])], NOW));
   expect(error).toBeInstanceOf(DatabaseError);
   expect(isCompletedBefore(error)).toBe(false);
@@ -95,7 +94,7 @@ it('takes the completion back where a change fails, and does not mistake that fo
 
 it('refuses to complete what was parked or discarded meanwhile', async () => {
   await claimAll('a', 'b');
-  await park(database.db, [{ source: 'test', id: 'a' }], 'reason', NOW);
+  await parkEvents(database.db, [{ source: 'test', eventId: 'a' }], 'reason', NOW);
   await sql(`update webhook_events set status = 'ignored' where event_id = 'b'`);
   for (const id of ['a', 'b']) {
     expect(isCompletedBefore(await failureOf(complete(database.db, [completion(id)], NOW)))).toBe(true);
@@ -130,9 +129,9 @@ it('counts a failure, keeps its error, and leaves alone what is finished', async
   await recordFailures(
     database.db,
     [
-      { ...failure, id: 'a', parked: false },
-      { ...failure, id: 'b', parked: true },
-      { ...failure, id: 'c', parked: true },
+      { ...failure, eventId: 'a', parked: false },
+      { ...failure, eventId: 'b', parked: true },
+      { ...failure, eventId: 'c', parked: true },
     ],
     NOW,
   );

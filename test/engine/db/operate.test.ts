@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { discardParked } from '../../../src/db/discard.ts';
+import { recordEffectResults } from '../../../src/db/effects.ts';
 import { rerunFinished } from '../../../src/db/rerun.ts';
 import { retryParked } from '../../../src/db/retry.ts';
-import { settleEffects } from '../../../src/db/settle-effects.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -73,9 +73,9 @@ it('a discarded effect is gone, and its event says so', async () => {
 });
 
 it('an effect that is sent stays sent, whatever a second send has come to', async () => {
-  const effect = { source: 'test', id: 'done_1', name: 'receipt', dueAt: LATER };
-  await settleEffects(database.db, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
-  await settleEffects(database.db, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
+  const effect = { source: 'test', eventId: 'done_1', name: 'receipt', dueAt: LATER };
+  await recordEffectResults(database.db, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
+  await recordEffectResults(database.db, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
   expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
 });
 

@@ -37,7 +37,9 @@ describe('the sweep', () => {
     await finish('evt_2', 'parked');
     await sql('update webhook_events set due_at = $1 where event_id = $2', [later({ minutes: 60 }), 'evt_3']);
     expect((await takeOverdue(database.db, later({ minutes: 9 }))).events).toEqual([]);
-    expect((await takeOverdue(database.db, later({ minutes: 10 }))).events).toEqual([{ source: 'test', id: 'evt_0' }]);
+    expect((await takeOverdue(database.db, later({ minutes: 10 }))).events).toEqual([
+      { source: 'test', eventId: 'evt_0' },
+    ]);
   });
 
   it('takes effects as well', async () => {
@@ -47,7 +49,7 @@ describe('the sweep', () => {
     await addEffect('evt_0');
     await addEffect('evt_1', 'sent');
     const overdue = await takeOverdue(database.db, later({ minutes: 1 }));
-    expect(overdue).toEqual({ events: [], effects: [{ source: 'test', id: 'evt_0', name: 'receipt' }] });
+    expect(overdue).toEqual({ events: [], effects: [{ source: 'test', eventId: 'evt_0', name: 'receipt' }] });
     expect((await takeOverdue(database.db, later({ minutes: 2 }))).effects).toEqual([]);
   });
 
@@ -77,7 +79,7 @@ describe('the sweep', () => {
     const { events } = await takeOverdue(database.db, later({ minutes: 10 }));
     await other.query('rollback');
     await other.end();
-    expect(events.map(({ id }) => id).toSorted()).toEqual(['evt_0', 'evt_2']);
+    expect(events.map(({ eventId }) => eventId).toSorted()).toEqual(['evt_0', 'evt_2']);
   });
 });
 

@@ -7,46 +7,50 @@ const { sign, post, sql, quiet } = running;
 
 const DAY_MS = 86_400_000;
 
-function invoicePaid({ id = `evt_${randomUUID()}`, customer = `cus_${randomUUID()}`, amount = 4200 } = {}) {
-  const object = { id: `in_${id}`, customer, customer_email: 'a@example.com', amount_paid: amount, currency: 'eur' };
-  return { id, customer, body: JSON.stringify({ id, type: 'invoice.paid', created: 1_770_000_000, data: { object } }) };
+function charge({ id = `evt_${randomUUID()}`, customer = `cus_${randomUUID()}`, amount = 4200 } = {}) {
+  const object = { id: `in_${id}`, customer, amount: amount, currency: 'eur' };
+  return {
+    id,
+    customer,
+    body: JSON.stringify({ id, type: 'charge.succeeded', created: 1_770_000_000, data: { object } }),
+  };
 }
 
 async function balanceOf(customer: string): Promise<string | undefined> {
-  const rows = await sql<{ balance: string }>('select balance from customer_balances where customer = $1', [customer]);
+  const rows = await sql<{ balance: string }>('select balance from fixture.balances where customer = $1', [customer]);
   return rows[0]?.balance;
 }
 
 const claims = async () => (await sql<{ count: number }>('select count(*)::int from webhook_events'))[0]?.count;
 
-beforeEach(() => sql('truncate webhook_events, customer_balances, invoices cascade'));
+beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
 
 describe('an event', () => {
   it('delivered twice has one effect', async () => {
-    const { customer, body } = invoicePaid();
+    const { customer, body } = charge();
     const answers = [];
     for (let time = 0; time < 2; time++) answers.push(await (await post('stripe', await sign('stripe', body))).json());
     await quiet();
     expect(answers).toEqual([{ status: 'accepted' }, { status: 'duplicate' }]);
     expect(await balanceOf(customer)).toBe('4200');
-    expect(await sql('select kind from webhook_effects')).toEqual([{ kind: 'receipt' }]);
+    expect(await sql('select kind from webhook_effects')).toEqual([{ kind: 'thanks' }]);
   });
 
   it('with one changed byte is refused', async () => {
-    const { headers, body } = await sign('stripe', invoicePaid().body);
+    const { headers, body } = await sign('stripe', charge().body);
     const answer = await post('stripe', { headers, body: body.replace('4200', '9200') });
     expect(answer.status).toBe(401);
     expect(await claims()).toBe(0);
   });
 
   it('signed an hour ago is refused', async () => {
-    const signed = await sign('stripe', invoicePaid().body, { now: new Date(Date.now() - 3_600_000) });
+    const signed = await sign('stripe', charge().body, { now: new Date(Date.now() - 3_600_000) });
     expect((await post('stripe', signed)).status).toBe(401);
     expect(await claims()).toBe(0);
   });
 
   it('whose work failed in the middle succeeds at the second delivery of its ticket', async () => {
-    const { customer, body } = invoicePaid();
+    const { customer, body } = charge();
     let failures = 0;
     // The transaction with the work is the only request of several statements.
     running.stack.neon.fault = ({ queries }) => (queries && failures++ === 0 ? { kind: 'connection died' } : undefined);
@@ -58,7 +62,7 @@ describe('an event', () => {
   });
 
   it('that Postgres could not take is accepted, forwarded, and worked once, however often it is delivered', async () => {
-    const { customer, body } = invoicePaid();
+    const { customer, body } = charge();
     const signed = await sign('stripe', body);
     running.stack.neon.fault = () => ({ kind: 'server error' });
     const first = await post('stripe', signed);
@@ -70,19 +74,17 @@ describe('an event', () => {
   });
 
   it('older than the dedupe window is new again', async () => {
-    const { customer, body } = invoicePaid();
+    const { customer, body } = charge();
     await post('stripe', await sign('stripe', body));
     await quiet();
-    const receiver = running.workers.harness.getWorker('claimcheck-receiver');
-
-    await receiver.scheduled({ cron: '*/15 * * * *', scheduledTime: new Date(Date.now() + 29 * DAY_MS) });
+    await running.workers.tick(new Date(Date.now() + 29 * DAY_MS));
     expect(await (await post('stripe', await sign('stripe', body))).json()).toEqual({ status: 'duplicate' });
 
     await vi.waitFor(
       async () => expect(await sql('select status from webhook_effects')).toEqual([{ status: 'sent' }]),
       WAIT,
     );
-    await receiver.scheduled({ cron: '*/15 * * * *', scheduledTime: new Date(Date.now() + 31 * DAY_MS) });
+    await running.workers.tick(new Date(Date.now() + 31 * DAY_MS));
     expect(await (await post('stripe', await sign('stripe', body))).json()).toEqual({ status: 'accepted' });
     await quiet();
     expect(await balanceOf(customer)).toBe('8400');
@@ -90,7 +92,7 @@ describe('an event', () => {
 });
 
 it('fifty deliveries of one event at the same moment are one claim and one effect', async () => {
-  const { customer, body } = invoicePaid();
+  const { customer, body } = charge();
   const signed = await sign('stripe', body);
   const answers = await Promise.all(
     Array.from({ length: 50 }, async () => (await (await post('stripe', signed)).json()) as { status: string }),
@@ -100,31 +102,30 @@ it('fifty deliveries of one event at the same moment are one claim and one effec
   expect([count('accepted'), count('duplicate')]).toEqual([1, 49]);
   expect(await balanceOf(customer)).toBe('4200');
   expect(await sql('select completions from webhook_events')).toEqual([{ completions: 1 }]);
-  expect(await sql('select name from webhook_effects')).toEqual([{ name: 'receipt' }]);
+  expect(await sql('select name from webhook_effects')).toEqual([{ name: 'thanks' }]);
 });
 
-it('a receipt is asked for until the mail service takes it, always with the same key', async () => {
-  const keys: string[] = [];
-  running.stack.outside.answer = (key) => {
-    keys.push(key);
-    return keys.length < 3 ? { status: 503, headers: { 'retry-after': '1' } } : { status: 200 };
-  };
-  await post('stripe', await sign('stripe', invoicePaid().body));
+it('an effect is sent until the other side accepts it, always with the same idempotency key', async () => {
+  const { outside } = running.stack;
+  const before = outside.requests.length;
+  const received = () => outside.requests.slice(before).map(({ idempotencyKey }) => idempotencyKey);
+  outside.answer = () => (received().length < 3 ? { status: 503, headers: { 'retry-after': '1' } } : undefined);
+  await post('stripe', await sign('stripe', charge().body));
   await vi.waitFor(async () => {
     expect(await sql('select status, attempts from webhook_effects')).toEqual([{ status: 'sent', attempts: 3 }]);
   }, WAIT);
-  running.stack.outside.answer = undefined;
-  expect(new Set(keys).size).toBe(1);
-  expect(running.stack.outside.receipts.get(keys[0] ?? '')).toBe(1);
+  outside.answer = undefined;
+  expect(received()).toHaveLength(3);
+  expect(new Set(received()).size).toBe(1);
 });
 
 it('a duplicate of an event whose ticket was lost sends it again', async () => {
-  const { customer, body } = invoicePaid();
+  const { customer, body } = charge();
   const signed = await sign('stripe', body);
   await post('stripe', signed);
   await quiet();
   // As it stands ten minutes after the queue has lost the ticket.
-  await sql(`delete from customer_balances`);
+  await sql(`delete from fixture.balances`);
   await sql(`update webhook_events set status = 'pending', completions = 0, due_at = now()`);
   expect(await (await post('stripe', signed)).json()).toEqual({ status: 'duplicate' });
   await quiet();

@@ -20,8 +20,8 @@ const increments = (customer = 'c'): Handler =>
       worked.push(id);
       return [
         db.execute(statement`
-          insert into customer_balances (customer, balance) values (${customer}, 1)
-          on conflict (customer) do update set balance = customer_balances.balance + 1`),
+          insert into fixture.balances (customer, balance) values (${customer}, 1)
+          on conflict (customer) do update set balance = balances.balance + 1`),
       ];
     },
   });
@@ -35,7 +35,7 @@ class FakeMessage {
 
   constructor(id: string, attempts = 1) {
     this.id = id;
-    this.body = { source: 'test', id };
+    this.body = { source: 'test', eventId: id };
     this.attempts = attempts;
   }
 
@@ -58,8 +58,8 @@ async function consume(messages: FakeMessage[], handler: Handler = increments())
     handlerMs: 1000,
     effectMs: 1000,
   });
-  const batch = { queue: 'claimcheck-events', messages } as unknown as MessageBatch;
-  const env = { DATABASE_URL: database.stack.databaseUrl } as ConsumerEnv;
+  const batch = { queue: 'events', messages } as unknown as MessageBatch;
+  const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS_QUEUE: 'events' } as ConsumerEnv;
   await consumer.queue?.(batch, env, {} as ExecutionContext);
   return messages;
 }
@@ -73,11 +73,11 @@ const claimAll = (ids: string[]) =>
     new Date(),
   );
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `evt_${String(n).padStart(3, '0')}`);
-const balance = async () => (await sql<{ balance: string }>('select balance from customer_balances'))[0]?.balance;
+const balance = async () => (await sql<{ balance: string }>('select balance from fixture.balances'))[0]?.balance;
 const attempts = () => sql('select status, attempts from webhook_events group by 1, 2');
 
 beforeEach(async () => {
-  await sql('truncate webhook_events, customer_balances cascade');
+  await sql('truncate webhook_events, fixture.balances cascade');
   requests = [];
   worked = [];
   database.stack.neon.fault = ({ queries }) => {

@@ -44,13 +44,13 @@ describe('kept data', () => {
   it('is there at the next start, and gone with --fresh', async () => {
     const port = await freePort();
     const first = await start(port);
-    await ask(first.databaseUrl, `insert into customer_balances values ('c', 1)`);
+    await ask(first.databaseUrl, `insert into fixture.balances values ('c', 1)`);
     await first.stop();
     const second = await start(port);
-    expect(await ask(second.databaseUrl, 'select customer from customer_balances')).toEqual([{ customer: 'c' }]);
+    expect(await ask(second.databaseUrl, 'select customer from fixture.balances')).toEqual([{ customer: 'c' }]);
     await second.stop();
     const third = await start(port, { fresh: true });
-    expect(await ask(third.databaseUrl, 'select customer from customer_balances')).toEqual([]);
+    expect(await ask(third.databaseUrl, 'select customer from fixture.balances')).toEqual([]);
   });
 
   it('that another server uses is left alone, with one line that names its process', async () => {

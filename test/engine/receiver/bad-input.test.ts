@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startWorkers } from '../../../scripts/local/workers.ts';
-import { useRunning } from '../running.ts';
+import { FIXTURE, useRunning } from '../running.ts';
 import type { Name, SignedDelivery } from '../signatures.ts';
 
 const PREVIOUS = 'the secret before this one';
@@ -129,7 +129,7 @@ describe('a body over the limit is answered 413', () => {
 });
 
 it('a secret that is not set fails closed, asks the sender to come again, and is named once in the log', async () => {
-  const without = await startWorkers(running.stack, { secrets: { SESMETRIC_WEBHOOK_SECRET: '' } });
+  const without = await startWorkers(running.stack, { ...FIXTURE, secrets: { SESMETRIC_WEBHOOK_SECRET: '' } });
   try {
     const deliver = async (source: Name) =>
       fetch(`${without.url}webhooks/${source}`, { method: 'POST', ...(await sign(source, body(), { secret: 'any' })) });
@@ -146,7 +146,10 @@ it('a secret that is not set fails closed, asks the sender to come again, and is
 });
 
 it('a secret that is not in its provider’s form is treated like one that is not set', async () => {
-  const malformed = await startWorkers(running.stack, { secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' } });
+  const malformed = await startWorkers(running.stack, {
+    ...FIXTURE,
+    secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' },
+  });
   try {
     const signed = await sign('standardwebhooks', body());
     const answer = await fetch(`${malformed.url}webhooks/standardwebhooks`, { method: 'POST', ...signed });

@@ -45,15 +45,15 @@ it('a run sends every overdue ticket once, and says in one line what it did', as
   await claimMany(1200);
   await run(later({ minutes: 15 }));
   expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
-  expect(lines[0]).toEqual({ at: 'sweep', outcome: 'done', events: 1200, effects: 0 });
+  expect(lines[0]).toEqual({ step: 'sweep', outcome: 'done', events: 1200, effects: 0 });
 });
 
 it('a queue that refuses ends the sweep, and pruning goes on', async () => {
   await claimMany(1200);
   await run(later({ minutes: 15 }), true);
   expect(lines).toEqual([
-    { at: 'sweep', outcome: 'not sent', events: 500, effects: 0 },
-    { at: 'prune', outcome: 'done', events: 0, bodies: 0 },
+    { step: 'sweep', outcome: 'not_sent', events: 500, effects: 0 },
+    { step: 'prune', outcome: 'done', events: 0, bodies: 0 },
   ]);
 });
 
@@ -63,9 +63,9 @@ it('a run prunes as much as has piled up', async () => {
   await run(later({ days: 8 }));
   await run(later({ days: 31 }));
   expect(lines).toEqual([
-    expect.objectContaining({ at: 'sweep' }),
-    { at: 'prune', outcome: 'done', events: 0, bodies: 2500 },
-    expect.objectContaining({ at: 'sweep' }),
-    { at: 'prune', outcome: 'done', events: 2500, bodies: 0 },
+    expect.objectContaining({ step: 'sweep' }),
+    { step: 'prune', outcome: 'done', events: 0, bodies: 2500 },
+    expect.objectContaining({ step: 'sweep' }),
+    { step: 'prune', outcome: 'done', events: 2500, bodies: 0 },
   ]);
 });

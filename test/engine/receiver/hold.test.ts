@@ -63,7 +63,7 @@ const always = (fault: Fault) => Array.from({ length: 10 }, () => fault);
 it('a claim is one request, and its ticket is written before the answer', async () => {
   fail();
   expect(await held()).toEqual({ outcome: 'claimed', claims: { claimed: ['a'], overdue: [] } });
-  expect([requests, queue.tickets]).toEqual([1, [{ source: 'test', id: 'a' }]]);
+  expect([requests, queue.tickets]).toEqual([1, [{ source: 'test', eventId: 'a' }]]);
 });
 
 it.each(['refuses', 'hangs'] as const)(
@@ -71,7 +71,7 @@ it.each(['refuses', 'hangs'] as const)(
   async (behaviour) => {
     queue.behaviour = behaviour;
     expect(await held()).toMatchObject({ outcome: 'claimed' });
-    expect(lines).toEqual([{ at: 'tickets', source: 'test', outcome: 'not sent' }]);
+    expect(lines).toEqual([{ step: 'tickets', source: 'test', outcome: 'not_sent' }]);
   },
 );
 
@@ -92,7 +92,7 @@ describe('a claim that fails', () => {
   it('after it had committed is found by the second try, and its ticket sent', async () => {
     fail({ kind: 'reply dropped' });
     expect(await held()).toMatchObject({ outcome: 'claimed', claims: { claimed: [] } });
-    expect(queue.tickets).toEqual([{ source: 'test', id: 'a' }]);
+    expect(queue.tickets).toEqual([{ source: 'test', eventId: 'a' }]);
   });
 
   it('for good is forwarded without a second try', async () => {
@@ -130,14 +130,14 @@ describe('a claim that fails', () => {
   it('and doesn’t fit into a message is not held', async () => {
     fail(...always({ kind: 'server error' }));
     const pad = randomBytes(200_000).toString('base64');
-    expect(await held(delivery(JSON.stringify({ pad })))).toEqual({ outcome: 'not held' });
+    expect(await held(delivery(JSON.stringify({ pad })))).toEqual({ outcome: 'not_held' });
     expect(queue.forwarded).toEqual([]);
   });
 
   it.each(['refuses', 'hangs'] as const)('while the queue %s is not held', async (behaviour) => {
     fail(...always({ kind: 'server error' }));
     queue.behaviour = behaviour;
-    expect(await held()).toEqual({ outcome: 'not held' });
+    expect(await held()).toEqual({ outcome: 'not_held' });
   });
 });
 
@@ -145,5 +145,5 @@ it('while both hang, the answer is there in less than three seconds', async () =
   fail({ kind: 'slow', ms: 10_000 });
   queue.behaviour = 'hangs';
   const slow = new Promise((resolve) => setTimeout(() => resolve('too late'), 3000));
-  expect(await Promise.race([held(), slow])).toEqual({ outcome: 'not held' });
+  expect(await Promise.race([held(), slow])).toEqual({ outcome: 'not_held' });
 });

@@ -7,12 +7,12 @@ const { post, sign, sql, quiet } = running;
 
 const LIMIT = 1024 * 1024;
 
-beforeEach(() => sql('truncate webhook_events, customer_balances, invoices cascade'));
+beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
 
 /** An invoice whose text is ours to the byte, with an id of its own. */
 function invoice(extra: string, amount = '4200'): string {
-  const object = `{"id":"in_1","customer":"cus_1","amount_paid":${amount},"currency":"eur"}`;
-  return `{"id":"evt_${randomUUID()}","type":"invoice.paid","created":1770000000,${extra}"data":{"object":${object}}}`;
+  const object = `{"id":"in_1","customer":"cus_1","amount":${amount},"currency":"eur"}`;
+  return `{"id":"evt_${randomUUID()}","type":"charge.succeeded","created":1770000000,${extra}"data":{"object":${object}}}`;
 }
 
 const cases: Record<string, string> = {
@@ -21,8 +21,8 @@ const cases: Record<string, string> = {
   emoji: invoice('"note":"👩‍🚒 ✅",'),
   'a number beyond 2^53': invoice('"big":12345678901234567890,'),
   'duplicate keys': invoice('"type":"first",')
-    .replace('"type":"invoice.paid",', '')
-    .replace('"data"', '"type":"invoice.paid","data"'),
+    .replace('"type":"charge.succeeded",', '')
+    .replace('"data"', '"type":"charge.succeeded","data"'),
   'white space of all kinds': ` \n\t${invoice('')} \r\n`,
   'a body of exactly the limit': invoice(`"pad":"${'x'.repeat(LIMIT - invoice('"pad":"",').length)}",`),
 };
@@ -36,7 +36,7 @@ it.each(Object.keys(cases))('%s is accepted, kept byte for byte, and worked', as
   // A difference in a megabyte is not worth printing.
   expect(kept?.body === body).toBe(true);
   expect(await sql('select status, last_error from webhook_events')).toEqual([{ status: 'done', last_error: null }]);
-  expect(await sql('select balance from customer_balances')).toEqual([{ balance: '4200' }]);
+  expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '4200' }]);
 });
 
 it('the body of exactly the limit has exactly that length', () => {
@@ -46,7 +46,7 @@ it('the body of exactly the limit has exactly that length', () => {
 it('an amount beyond 2^53 reaches the balance unrounded', async () => {
   await post('stripe', await sign('stripe', invoice('', '9007199254740993')));
   await quiet();
-  expect(await sql('select balance from customer_balances')).toEqual([{ balance: '9007199254740993' }]);
+  expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '9007199254740993' }]);
 });
 
 it('two ids beyond 2^53 that round to the same number are two events', async () => {

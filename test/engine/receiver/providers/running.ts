@@ -1,8 +1,4 @@
-import { createTestHarness } from 'wrangler';
-import { madeUpSecrets, signingKeyName } from '../../../../scripts/local/dev-vars.ts';
-import { OFFLINE } from '../../../../scripts/local/offline.ts';
-import type { Stack } from '../../../../scripts/local/stack.ts';
-import type { Workers, WorkersOptions } from '../../../../scripts/local/workers.ts';
+import { signingKeyName } from '../../../../scripts/local/dev-vars.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { type Running, useRunning } from '../../running.ts';
 import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';
@@ -16,7 +12,12 @@ export interface RunningProviders extends Running {
 
 /** The receiver with every provider as a source, and no consumer: what is claimed stays as it was claimed. */
 export function useProviders(overrides: Record<string, string> = {}): RunningProviders {
-  const running = useRunning({ secrets: overrides }, startProviders);
+  const running = useRunning({
+    secrets: overrides,
+    sources,
+    receiver: 'test/engine/receiver/providers/wrangler.toml',
+    consumer: undefined,
+  });
   const keysOf = (source: string) => {
     const secret = running.workers.secrets[secretName(source)] ?? '';
     return { secret, signingKey: running.workers.secrets[signingKeyName(source)] ?? secret };
@@ -31,22 +32,4 @@ export function useProviders(overrides: Record<string, string> = {}): RunningPro
       return fetch(`${running.workers.url}webhooks/${source}${search}`, { method: 'POST', headers, body: text });
     },
   });
-}
-
-async function startProviders(
-  { databaseUrl }: Pick<Stack, 'databaseUrl'>,
-  { secrets: overrides = {} }: WorkersOptions = {},
-): Promise<Workers> {
-  Object.assign(process.env, OFFLINE);
-  const secrets = { ...madeUpSecrets(sources), ...overrides };
-  const harness = createTestHarness({
-    workers: [
-      {
-        configPath: 'test/engine/receiver/providers/wrangler.toml',
-        secrets: { DATABASE_URL: databaseUrl, ...secrets },
-      },
-    ],
-  });
-  const { url } = await harness.listen();
-  return { url: url.href, secrets, harness };
 }

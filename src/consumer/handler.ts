@@ -11,8 +11,8 @@ import {
   type Tools,
 } from '../kit/index.ts';
 
-/** What an event is to become. Without a handler it is `ignored`, which is not an error. */
-export interface Work {
+/** What a handler wants for its event. An event without a handler is `ignored`, which is not an error. */
+export interface Answer {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
   readonly changes: readonly Change[];
@@ -23,15 +23,15 @@ export function handlerOf({ source, type }: LoadedEvent, handlers: Handlers): Ha
   return ofSource && type !== null && Object.hasOwn(ofSource, type) ? ofSource[type] : undefined;
 }
 
-/** Asks an event's handler what to change. Throws what the handler throws. */
-export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tools: Tools): Promise<Work> {
+/** Asks the event's handler what to change. Throws what the handler throws. */
+export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tools: Tools): Promise<Answer> {
   const handler = handlerOf(loaded, handlers);
   if (handler === undefined) {
     return { status: 'ignored', summary: `no handler for ${loaded.type ?? 'an event without a type'}`, changes: [] };
   }
   const event: Event = {
     source: loaded.source,
-    id: loaded.id,
+    id: loaded.eventId,
     type: loaded.type,
     occurredAt: loaded.occurredAt ?? loaded.receivedAt,
     receivedAt: loaded.receivedAt,
@@ -39,7 +39,7 @@ export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tool
     raw: loaded.body,
     headers: loaded.headers,
   };
-  // What `data` is was checked against the handler's own schema on the line above.
+  // The type of `data` is what the handler's own schema returned on the line above.
   const changes = await handler.handle(event as Event<never>, tools);
   const effects = changes.filter((change) => change instanceof Effect).map((effect) => effect.name);
   const statements = changes.length - effects.length;
@@ -47,7 +47,7 @@ export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tool
   return { status: 'done', summary, changes };
 }
 
-/** Names the paths that failed and never a value: errors are read by more people than payloads are. */
+/** The error names the paths that failed and never a value, because more people read errors than payloads. */
 async function readPayload(raw: string, schema: StandardSchemaV1 | undefined): Promise<unknown> {
   const parsed = parseJson(raw);
   if (parsed.outcome === 'malformed') throw new PermanentError('the body is not JSON');

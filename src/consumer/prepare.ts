@@ -1,0 +1,54 @@
+import type { Completion } from '../db/complete.ts';
+import { enqueueEffect } from '../db/effects.ts';
+import type { EffectKey } from '../db/keys.ts';
+import type { WorkableEvent } from '../db/load.ts';
+import { Effect, PermanentError, type Tools } from '../kit/index.ts';
+import type { ConsumerDependencies } from './dependencies.ts';
+import { askHandler } from './handler.ts';
+import { withTimeLimit } from './limits.ts';
+
+/** An event whose handler has answered, ready to be committed. */
+export interface Prepared {
+  readonly outcome: 'prepared';
+  readonly event: WorkableEvent;
+  readonly completion: Completion;
+  readonly effects: readonly EffectKey[];
+}
+
+/** An event that could not be prepared or committed. */
+export interface Failed {
+  readonly outcome: 'failed';
+  readonly event: WorkableEvent;
+  readonly error: unknown;
+}
+
+/** Asks the handler of an event, and turns its answer into the statements that complete the event. */
+export async function prepare(
+  event: WorkableEvent,
+  tools: Tools,
+  { handlers, handlerMs, now }: ConsumerDependencies,
+): Promise<Prepared | Failed> {
+  const { source, eventId } = event;
+  try {
+    const answer = await withTimeLimit(handlerMs, 'the handler', askHandler(event, handlers, tools));
+    const effects = answer.changes.filter((change) => change instanceof Effect);
+    if (new Set(effects.map(({ name }) => name)).size < effects.length) {
+      throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');
+    }
+    const changes = answer.changes.map((change) =>
+      change instanceof Effect ? enqueueEffect(tools.db, event, change, now()) : change,
+    );
+    // A statement that can't be built fails here, so that only its own event fails.
+    for (const statement of changes) {
+      if ('toSQL' in statement && typeof statement.toSQL === 'function') statement.toSQL();
+    }
+    return {
+      outcome: 'prepared',
+      event,
+      completion: { source, eventId, status: answer.status, summary: answer.summary, changes },
+      effects: effects.map(({ name }) => ({ source, eventId, name })),
+    };
+  } catch (error) {
+    return { outcome: 'failed', event, error };
+  }
+}
