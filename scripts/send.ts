@@ -1,22 +1,27 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { sources } from '../src/app/sources.ts';
 import type { Source } from '../src/kit/index.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
+import { eventsIn, makeDelivery, type SignedDelivery } from './local/delivery.ts';
 import { readDevVars, requireVar, signingKeyName } from './local/dev-vars.ts';
 import { hasPair, madeUpKeys } from './local/keys.ts';
+import { runningPort } from './local/running.ts';
 import { samples } from './local/samples.ts';
-import { sampleOf, sign } from './local/sign.ts';
 import { UserError } from './local/user-error.ts';
 
-const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON] [--url URL] [--provider NAME]
-                            [--curl]
+const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL]
+                            [--provider NAME] [--curl]
 npm run send -- --list
 
-Sends a correctly signed sample delivery to a running receiver. --times sends the same event again and again,
---curl prints the delivery as a curl command instead.
---provider says whose delivery it is, where src/app/sources.ts doesn't name the source yet.
-Sources: ${Object.keys(sources).join(', ')}`;
+Sends a correctly signed sample delivery to the receiver of npm run dev. Without a type it sends the first one that the
+source is subscribed to. src/app/samples.ts may have a body for it.
+  --times      sends the same delivery again and again
+  --curl       prints the delivery as a curl command instead
+  --provider   says who signs, for a source that is not in src/app/sources.ts yet
+  --list       shows all providers and the types of their samples
+Sources: ${Object.keys(sources).join(', ') || 'none yet'}`;
 
 export default async function main(): Promise<void> {
   const { values, positionals } = readArgs();
@@ -24,74 +29,73 @@ export default async function main(): Promise<void> {
   if (values.list) return list();
   if (values.help || !name) return void console.log(USAGE);
 
-  const provider = providerOf(name, values.provider);
-  const sample = sampleOf(provider);
-  const id = values.id ?? sample.id();
-  const url = new URL(`/webhooks/${name}`, baseUrl(values.url));
-  const { headers, body, query } = sign(provider, keyOf(name, provider), {
-    id,
-    type: type ?? sample.types[0],
-    now: new Date(),
-    body: values.body,
-    url: named(name)?.url ?? url.href,
+  const source: Source = configured(name) ?? { provider: providerOf(name, values.provider), types: [] };
+  const delivery = makeDelivery({
+    name,
+    source,
+    key: keyOf(name, source.provider),
+    receiver: receiverUrl(values.url),
+    type,
+    id: values.id,
+    body: textOf(values.body),
   });
-  for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value);
+  if (values.curl) return void console.log(asCurl(delivery));
 
-  if (values.curl) return void console.log(asCurl(url, headers, body));
-
-  const deliver = async () => {
-    const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
-      throw new UserError(`nobody answers at ${url.origin}: start the receiver with npm run dev`);
-    });
-    console.log(`${response.status} ${await response.text()}`);
-    return response.ok;
-  };
-  console.log(`POST ${url.origin}${url.pathname} ${id}`);
+  const events = await eventsIn(source, delivery);
+  console.log(`POST ${new URL(delivery.url).origin}/webhooks/${name}`);
+  for (const event of events) console.log(`event ${event.eventId}, type ${event.type ?? 'none'}`);
   const [times, concurrency] = [count(values.times, 'times'), count(values.concurrency, 'concurrency')];
   let ok = true;
   for (let sent = 0; sent < times; sent += concurrency) {
-    const answers = await Promise.all(Array.from({ length: Math.min(concurrency, times - sent) }, deliver));
+    const size = Math.min(concurrency, times - sent);
+    const answers = await Promise.all(Array.from({ length: size }, () => deliver(delivery)));
     ok &&= answers.every(Boolean);
   }
   if (!ok) process.exitCode = 1;
 }
 
-function asCurl(url: URL, headers: Record<string, string>, body: string): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
-  return ['curl -i', ...lines, `--data-binary ${quoted(body)}`, quoted(url.href)].join(' \\\n  ');
+async function deliver({ url, headers, body }: SignedDelivery): Promise<boolean> {
+  const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
+    throw new UserError(`no receiver answers at ${new URL(url).origin}: start it with npm run dev`);
+  });
+  console.log(`${response.status} ${await response.text()}`);
+  return response.ok;
 }
 
-function named(name: string): Source | undefined {
+function asCurl({ url, headers, body }: SignedDelivery): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  return ['curl -i', ...lines, `--data-binary ${quoted(body)}`, quoted(url)].join(' \\\n  ');
+}
+
+function configured(name: string): Source | undefined {
   return Object.entries(sources).find(([key]) => key === name)?.[1];
 }
 
-function providerOf(name: string, provider: string | undefined): Provider {
-  const source = named(name)?.provider;
-  const asked = provider ?? (source ? source.name : name);
-  const found = asked === source?.name ? source : Object.entries(providers).find(([key]) => key === asked)?.[1];
-  if (found) return found;
+function providerOf(name: string, provider = name): Provider {
+  if (Object.hasOwn(providers, provider)) return providers[provider] as Provider;
+  const names = Object.keys(sources).join(', ') || 'none yet';
   throw new UserError(
-    provider === undefined
-      ? `there is no source ${name}; there are ${Object.keys(sources).join(', ')} (and with --provider any of --list)`
+    provider === name
+      ? `there is no source ${name} in src/app/sources.ts (sources: ${names}), and no provider of that name (--list)`
       : `there is no provider ${provider}: npm run send -- --list shows them`,
   );
 }
 
-/** What the provider signs with. A source that isn't there yet has none, and its delivery shows what one looks like. */
+/** The key that the provider signs with. For a source that isn't configured yet, a random one that shows the form. */
 function keyOf(name: string, provider: Provider): string {
   const pair = !('token' in provider.scheme) && hasPair(provider.scheme);
   const variable = pair ? signingKeyName(name) : secretName(name);
-  if (named(name)) {
-    const vars = readDevVars();
-    const foreign = pair && !vars[variable] && (process.env[secretName(name)] ?? vars[secretName(name)]);
-    if (!foreign) return requireVar(variable, vars);
+  const vars = readDevVars();
+  if (configured(name)) {
+    const publicKeyOnly = pair && !vars[variable] && (process.env[secretName(name)] ?? vars[secretName(name)]);
+    if (!publicKeyOnly) return requireVar(variable, vars);
     throw new UserError(
-      `${variable} is not set: a sample takes the private key to the public one in ${secretName(name)}`,
+      `${variable} is not set: signing needs the private key of the public key in ${secretName(name)}`,
     );
   }
-  const set = process.env[variable] ?? readDevVars()[variable];
-  if (!set) console.log(`${variable} is not set, and ${name} is not in src/app/sources.ts: signed with a made-up key`);
+  const set = process.env[variable] ?? vars[variable];
+  if (!set) console.log(`${name} is not in src/app/sources.ts and ${variable} is not set: signing with a random key`);
   return set || madeUpKeys(provider).signingKey;
 }
 
@@ -102,9 +106,19 @@ function list(): void {
   }
 }
 
-function baseUrl(url = `http://localhost:${process.env.PORT ?? 8787}`): URL {
+/** From --url, from PORT, from the `npm run dev` that runs in this checkout, or the usual address. */
+function receiverUrl(url = `http://localhost:${process.env.PORT ?? runningPort() ?? 8787}`): string {
   if (!URL.canParse(url)) throw new UserError('--url takes an address such as http://localhost:8787');
-  return new URL(url);
+  return url;
+}
+
+function textOf(body: string | undefined): string | undefined {
+  if (!body?.startsWith('@')) return body;
+  try {
+    return readFileSync(body.slice(1), 'utf8');
+  } catch {
+    throw new UserError(`--body ${body}: there is no such file`);
+  }
 }
 
 function readArgs() {

@@ -13,4 +13,5 @@ export {
   type Tools,
 } from './handler.ts';
 export { newer } from './newer.ts';
+export { defineSamples, type OutsideAnswer, type OutsideCall, type SampleBody, type Samples } from './samples.ts';
 export { defineSources, type Source } from './source.ts';
