@@ -1,7 +1,7 @@
 // What must not compile. Nothing here runs: `npm run check` compiles it, and an error that is missing is an error.
 import * as v from 'valibot';
-import { defineEffect, defineEffects, defineHandler, defineHandlers, defineSources } from '../../src/kit/index.ts';
-import { stripe } from '../../src/providers/stripe.ts';
+import { defineEffect, defineEffects, defineHandler, defineHandlers, defineSources } from '../../../src/kit/index.ts';
+import { stripe } from '../../../src/providers/stripe.ts';
 
 const sources = defineSources({ stripe: { provider: stripe, types: ['invoice.paid'] } });
 const handler = defineHandler({ handle: () => [] });
