@@ -10,7 +10,7 @@ import type { ConsumerDependencies } from './dependencies.ts';
 import { handlerOf } from './handler.ts';
 import { judge, type Parked, type Retry } from './judge.ts';
 import { atMost } from './limits.ts';
-import { eventsOf } from './messages.ts';
+import { readMessage } from './messages.ts';
 import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
 import { prepare } from './prepare.ts';
 
@@ -36,16 +36,11 @@ async function workPortion(
   const db = openDatabase(env.DATABASE_URL);
   // Two tickets of one event are one piece of work.
   const keys = new Map<string, EventKey>();
-  const keysOfMessage = new Map<Message, string[]>();
+  const contents = new Map<Message, { keys: string[]; unreadable: boolean }>();
   for (const message of messages) {
-    const events = await eventsOf(message.body, db);
-    if (events === undefined) {
-      log({ step: 'completion', outcome: 'unreadable', ticket_deliveries: message.attempts });
-      acknowledge(message, [{ outcome: 'unreadable' }], random());
-      continue;
-    }
+    const { events, unreadable } = await readMessage(message, db, log);
     for (const event of events) keys.set(keyText(event), event);
-    keysOfMessage.set(message, events.map(keyText));
+    contents.set(message, { keys: events.map(keyText), unreadable });
   }
 
   const outcomes = await workLoaded(await loadEvents(db, [...keys.values()]), db, env, dependencies);
@@ -54,7 +49,9 @@ async function workPortion(
   for (const [key, { source, eventId }] of keys) {
     log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ms });
   }
-  for (const [message, itsKeys] of keysOfMessage) acknowledge(message, itsKeys.map(outcomeOf), random());
+  for (const [message, { keys, unreadable }] of contents) {
+    acknowledge(message, [...keys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());
+  }
 }
 
 /** Works the events that can be worked now, and says of each how it ended. */
@@ -80,6 +77,8 @@ async function workLoaded(
   for (const [key, outcome] of await workGroup(workable, db, env, dependencies)) outcomes.set(key, outcome);
   return outcomes;
 }
+
+const UNREADABLE: Outcome = { outcome: 'unreadable' };
 
 const BODY_GONE = {
   outcome: 'parked',

@@ -67,6 +67,7 @@ export async function recordEffectResults(db: Database, results: readonly Effect
 
 /** Parks effects whose tickets the queue gave up. No attempt is counted, and what is sent stays sent. */
 export async function parkEffects(db: Database, keys: readonly EffectKey[], error: string): Promise<EffectKey[]> {
+  if (keys.length === 0) return [];
   return run<EffectKey & Record<string, unknown>>(
     db,
     sql`

@@ -26,6 +26,11 @@ export class DatabaseError extends Error {
     this.constraint = facts.constraint;
   }
 
+  /** Whether Postgres refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
+  get isAboutData(): boolean {
+    return /^(22|23|54)/.test(this.code ?? '');
+  }
+
   /** Whether an error came from the database at all: a mistake in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
     return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;

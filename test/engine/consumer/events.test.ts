@@ -2,7 +2,18 @@ import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pack } from '../../../src/queue/forwarded.ts';
 import { claimable } from '../claimable.ts';
-import { balanceOf, claimEvents, consume, empty, events, query, ticket, waitsAreOver } from './in-workerd.ts';
+import {
+  BROKEN_DELIVERIES,
+  balanceOf,
+  claimEvents,
+  consume,
+  empty,
+  events,
+  forwardedWith,
+  query,
+  ticket,
+  waitsAreOver,
+} from './in-workerd.ts';
 
 const increments = (id: string, customer = 'c') => ({ id, type: 'increments', data: { customer } });
 
@@ -235,6 +246,17 @@ describe('a forwarded delivery', () => {
       { occurred_at: '1970-01-01 00:00:00+00', received_at: '1970-01-01 00:00:01+00', headers: { a: 'b' } },
     ]);
   });
+
+  it.each(BROKEN_DELIVERIES)(
+    'that can not be read or claimed waits, and its neighbours are worked: %s',
+    async (...broken) => {
+      await claimEvents(increments('n'));
+      const [, event, delivery] = broken;
+      const { acked, retried } = await consume([await forwardedWith(event, delivery), ticket('n'), ticket('a\0b')]);
+      expect([acked, retried.map(({ id }) => id)]).toEqual([['1'], ['0', '2']]);
+      expect((await events()).map(({ id, status }) => [id, status])).toEqual([['n', 'done']]);
+    },
+  );
 
   it('collapses with the claim that had committed after all, and with its own copies', async () => {
     await claimEvents(increments('a'));

@@ -1,6 +1,7 @@
 // Helpers for tests inside workerd: the queue's own calls into the consumer, and a look into Postgres.
 import { env, exports } from 'cloudflare:workers';
 import { type SQL, sql } from 'drizzle-orm';
+import { vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
 import { claimable } from '../claimable.ts';
@@ -62,6 +63,51 @@ export async function consume(messages: readonly Delivered[], queue = QUEUES.eve
     retried: result.retryMessages.map(({ msgId, delaySeconds }) => ({ id: msgId, delaySeconds })),
   };
 }
+
+/** A message as `pack` makes it, but of any value. */
+export async function packed(value: unknown): Promise<Delivered> {
+  const stream = new Response(JSON.stringify(value)).body?.pipeThrough(new CompressionStream('gzip'));
+  return { body: await new Response(stream).arrayBuffer() };
+}
+
+/** A forwarded delivery with one event, where `delivery` and `event` replace values of it. */
+export const forwardedWith = (event: object, delivery: object = {}) =>
+  packed({
+    source: 'test',
+    events: [{ ...claimable('a', { type: 'increments', body: '{"customer":"c"}' }), ...event }],
+    headers: {},
+    receivedAt: '2026-03-01T12:00:00.000Z',
+    ...delivery,
+  });
+
+/** The lines that the consumer logs while `work` runs. */
+export async function logged(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const spy = vi.spyOn(console, 'log');
+  await work();
+  const lines = spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+  spy.mockRestore();
+  return lines;
+}
+
+/** What no version of the receiver sends: a message with each of these must end without harm to its neighbours. */
+export const BROKEN_DELIVERIES: [string, object, object?][] = [
+  ['a null id', { eventId: null }],
+  ['an id with NUL', { eventId: 'a\0b' }],
+  ['an id with half a character', { eventId: 'a\ud800' }],
+  ['a broken time of the event', { occurredAt: 'yesterday' }],
+  ['a time of the event beyond the year 9999', { occurredAt: '+010000-01-01T00:00:00.000Z' }],
+  ['no body', { body: undefined }],
+  ['a body with NUL', { body: '\0' }],
+  ['a type that is a number', { type: 7 }],
+  ['a broken time of receipt', {}, { receivedAt: 'yesterday' }],
+  ['no time of receipt', {}, { receivedAt: null }],
+  ['no source', {}, { source: null }],
+  ['headers that are not text', {}, { headers: { a: 1 } }],
+  ['no headers', {}, { headers: null }],
+  ['an event that is null', {}, { events: [null] }],
+  ['no events', {}, { events: null }],
+  ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
+];
 
 /** As if the waits of all events were over. */
 export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
