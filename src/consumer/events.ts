@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '../db/client.ts';
+import { type Database, openDatabase, openReadOnlyDatabase } from '../db/client.ts';
 import { type Failure, parkEvents, recordFailures } from '../db/fail.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
 import { isWorkable, type LoadedEvent, loadEvents, type WorkableEvent } from '../db/load.ts';
@@ -43,7 +43,13 @@ async function workPortion(
     contents.set(message, { keys: events.map(keyText), unreadable });
   }
 
-  const outcomes = await workLoaded(await loadEvents(db, [...keys.values()]), db, env, dependencies);
+  const outcomes = await workLoaded(
+    await loadEvents(db, [...keys.values()]),
+    messages.length > 1,
+    db,
+    env,
+    dependencies,
+  );
   const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
   const ms = now().getTime() - started.getTime();
   for (const [key, { source, eventId }] of keys) {
@@ -54,9 +60,10 @@ async function workPortion(
   }
 }
 
-/** Works the events that can be worked now, and says of each how it ended. */
+/** Works the events that can be worked now, and says of each how it ended. `others`: they are of several messages. */
 async function workLoaded(
   loaded: readonly LoadedEvent[],
+  others: boolean,
   db: Database,
   env: ConsumerEnv,
   dependencies: ConsumerDependencies,
@@ -70,6 +77,8 @@ async function workLoaded(
     else if (!event.hasBody) outcomes.set(keyText(event), BODY_GONE);
     else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
     else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
+    // It may hang until its time limit again. Delivered once more, its ticket is worked alone, after all others.
+    else if (event.attempts > 0 && others) outcomes.set(keyText(event), { outcome: 'deferred' });
     else workable.push(event);
   }
   const bodiless = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
@@ -95,10 +104,11 @@ async function workGroup(
   dependencies: ConsumerDependencies,
 ): Promise<Map<string, Outcome>> {
   const { now, random, handlers } = dependencies;
-  const tools: Tools = { db, fetch: (...request) => fetch(...request), now: now(), env };
+  const readOnly = openReadOnlyDatabase(env.DATABASE_URL);
+  const tools: Tools = { db: readOnly, fetch: (...request) => fetch(...request), now: now(), env };
   // In the order of their keys, so that two groups with common events lock them in the same order.
   const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
-  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, tools, dependencies));
+  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, db, tools, dependencies));
   const prepared = asked.filter((one) => one.outcome === 'prepared');
   const { committed, failed } = await commitGroup(db, prepared, now());
   // If a ticket is lost, the sweep sends another.

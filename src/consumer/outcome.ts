@@ -9,7 +9,7 @@ export type Outcome =
   | { outcome: 'not_found' }
   /** Neither a ticket nor a forwarded delivery for this version of the code. A later version may be able to read it. */
   | { outcome: 'unreadable' }
-  /** Too large to be loaded together with the rest of its batch, or too late for this run. */
+  /** For a later batch: too large to be loaded with this one, too late for this run, or failed before, so worked alone. */
   | { outcome: 'deferred' }
   /** Another ticket of an event that waits for its next attempt. */
   | { outcome: 'not_due'; seconds: number }

@@ -1,3 +1,4 @@
+import type { Database } from '../db/client.ts';
 import type { Completion } from '../db/complete.ts';
 import { enqueueEffect } from '../db/effects.ts';
 import type { EffectKey } from '../db/keys.ts';
@@ -25,6 +26,7 @@ export interface Failed {
 /** Asks the handler of an event, and turns its answer into the statements that complete the event. */
 export async function prepare(
   event: WorkableEvent,
+  db: Database,
   tools: Tools,
   { handlers, handlerMs, now }: ConsumerDependencies,
 ): Promise<Prepared | Failed> {
@@ -36,12 +38,8 @@ export async function prepare(
       throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');
     }
     const changes = answer.changes.map((change) =>
-      change instanceof Effect ? enqueueEffect(tools.db, event, change, now()) : change,
+      change instanceof Effect ? enqueueEffect(db, event, change, now()) : change,
     );
-    // A statement that can't be built fails here, so that only its own event fails.
-    for (const statement of changes) {
-      if ('toSQL' in statement && typeof statement.toSQL === 'function') statement.toSQL();
-    }
     return {
       outcome: 'prepared',
       event,

@@ -33,12 +33,17 @@ export class DatabaseError extends Error {
 
   /** Whether an error came from the database at all: a mistake in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
-    return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;
+    try {
+      return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;
+    } catch {
+      // A handler may throw a Proxy, which can answer even this question with an error.
+      return false;
+    }
   }
 
   static from(error: unknown): DatabaseError {
-    if (error instanceof DatabaseError) return error;
     const cause = unwrap(error);
+    if (cause instanceof DatabaseError) return cause;
     // What answered wasn't JSON, and so wasn't Neon: the driver lets the parser's error through.
     if (cause instanceof SyntaxError)
       return new DatabaseError('something else answered in place of Neon', { retryable: true });
@@ -50,6 +55,11 @@ export class DatabaseError extends Error {
     return fromHttp(message);
   }
 }
+
+/** Postgres refuses a write in a read-only transaction with this code. */
+export const WRITE_REFUSED = '25006';
+/** "Invalid transaction termination": our own refusal has the code that Postgres would use. */
+export const TRANSACTION_CONTROL_REFUSED = '2D000';
 
 /** True where the error says that this event has been completed before. Matched by name: any other violation is a bug. */
 export function isCompletedBefore(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Database, Statement } from '../db/client.ts';
+import type { ReadOnlyDatabase, Statement } from '../db/client.ts';
 import type { Effect } from './effect.ts';
 import type { Source } from './source.ts';
 
@@ -18,8 +18,11 @@ export interface Event<Data = unknown> {
 }
 
 export interface Tools {
-  /** To build the statements that you return, and to read. */
-  readonly db: Database;
+  /**
+   * To build the statements that you return, and to read. It can't write: return the statement, don't await it, because
+   * only what is returned is committed together with the event's completion, and so happens once.
+   */
+  readonly db: ReadOnlyDatabase;
   readonly fetch: typeof fetch;
   readonly now: Date;
   /** The variables and secrets of the consumer Worker. */

@@ -75,6 +75,12 @@ describe('an answer', () => {
     expect(await answered(status, { 'retry-after': '120' })).toEqual({ delaySeconds: 120, status: 'pending' });
   });
 
+  it('with a Retry-After that is no usable number is tried again after the usual wait', async () => {
+    const { delaySeconds, status } = await answered(503, { 'retry-after': '9'.repeat(400) });
+    expect([status, typeof delaySeconds]).toEqual(['pending', 'number']);
+    expect(delaySeconds).toBeLessThanOrEqual(5);
+  });
+
   it('with Retry-After as a date is tried again after that date', async () => {
     const { delaySeconds } = await answered(503, { 'retry-after': new Date(Date.now() + 300_000).toUTCString() });
     expect(delaySeconds).toBeGreaterThan(290);

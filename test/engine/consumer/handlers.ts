@@ -52,9 +52,7 @@ export const testHandlers = {
   fails: throws(() => new TypeError('canary-9d1e is not a function')),
   'fails for good': throws(() => new PermanentError('no such customer')),
   'asks for time': throws(() => new RetryLater(90)),
-  'throws a string': throws(() => 'just text'),
   'throws NUL': throws(() => new Error('a\u0000b\ud800')),
-  'asks for nonsense': throws(() => new RetryLater(Number.NaN)),
   hangs: defineHandler({ handle: () => new Promise<never>(() => {}) }),
   'builds nonsense': defineHandler({
     handle: (_event, { db }) => [

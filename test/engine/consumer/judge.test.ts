@@ -25,12 +25,18 @@ describe('a failure', () => {
     ['a permanent one', new PermanentError('no'), { outcome: 'parked' }],
     ['one that asks for time', new RetryLater(90), { outcome: 'retry', seconds: 90 }],
     ['one that asks for more than a queue can wait', new RetryLater(1e9), { outcome: 'retry', seconds: 86_400 }],
-    ['one that asks for less than a second', new RetryLater(-1), { outcome: 'retry', seconds: 1 }],
+    ['one that asks for less than a second', new RetryLater(0), { outcome: 'retry', seconds: 1 }],
     ['one that asks for time at the twelfth attempt', new RetryLater(90), { outcome: 'parked' }, 11],
     ['Postgres being away', new DatabaseError('away', { retryable: true }), { outcome: 'database_unavailable' }, 11],
     ['Postgres refusing', new DatabaseError('refused', { retryable: false }), { outcome: 'retry' }],
   ])('%s', (_what, failure, expected, before = 0) => {
     expect(judged(failure, before as number)).toMatchObject(expected);
+  });
+
+  it.each(['', 'a'])('is cut without leaving half a character, which Neon could not parse: %j', (before) => {
+    const failure = judged(new Error(`${before}${'😀'.repeat(600)}`));
+    const { error } = failure as { error: string };
+    expect([error.length, error.isWellFormed()]).toEqual([1000, true]);
   });
 
   it('is kept for Postgres, and only its name for the log', () => {

@@ -1,0 +1,64 @@
+import { sql } from 'drizzle-orm';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { balanceOf, claimEvents, consume, empty, events, query, ticket } from './in-workerd.ts';
+import { CONTROL_STATEMENTS, parkedAtOnce, triedAgain } from './mistakes.ts';
+
+beforeEach(empty);
+
+/** Works an event with a mistake between two events without. Its neighbours must be done, each once. */
+async function workBetweenNeighbours(type: string) {
+  const neighbour = (id: string) => ({ id, type: 'increments', data: { customer: 'neighbour' } });
+  await claimEvents(neighbour('a'), { id: 'b', type, source: 'mistakes' }, neighbour('c'));
+  const { outcome, acked, retried } = await consume([ticket('a'), ticket('b', 'mistakes'), ticket('c')]);
+  expect(outcome).toBe('ok');
+  const rows = await events();
+  expect(rows.filter(({ id }) => id !== 'b').map(({ status }) => status)).toEqual(['done', 'done']);
+  expect(await balanceOf('neighbour')).toBe('2');
+  expect(await balanceOf('mistake')).toBeUndefined();
+  return { event: rows.find(({ id }) => id === 'b'), acked, retried };
+}
+
+describe('a mistake that another try can not correct parks its event at once, and no other', () => {
+  it.each(Object.keys(parkedAtOnce))('a handler that %s', async (type) => {
+    const { event, acked } = await workBetweenNeighbours(type);
+    expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+    expect(event?.last_error).toContain(parkedAtOnce[type]?.error);
+    expect(acked).toEqual(['0', '1', '2']);
+  });
+});
+
+describe('a statement that controls transactions is refused, and its neighbours stay committed', () => {
+  it.each(CONTROL_STATEMENTS.map((text) => [JSON.stringify(text), text]))('%s', async (_name, type) => {
+    const { event } = await workBetweenNeighbours(type);
+    expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+    expect(event?.last_error).toContain('begins, ends or changes a transaction');
+  });
+});
+
+describe('a thrown value of any kind is a failure of its own event', () => {
+  it.each(Object.keys(triedAgain))('a handler that %s', async (type) => {
+    const { event, acked, retried } = await workBetweenNeighbours(type);
+    expect(event).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(event?.last_error).toContain(triedAgain[type]?.error);
+    expect([acked, retried.length]).toEqual([['0', '2'], 1]);
+  });
+});
+
+describe('the db of a handler', () => {
+  it('builds statements that are committed read-write when they are returned', async () => {
+    await claimEvents({ id: 'a', type: 'returns statements of every form', source: 'mistakes' });
+    await consume([ticket('a', 'mistakes')]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await query(sql`select customer, balance from fixture.balances`)).toEqual([
+      { customer: 'mistake', balance: '111' },
+    ]);
+  });
+
+  it('reads', async () => {
+    await query(sql`insert into fixture.balances (customer, balance) values ('c', 7)`);
+    await claimEvents({ id: 'a', type: 'reads in every form', source: 'mistakes' });
+    await consume([ticket('a', 'mistakes')]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await balanceOf('c')).toBe('8');
+  });
+});
