@@ -38,8 +38,8 @@ export async function workInPortions(
 
 const DEFERRED: Outcome = { outcome: 'deferred' };
 
-function databaseUnavailable({ message }: DatabaseError) {
-  return { outcome: 'database_unavailable', reason: message } as const;
+export function databaseUnavailable(error: unknown) {
+  return { outcome: 'database_unavailable', reason: DatabaseError.from(error).message } as const;
 }
 
 /** Runs `work`, and returns the DatabaseError it throws, if any. */

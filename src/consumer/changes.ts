@@ -3,7 +3,7 @@ import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db
 import { controlsTransaction, hasPlaceholder, queryOf } from '../db/statement.ts';
 import { type Change, Effect, PermanentError } from '../kit/index.ts';
 
-/** More statements would not be committed within the time limit of a request. One statement can write many rows. */
+/** A transaction is given up after 10 s, and holds its locks until then. 1,000 statements leave room on a slow day. */
 const MAX_CHANGES = 1000;
 
 /** Checks what a handler returned. A mistake in it stays one, so it parks the event, and the error says what to return. */

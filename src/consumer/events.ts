@@ -1,21 +1,12 @@
-import { type Database, openDatabase, openReadOnlyDatabase } from '../db/client.ts';
-import { type Failure, parkEvents, recordFailures } from '../db/fail.ts';
+import { type Database, openDatabase } from '../db/client.ts';
+import { parkEvents } from '../db/fail.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
 import { isWorkable, type LoadedEvent, loadEvents, type WorkableEvent } from '../db/load.ts';
-import type { Tools } from '../kit/index.ts';
-import { sendTickets } from '../queue/send.ts';
 import { workInPortions } from './batch.ts';
-import { commitGroup } from './commit.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
-import { handlerOf } from './handler.ts';
-import { judge, type Parked, type Retry } from './judge.ts';
-import { atMost } from './limits.ts';
+import { workGroup } from './group.ts';
 import { readMessage } from './messages.ts';
 import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
-import { prepare } from './prepare.ts';
-
-/** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
-const HANDLERS_AT_ONCE = 6;
 
 /** Works the events of a batch of tickets: one query loads them, one transaction commits them. */
 export async function workEvents(
@@ -95,46 +86,6 @@ const BODY_GONE = {
   error: 'the body of this event is gone, so its handler can not be run',
   position: undefined,
 } as const satisfies Outcome;
-
-/** Asks the handlers, commits what they answered, sends the tickets of their effects, and records what failed. */
-async function workGroup(
-  events: readonly WorkableEvent[],
-  db: Database,
-  env: ConsumerEnv,
-  dependencies: ConsumerDependencies,
-): Promise<Map<string, Outcome>> {
-  const { now, random, handlers } = dependencies;
-  const readOnly = openReadOnlyDatabase(env.DATABASE_URL);
-  const tools: Tools = { db: readOnly, fetch: (...request) => fetch(...request), now: now(), env };
-  // In the order of their keys, so that two groups with common events lock them in the same order.
-  const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
-  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, db, tools, dependencies));
-  const prepared = asked.filter((one) => one.outcome === 'prepared');
-  const { committed, failed } = await commitGroup(db, prepared, now());
-  // If a ticket is lost, the sweep sends another.
-  await sendTickets(
-    env.EFFECTS,
-    committed.flatMap(({ effects }) => effects),
-  );
-
-  const outcomes = new Map<string, Outcome>();
-  for (const { event, completion } of committed) outcomes.set(keyText(event), { outcome: completion.status });
-  const failures: Failure[] = [];
-  for (const { event, error } of [...asked.filter((one) => one.outcome === 'failed'), ...failed]) {
-    const judgement = judge(error, event.attempts, random(), handlerOf(event, handlers)?.attempts);
-    outcomes.set(keyText(event), judgement);
-    if (judgement.outcome === 'retry' || judgement.outcome === 'parked')
-      failures.push(failureOf(event, judgement, now()));
-  }
-  await recordFailures(db, failures, now());
-  return outcomes;
-}
-
-function failureOf({ source, eventId }: EventKey, judgement: Retry | Parked, now: Date): Failure {
-  const seconds = judgement.outcome === 'retry' ? judgement.seconds : 0;
-  const notBefore = new Date(now.getTime() + seconds * 1000);
-  return { source, eventId, error: judgement.error, parked: judgement.outcome === 'parked', notBefore };
-}
 
 /**
  * Another ticket of an event that has just failed must not shorten its wait, nor use up its attempts. A second is

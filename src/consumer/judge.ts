@@ -7,7 +7,7 @@ import { backoff } from './backoff.ts';
 export type Judgement =
   /** Another run completed it first. This is how a duplicate shows itself; it is not a failure. */
   | { outcome: 'already_finished' }
-  /** Postgres failed, not the event: it is tried again, and no attempt is counted. */
+  /** Postgres failed, and not the event: it is tried again, and no attempt is counted. */
   | { outcome: 'database_unavailable'; reason: string }
   | Retry
   | Parked;
@@ -33,7 +33,10 @@ const MAX_DELAY_SECONDS = 86_400;
 /** A screenful: more doesn't help a reader, and every list of failed events would load it. */
 const MAX_ERROR_LENGTH = 1000;
 
-/** Never throws, whatever was thrown: an error that can't be judged would fail its whole batch, at every delivery. */
+/**
+ * What a failure leads to. Any error of Postgres counts as an attempt: the caller has to make sure that Postgres works.
+ * Never throws, whatever was thrown: an error that can't be judged would fail its whole batch, at every delivery.
+ */
 export function judge(failure: unknown, attemptsBefore: number, random: number, maxAttempts = ATTEMPTS): Judgement {
   try {
     return judgeReadable(failure, attemptsBefore, random, maxAttempts);
@@ -47,9 +50,10 @@ const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of #kit
 
 function judgeReadable(failure: unknown, attemptsBefore: number, random: number, maxAttempts: number): Judgement {
   if (isCompletedBefore(failure)) return { outcome: 'already_finished' };
-  const { reason, error, retryable } = describe(failure);
-  if (retryable) return { outcome: 'database_unavailable', reason };
-  const position = DatabaseError.isCauseOf(failure) ? undefined : positionOf(failure);
+  const { reason, error } = describe(failure);
+  const isOfDatabase = DatabaseError.isCauseOf(failure);
+  if (isOfDatabase && DatabaseError.from(failure).isOutOfSpace) return { outcome: 'database_unavailable', reason };
+  const position = isOfDatabase ? undefined : positionOf(failure);
   const attempts = attemptsBefore + 1;
   const problem = problemOf(failure, maxAttempts);
   if (problem || failure instanceof PermanentError || attempts >= maxAttempts) {
@@ -71,18 +75,18 @@ function problemOf(failure: unknown, maxAttempts: unknown): string | undefined {
   return undefined;
 }
 
-function describe(failure: unknown): { reason: string; error: string; retryable: boolean } {
+function describe(failure: unknown): { reason: string; error: string } {
   if (DatabaseError.isCauseOf(failure)) {
-    const { message, retryable } = DatabaseError.from(failure);
-    return { reason: message, error: message, retryable };
+    const { message } = DatabaseError.from(failure);
+    return { reason: message, error: message };
   }
   if (!(failure instanceof Error)) {
     const kind = failure === null ? 'null' : typeof failure;
     const text = `the thrown value is not an Error (${kind}): ${THROW_INSTEAD}`;
-    return { reason: text, error: text, retryable: false };
+    return { reason: text, error: text };
   }
   const { name, message } = failure;
-  return { reason: String(name), error: `${name}: ${message}`, retryable: false };
+  return { reason: String(name), error: `${name}: ${message}` };
 }
 
 /** Postgres can't store NUL, and Neon can't parse half a character, which is also what a cut can leave behind. */

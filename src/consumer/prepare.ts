@@ -3,6 +3,7 @@ import type { Completion } from '../db/complete.ts';
 import { enqueueEffect } from '../db/effects.ts';
 import type { EffectKey } from '../db/keys.ts';
 import type { WorkableEvent } from '../db/load.ts';
+import { changesSettings, queryOf } from '../db/statement.ts';
 import { Effect, PermanentError, type Tools } from '../kit/index.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { askHandler } from './handler.ts';
@@ -14,6 +15,8 @@ export interface Prepared {
   readonly event: WorkableEvent;
   readonly completion: Completion;
   readonly effects: readonly EffectKey[];
+  /** It changes settings (`set local`, `set_config`), which would hold for the changes of the events after it. */
+  readonly alone: boolean;
 }
 
 /** An event that could not be prepared or committed. */
@@ -45,6 +48,7 @@ export async function prepare(
       event,
       completion: { source, eventId, status: answer.status, summary: answer.summary, changes },
       effects: effects.map(({ name }) => ({ source, eventId, name })),
+      alone: changes.some((statement) => changesSettings(queryOf(statement)?.sql ?? '')),
     };
   } catch (error) {
     return { outcome: 'failed', event, error };

@@ -14,6 +14,9 @@ import {
 
 const time = (name: string) => timestamp(name, { withTimezone: true });
 
+/** The name of the gate (see the check below). An error with this name says that an event has been completed before. */
+export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
+
 /** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
 export const webhookEvents = pgTable(
   'webhook_events',
@@ -41,7 +44,7 @@ export const webhookEvents = pgTable(
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
     // The gate: a second completion of an event breaks this, and takes its whole transaction back.
-    check('completed_at_most_once', sql`${table.completions} <= 1`),
+    check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} <= 1`),
     check('known_status', sql`${table.status} in ('pending', 'done', 'ignored', 'parked')`),
     uniqueIndex('webhook_events_fingerprint').on(table.source, table.fingerprint).where(sql`fingerprint is not null`),
     // Every claim passes through this one, so it holds only what is pending, and leaves again with the completion.

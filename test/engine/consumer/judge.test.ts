@@ -27,7 +27,19 @@ describe('a failure', () => {
     ['one that asks for more than a queue can wait', new RetryLater(1e9), { outcome: 'retry', seconds: 86_400 }],
     ['one that asks for less than a second', new RetryLater(0), { outcome: 'retry', seconds: 1 }],
     ['one that asks for time at the twelfth attempt', new RetryLater(90), { outcome: 'parked' }, 11],
-    ['Postgres being away', new DatabaseError('away', { retryable: true }), { outcome: 'database_unavailable' }, 11],
+    [
+      'a full project',
+      new DatabaseError('full', { retryable: true, code: '53100' }),
+      { outcome: 'database_unavailable' },
+      11,
+    ],
+    ['a doubtful error of Postgres', new DatabaseError('away', { retryable: true }), { outcome: 'retry' }],
+    [
+      'a doubtful error of Postgres at the twelfth attempt',
+      new DatabaseError('away', { retryable: true }),
+      { outcome: 'parked' },
+      11,
+    ],
     ['Postgres refusing', new DatabaseError('refused', { retryable: false }), { outcome: 'retry' }],
   ])('%s', (_what, failure, expected, before = 0) => {
     expect(judged(failure, before as number)).toMatchObject(expected);

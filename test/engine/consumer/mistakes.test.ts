@@ -44,6 +44,17 @@ describe('a thrown value of any kind is a failure of its own event', () => {
   });
 });
 
+it('a setting that one event changes does not hold for the changes of the next', async () => {
+  await claimEvents(
+    { id: 'a', type: 'changes a setting', source: 'mistakes' },
+    { id: 'b', type: 'uses a setting', source: 'mistakes' },
+  );
+  // The setting doesn't exist yet, so it reads as null, and the statement fails. That is also what it must do alone.
+  await consume([ticket('a', 'mistakes'), ticket('b', 'mistakes')]);
+  expect(await query(sql`select customer from fixture.balances`)).toEqual([{ customer: 'mistake of its own' }]);
+  expect((await events()).map(({ status }) => status)).toEqual(['done', 'pending']);
+});
+
 describe('the db of a handler', () => {
   it('builds statements that are committed read-write when they are returned', async () => {
     await claimEvents({ id: 'a', type: 'returns statements of every form', source: 'mistakes' });

@@ -224,6 +224,13 @@ const correct = {
     db.insert(balances).values({ customer: 'deleted', balance: 1n }),
     db.delete(balances).where(sql`${balances.customer} = 'deleted'`),
   ]),
+  'changes a setting': returning((db) => [
+    db.execute(sql`select set_config('app.customer', 'mistake', true)`),
+    db.execute(sql`insert into fixture.balances values (current_setting('app.customer') || ' of its own', 1)`),
+  ]),
+  'uses a setting': returning((db) => [
+    db.execute(sql`insert into fixture.balances values ('setting ' || current_setting('app.customer', true), 1)`),
+  ]),
   'reads in every form': returning(async (db) => {
     const [selected] = await db.select().from(balances);
     const executed = await db.execute<{ balance: string }>(sql`select balance from fixture.balances`);

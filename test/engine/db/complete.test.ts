@@ -92,6 +92,15 @@ it('takes the completion back where a change fails, and does not mistake that fo
   expect(await balance()).toBeUndefined();
 });
 
+it('does not mistake a constraint of the app with the same name for a duplicate', async () => {
+  await sql(`create table if not exists fixture.guarded (n int constraint completed_at_most_once check (n <= 1))`);
+  await claimAll('a');
+  const breaks = database.db.execute(statement`insert into fixture.guarded (n) values (2)`);
+  const error = await failureOf(complete(database.db, [completion('a', [breaks])], NOW));
+  expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'guarded' });
+  expect(isCompletedBefore(error)).toBe(false);
+});
+
 it('refuses to complete what was parked or discarded meanwhile', async () => {
   await claimAll('a', 'b');
   await parkEvents(database.db, [{ source: 'test', eventId: 'a' }], 'reason', NOW);

@@ -1,7 +1,10 @@
+import { createServer } from 'node:http';
+import { NeonDbError } from '@neondatabase/serverless';
 import { sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import { startNeon } from '../../../scripts/local/neon.ts';
+import { listen } from '../../../scripts/local/port.ts';
 import { type Database, openDatabase, run } from '../../../src/db/client.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
 import { useDatabase } from '../database.ts';
@@ -36,7 +39,9 @@ const withUrl = (change: (url: URL) => void) => {
 describe('worth another try', () => {
   const raise = (code: string) => run(database.db, sql`select ${CANARY}::text, raise_error(${code})`);
 
-  it.each(['40001', '40P01', '57P01', '57P03', '08006', '08003', '08P01'])('SQLSTATE %s', async (code) => {
+  it.each([
+    ...['08003', '08006', '08P01', '25006', '40001', '40P01', '53100', '53300', '57014', '57P01', '57P03', 'XX000'],
+  ])('SQLSTATE %s', async (code) => {
     await database.sql(`
       create or replace function raise_error(code text) returns void language plpgsql as
       $$ begin raise exception using errcode = code, message = '${CANARY}'; end $$`);
@@ -68,6 +73,17 @@ describe('worth another try', () => {
     database.stack.neon.fault = () => ({ kind: 'slow', ms: 5000 });
     const db = openDatabase(database.stack.databaseUrl, AbortSignal.timeout(50));
     expect(await errorOf(ask(db))).toMatchObject({ retryable: true });
+  });
+
+  it('an answer that stalls after its headers', async () => {
+    const server = createServer((_request, response) => void response.writeHead(200).write('{'));
+    const port = await listen(server, 0);
+    const url = new URL(database.stack.databaseUrl);
+    url.port = String(port);
+    const error = await errorOf(ask(openDatabase(url.href, AbortSignal.timeout(100))));
+    server.closeAllConnections();
+    server.close();
+    expect(error).toMatchObject({ retryable: true, message: 'Postgres did not answer in time' });
   });
 
   it('nobody listening', async () => {
@@ -108,6 +124,13 @@ describe('not worth another try', () => {
 
   it('an unknown role', async () => {
     expect(await errorOf(ask(withUrl((url) => (url.username = 'nobody-here'))))).toMatchObject({ retryable: false });
+  });
+
+  it('a request that Neon could not parse, with the reason', () => {
+    const answer = Object.assign(new NeonDbError('could not parse the HTTP request body'), { code: '' });
+    const error = DatabaseError.from(answer);
+    expect(error.retryable).toBe(false);
+    expect(error.message).toContain('half a character');
   });
 
   it('a quota that is used up', async () => {

@@ -1,15 +1,15 @@
 import { sql as statement } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConsumer } from '../../../src/consumer/worker.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();
 const { sql } = database;
 
-/** What Neon was asked, by a consumer that runs here in Node: only so can its requests be counted and broken. */
+/** The requests that the consumer sent to Neon, and the events whose handlers were asked. */
 let requests: ('query' | 'transaction')[];
 let worked: string[];
 
@@ -26,43 +26,8 @@ const increments = (customer = 'c'): Handler =>
     },
   });
 
-class FakeMessage {
-  readonly timestamp = new Date();
-  readonly id: string;
-  readonly body: unknown;
-  readonly attempts: number;
-  settled: 'acked' | number | undefined;
-
-  constructor(id: string, attempts = 1) {
-    this.id = id;
-    this.body = { source: 'test', eventId: id };
-    this.attempts = attempts;
-  }
-
-  ack() {
-    this.settled ??= 'acked';
-  }
-
-  retry({ delaySeconds = 0 } = {}) {
-    this.settled ??= delaySeconds;
-  }
-}
-
-async function consume(messages: FakeMessage[], handler: Handler = increments()): Promise<FakeMessage[]> {
-  const consumer = createConsumer({
-    handlers: { test: { test: handler } },
-    effects: {},
-    now: () => new Date(),
-    random: () => 0.5,
-    log: () => {},
-    handlerMs: 1000,
-    effectMs: 1000,
-  });
-  const batch = { queue: 'events', messages } as unknown as MessageBatch;
-  const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS_QUEUE: 'events' } as ConsumerEnv;
-  await consumer.queue?.(batch, env, {} as ExecutionContext);
-  return messages;
-}
+const consume = (messages: FakeMessage[], handler: Handler = increments()) =>
+  consumeInNode(messages, handler, database.stack.databaseUrl);
 
 const claimAll = (ids: string[]) =>
   claim(
