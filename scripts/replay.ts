@@ -63,7 +63,7 @@ function readFilter({ source, id, type, since, until }: Record<string, unknown>)
     return read === undefined ? undefined : new Date(read);
   };
   const [received, before] = [time('since', since), time('until', until)];
-  return { source: text(source), id: text(id), type: text(type), since: received, until: before };
+  return { source: text(source), eventId: text(id), type: text(type), since: received, until: before };
 }
 
 function readArgs() {

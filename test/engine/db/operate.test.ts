@@ -51,7 +51,7 @@ describe('a retry', () => {
   });
 
   it('keeps to its filter', async () => {
-    expect(await retryParked(database.db, { id: 'parked_1' }, LATER)).toEqual({ events: 1, effects: 0 });
+    expect(await retryParked(database.db, { eventId: 'parked_1' }, LATER)).toEqual({ events: 1, effects: 0 });
     expect(await retryParked(database.db, { type: 'refunded' }, LATER)).toEqual({ events: 1, effects: 1 });
     expect(await retryParked(database.db, { source: 'other' }, LATER)).toEqual({ events: 0, effects: 0 });
   });
@@ -59,14 +59,23 @@ describe('a retry', () => {
 
 it('a discarded event is ignored from then on, with its reason and its error', async () => {
   await sql(`update webhook_events set last_error = 'Error: no' where event_id = 'parked_1'`);
-  expect(await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake')).toEqual({ events: 1, effects: 0 });
+  expect(await discardParked(database.db, { eventId: 'parked_1' }, 'sent by mistake')).toEqual({
+    events: 1,
+    effects: 0,
+  });
   const rows = await sql(`select status, summary, last_error from webhook_events where event_id = 'parked_1'`);
   expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
-  expect(await discardParked(database.db, { id: 'done_1' }, 'finished events stay')).toEqual({ events: 0, effects: 0 });
+  expect(await discardParked(database.db, { eventId: 'done_1' }, 'finished events stay')).toEqual({
+    events: 0,
+    effects: 0,
+  });
 });
 
 it('a discarded effect is gone, and its event says so', async () => {
-  expect(await discardParked(database.db, { id: 'done_2' }, 'no longer wanted')).toEqual({ events: 0, effects: 1 });
+  expect(await discardParked(database.db, { eventId: 'done_2' }, 'no longer wanted')).toEqual({
+    events: 0,
+    effects: 1,
+  });
   expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
   const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
   expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
@@ -88,13 +97,13 @@ describe('a rerun', () => {
   });
 
   it('forgets the effects that were sent where it is asked to send them again', async () => {
-    await rerunFinished(database.db, { id: 'done_1' }, { effects: true, now: LATER });
+    await rerunFinished(database.db, { eventId: 'done_1' }, { effects: true, now: LATER });
     expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
   });
 
   it('leaves discarded events discarded', async () => {
-    await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake');
-    const rerun = await rerunFinished(database.db, { id: 'parked_1' }, { effects: false, now: LATER });
+    await discardParked(database.db, { eventId: 'parked_1' }, 'sent by mistake');
+    const rerun = await rerunFinished(database.db, { eventId: 'parked_1' }, { effects: false, now: LATER });
     expect(rerun).toEqual({ events: 0, withoutBody: 0 });
   });
 
