@@ -15,7 +15,7 @@ export type Outcome =
   | { outcome: 'not_due'; seconds: number }
   | Judgement;
 
-/** By then Postgres has been away for hours. The ticket may go: when Postgres is back, the sweep sends another. */
+/** By then Postgres has been away for hours. The ticket can be dropped, because the sweep sends another afterwards. */
 const MAX_TICKET_DELIVERIES = 20;
 
 /** Acknowledges a message, or asks for it again: after the longest wait that any of its outcomes needs. */

@@ -17,11 +17,11 @@ export type ReadOnlyDatabase = NeonHttpDatabase;
 /** A Drizzle statement that has not run yet: a query builder, or `db.execute(sql…)`. */
 export type Statement = BatchItem<'pg'>;
 
-/** Longer than Neon needs to wake a sleeping compute, shorter than the patience of a queue consumer. */
+/** Neon wakes a sleeping compute in less than a second. A hanging request must not use up the consumer's 15 minutes. */
 const QUERY_TIMEOUT_MS = 10_000;
 
-// Only a loopback host is answered by the local stand-in, so nothing local can reach production;
-// for every other host the driver's own rule stays as it is.
+// Only a loopback host uses the local stand-in, so local development can't reach production by accident.
+// For every other host, the driver's own rule applies.
 const neonEndpoint = neonConfig.fetchEndpoint;
 neonConfig.fetchEndpoint = (host, port, options) =>
   ['localhost', '127.0.0.1'].includes(host)
@@ -64,7 +64,7 @@ function checkedUrl(url: string | undefined): string {
   throw new DatabaseError('DATABASE_URL is not set to a postgres:// URL', { retryable: false });
 }
 
-/** Every statement of ours leaves through here, so that no error carries a bound parameter past this door. */
+/** Runs one statement of ours. Its errors are reduced here, because the driver's contain the values of parameters. */
 export async function run<Row extends Record<string, unknown>>(db: Database, statement: SQL): Promise<Row[]> {
   try {
     return (await db.execute<Row>(statement)).rows;

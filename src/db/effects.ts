@@ -47,7 +47,7 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[]): Pro
   );
 }
 
-/** Counts an attempt of each effect and keeps its result. What is sent stays sent. */
+/** Counts an attempt of each effect and keeps its result. A sent effect stays sent. */
 export async function recordEffectResults(db: Database, results: readonly EffectResult[], now: Date): Promise<void> {
   if (results.length === 0) return;
   const column = (read: (result: EffectResult) => string | null) => sql.param(results.map(read));
@@ -70,7 +70,7 @@ export async function recordEffectResults(db: Database, results: readonly Effect
   );
 }
 
-/** Parks effects whose tickets the queue gave up. No attempt is counted, and what is sent stays sent. */
+/** Parks effects whose tickets the queue gave up. No attempt is counted, and a sent effect stays sent. */
 export async function parkEffects(db: Database, keys: readonly EffectKey[], error: string): Promise<EffectKey[]> {
   if (keys.length === 0) return [];
   return run<EffectKey & Record<string, unknown>>(

@@ -16,8 +16,8 @@ interface Facts {
 }
 
 /**
- * What is left of a database error once it has passed the door: no SQL, no parameter, no message of Postgres
- * (they quote values), no URL.
+ * A database error, reduced to what may be logged and stored: without SQL, parameters, the URL, and the messages of
+ * Postgres, which quote values.
  */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
@@ -44,7 +44,7 @@ export class DatabaseError extends Error {
     return /^(22|23|54)/.test(this.code ?? '');
   }
 
-  /** Whether an error came from the database at all: a mistake in building a statement did not. */
+  /** Whether an error came from the database. An error in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
     try {
       return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;

@@ -35,7 +35,7 @@ export async function recordFailures(db: Database, failures: readonly Failure[],
   );
 }
 
-/** Parks events whose handler never answered. No attempt is counted, and what is finished stays finished. */
+/** Parks events without another try. No attempt is counted, and finished events stay finished. */
 export async function parkEvents(
   db: Database,
   keys: readonly EventKey[],

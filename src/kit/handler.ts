@@ -29,13 +29,13 @@ export interface Tools {
   readonly env: ConsumerEnv;
 }
 
-/** A statement that is committed together with the event's completion, or an effect that is sent afterwards. */
+/** A statement that is committed together with the event's completion, or an effect that is sent afterwards. At most 1,000. */
 export type Change = Statement | Effect;
 
 export interface Handler {
   /** Any Standard Schema. A payload that doesn't match it parks the event, with the path that failed. */
   readonly schema?: StandardSchemaV1 | undefined;
-  /** How often the handler is tried before the event is parked. Default: 12. */
+  /** How often the handler is tried before the event is parked: a whole number from 1 up. Default: 12. */
   readonly attempts?: number;
   readonly handle: (event: Event<never>, tools: Tools) => Change[] | Promise<Change[]>;
 }

@@ -42,7 +42,7 @@ export interface Delivered {
   readonly attempts?: number;
 }
 
-/** What a service binding to a queue's consumer offers with the flag service_binding_extra_handlers. */
+/** A service binding to a queue's consumer, with the flag service_binding_extra_handlers. */
 interface QueueService {
   queue(
     name: string,
@@ -50,7 +50,7 @@ interface QueueService {
   ): Promise<{ outcome: string; explicitAcks: string[]; retryMessages: { msgId: string; delaySeconds?: number }[] }>;
 }
 
-/** Ids of messages are their places in the list. */
+/** Sends messages to the consumer. The id of a message is its index. */
 export async function consume(messages: readonly Delivered[], queue = QUEUES.events) {
   const consumer = exports.default as unknown as QueueService;
   const result = await consumer.queue(
@@ -89,7 +89,7 @@ export async function logged(work: () => Promise<unknown>): Promise<Record<strin
   return lines;
 }
 
-/** What no version of the receiver sends: a message with each of these must end without harm to its neighbours. */
+/** Forwarded deliveries that can't be read or claimed: what is wrong, and the values of the event and of the delivery. */
 export const BROKEN_DELIVERIES: [string, object, object?][] = [
   ['a null id', { eventId: null }],
   ['an id with NUL', { eventId: 'a\0b' }],
@@ -109,7 +109,7 @@ export const BROKEN_DELIVERIES: [string, object, object?][] = [
   ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
 ];
 
-/** As if the waits of all events were over. */
+/** Ends the waits of all events. */
 export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
 
 export const ticket = (id: string, source = 'test') => ({ body: { source, eventId: id } });
@@ -126,7 +126,7 @@ export const balanceOf = async (customer: string) => {
   return row?.balance;
 };
 
-/** Works the event `a`. The effects' own tickets would be worked at any moment: renamed, the effects are hidden from them. */
+/** Works the event `a`, and renames its effects, so that their own tickets don't find them and send them too early. */
 export async function holdBackEffects(type: string, data: unknown = {}): Promise<void> {
   await claimEvents({ id: 'a', type, data });
   await query(sql`create or replace function hold_back() returns trigger language plpgsql as

@@ -18,33 +18,42 @@ async function workBetweenNeighbours(type: string) {
   return { event: rows.find(({ id }) => id === 'b'), acked, retried };
 }
 
-describe('a mistake that another try can not correct parks its event at once, and no other', () => {
-  it.each(Object.keys(parkedAtOnce))('a handler that %s', async (type) => {
-    const { event, acked } = await workBetweenNeighbours(type);
-    expect(event).toMatchObject({ status: 'parked', attempts: 1 });
-    expect(event?.last_error).toContain(parkedAtOnce[type]?.error);
-    expect(acked).toEqual(['0', '1', '2']);
-  });
+describe('mistakes that another try can not correct', () => {
+  it.each(Object.keys(parkedAtOnce))(
+    'a handler that %s has its event parked at once, and its neighbours are done',
+    async (type) => {
+      const { event, acked } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+      expect(event?.last_error).toContain(parkedAtOnce[type]?.error);
+      expect(acked).toEqual(['0', '1', '2']);
+    },
+  );
 });
 
-describe('a statement that controls transactions is refused, and its neighbours stay committed', () => {
-  it.each(CONTROL_STATEMENTS.map((text) => [JSON.stringify(text), text]))('%s', async (_name, type) => {
-    const { event } = await workBetweenNeighbours(type);
-    expect(event).toMatchObject({ status: 'parked', attempts: 1 });
-    expect(event?.last_error).toContain('begins, ends or changes a transaction');
-  });
+describe('statements that control transactions', () => {
+  it.each(CONTROL_STATEMENTS.map((text) => [JSON.stringify(text), text]))(
+    'a returned statement %s is refused, and its neighbours stay committed',
+    async (_name, type) => {
+      const { event } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+      expect(event?.last_error).toContain('begins, ends or changes a transaction');
+    },
+  );
 });
 
-describe('a thrown value of any kind is a failure of its own event', () => {
-  it.each(Object.keys(triedAgain))('a handler that %s', async (type) => {
-    const { event, acked, retried } = await workBetweenNeighbours(type);
-    expect(event).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(event?.last_error).toContain(triedAgain[type]?.error);
-    expect([acked, retried.length]).toEqual([['0', '2'], 1]);
-  });
+describe('thrown values', () => {
+  it.each(Object.keys(triedAgain))(
+    'a handler that %s has its event tried again, and its neighbours are done',
+    async (type) => {
+      const { event, acked, retried } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'pending', attempts: 1 });
+      expect(event?.last_error).toContain(triedAgain[type]?.error);
+      expect([acked, retried.length]).toEqual([['0', '2'], 1]);
+    },
+  );
 });
 
-it('a setting that one event changes does not hold for the changes of the next', async () => {
+it('a setting that the changes of one event set does not apply to the changes of the next event', async () => {
   await claimEvents(
     { id: 'a', type: 'changes a setting', source: 'mistakes' },
     { id: 'b', type: 'uses a setting', source: 'mistakes' },
@@ -55,8 +64,8 @@ it('a setting that one event changes does not hold for the changes of the next',
   expect((await events()).map(({ status }) => status)).toEqual(['done', 'pending']);
 });
 
-describe('the db of a handler', () => {
-  it('builds statements that are committed read-write when they are returned', async () => {
+describe('the handler’s db', () => {
+  it('statements of every form that a handler returns are committed read-write', async () => {
     await claimEvents({ id: 'a', type: 'returns statements of every form', source: 'mistakes' });
     await consume([ticket('a', 'mistakes')]);
     expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
@@ -65,7 +74,7 @@ describe('the db of a handler', () => {
     ]);
   });
 
-  it('reads', async () => {
+  it('a handler can read with queries of every form', async () => {
     await query(sql`insert into fixture.balances (customer, balance) values ('c', 7)`);
     await claimEvents({ id: 'a', type: 'reads in every form', source: 'mistakes' });
     await consume([ticket('a', 'mistakes')]);

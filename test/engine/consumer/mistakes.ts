@@ -30,7 +30,6 @@ const unreadable = () =>
     },
   });
 
-/** Only `returning` and `throwing` know these types, so that a mistake compiles. */
 const awaits = (work: (db: Db) => Promise<unknown>) => returning(async (db) => (await work(db)) && []);
 
 const onlyReads = "the handler's db only reads";

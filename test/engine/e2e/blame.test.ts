@@ -58,20 +58,23 @@ afterEach(() => {
 
 const CODES = ['08006', '25006', '40001', '40P01', '53300', '57014', '57P01', '57P03', '58030', 'XX000'];
 
-describe('while Postgres works, an event that fails alone is charged and parked in the end', () => {
-  it.each(CODES)('with a change that always ends in %s', async (code) => {
-    change = statement`select raise_error(${code})`;
-    await claimAll('a', 'bad', 'c');
-    await consume({ a: 1, bad: 1, c: 1 });
-    await consume({ a: 2, bad: 2, c: 2 });
-    expect(await bad()).toMatchObject({ status: 'pending', attempts: 1, last_error: expect.stringContaining(code) });
-    expect((await eventsWith(['a', 'c'])).map(({ status }) => status)).toEqual(['done', 'done']);
-    await waitsAreOver();
-    await consume({ bad: 3 });
-    expect(await bad()).toMatchObject({ status: 'parked', attempts: 2, last_error: expect.stringContaining(code) });
-  });
+describe('while Postgres works', () => {
+  it.each(CODES)(
+    'an event whose change always ends in %s is charged, and parked after its last attempt',
+    async (code) => {
+      change = statement`select raise_error(${code})`;
+      await claimAll('a', 'bad', 'c');
+      await consume({ a: 1, bad: 1, c: 1 });
+      await consume({ a: 2, bad: 2, c: 2 });
+      expect(await bad()).toMatchObject({ status: 'pending', attempts: 1, last_error: expect.stringContaining(code) });
+      expect((await eventsWith(['a', 'c'])).map(({ status }) => status)).toEqual(['done', 'done']);
+      await waitsAreOver();
+      await consume({ bad: 3 });
+      expect(await bad()).toMatchObject({ status: 'parked', attempts: 2, last_error: expect.stringContaining(code) });
+    },
+  );
 
-  it('with a query of its handler that always ends in 57P01', async () => {
+  it('an event whose handler’s query always ends in 57P01 is charged once it is worked alone', async () => {
     read = statement`select raise_error('57P01')`;
     await claimAll('a', 'bad');
     await consume({ a: 1, bad: 1 });
@@ -80,14 +83,14 @@ describe('while Postgres works, an event that fails alone is charged and parked 
     expect(await bad()).toMatchObject({ attempts: 1, last_error: expect.stringContaining('57P01') });
   });
 
-  it('with a change that takes longer than a request may', async () => {
+  it('an event whose change takes longer than a request may is charged', async () => {
     change = statement`select pg_sleep(60)`;
     await claimAll('bad');
     await consume({ bad: 2 });
     expect(await bad()).toMatchObject({ attempts: 1, last_error: 'Postgres did not answer in time' });
   });
 
-  it('with a change that crashes Postgres, which is back two seconds later', async () => {
+  it('an event whose change crashes Postgres is charged when Postgres is back two seconds later', async () => {
     change = statement`select 'crash'`;
     let downUntil = 0;
     database.stack.neon.fault = ({ queries }) => {
@@ -101,8 +104,8 @@ describe('while Postgres works, an event that fails alone is charged and parked 
   });
 });
 
-describe('while Postgres does not work, no event is charged', () => {
-  it('because it refuses the record of the failure too', async () => {
+describe('while Postgres does not work', () => {
+  it('no event is charged if Postgres refuses the record of its failure too', async () => {
     const ids = CODES.map((code) => `code_${code}`);
     await claimAll(...ids);
     await sql(`create or replace function refuse() returns trigger language plpgsql as
@@ -117,7 +120,7 @@ describe('while Postgres does not work, no event is charged', () => {
     expect((await eventsWith(ids)).every(({ status, attempts }) => status === 'pending' && attempts === 0)).toBe(true);
   });
 
-  it('because the project is full, although small updates still succeed', async () => {
+  it('no event is charged if the project is full, although small updates still succeed', async () => {
     change = statement`select raise_error('53100')`;
     await claimAll('bad', 'c');
     const messages = await consume({ bad: 2, c: 3 });
@@ -125,7 +128,7 @@ describe('while Postgres does not work, no event is charged', () => {
     expect(await eventsWith(['bad', 'c'])).toMatchObject([{ status: 'pending', attempts: 0 }, { status: 'done' }]);
   });
 
-  it.each(CODES)('a group that fails with %s comes back, each event alone', async (code) => {
+  it.each(CODES)('no event of a group that fails with %s is charged before it has failed alone', async (code) => {
     change = statement`select raise_error(${code})`;
     await claimAll('a', 'bad', 'c');
     const messages = await consume({ a: 1, bad: 1, c: 1 });
