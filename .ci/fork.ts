@@ -10,6 +10,14 @@ const fork = join(mkdtempSync(join(tmpdir(), 'acme-')), 'acme-hooks');
 try {
   git('.', 'clone', '--quiet', '.', fork);
   run('npm', 'ci');
+  run('npm', 'run', 'init', '--', 'acme-hooks', '--dry-run');
+  expectFailure("can't be a name", 'npm', 'run', 'init', '--', 'Acme Hooks');
+  writeFileSync(join(fork, 'note.txt'), 'not committed');
+  expectFailure('there are uncommitted changes', 'npm', 'run', 'init', '--', 'acme-hooks');
+  rmSync(join(fork, 'note.txt'));
+  if (git(fork, 'status', '--porcelain') !== '')
+    throw new Error('init has changed files that it should not have changed');
+
   run('npm', 'run', 'init', '--', 'acme-hooks', '--empty');
   commit('made ours');
   expectFailure('this is acme-hooks already', 'npm', 'run', 'init', '--', 'acme-again');
@@ -72,6 +80,6 @@ function commit(message: string): void {
   git(fork, '-c', 'user.name=acme', '-c', 'user.email=acme@example.com', 'commit', '--quiet', '-m', message);
 }
 
-function git(folder: string, ...args: string[]): void {
-  execFileSync('git', args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
+function git(folder: string, ...args: string[]): string {
+  return execFileSync('git', args, { cwd: folder, encoding: 'utf8' });
 }

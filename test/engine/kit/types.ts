@@ -3,14 +3,14 @@ import * as v from 'valibot';
 import { defineEffect, defineEffects, defineHandler, defineHandlers, defineSources } from '../../../src/kit/index.ts';
 import { stripe } from '../../../src/providers/stripe.ts';
 
-const sources = defineSources({ stripe: { provider: stripe, types: ['invoice.paid'] } });
+const sources = defineSources({ stripe: { provider: stripe, types: ['charge.succeeded'] } });
 const handler = defineHandler({ handle: () => [] });
 
-defineHandlers(sources, { stripe: { 'invoice.paid': handler } });
+defineHandlers(sources, { stripe: { 'charge.succeeded': handler } });
 // @ts-expect-error a source that is not configured
-defineHandlers(sources, { strip: { 'invoice.paid': handler } });
+defineHandlers(sources, { strip: { 'charge.succeeded': handler } });
 // @ts-expect-error a type that the source did not subscribe to
-defineHandlers(sources, { stripe: { 'invoice.payed': handler } });
+defineHandlers(sources, { stripe: { 'charge.suceeded': handler } });
 // @ts-expect-error a provider that is none
 defineSources({ stripe: { provider: 'stripe', types: [] } });
 // @ts-expect-error a source without its types
@@ -36,10 +36,10 @@ defineHandler({
 defineHandler({ handle: () => ['update things'] });
 
 const { effect } = defineEffects({
-  receipt: defineEffect<{ to: string }>({ send: async () => new Response() }),
+  letter: defineEffect<{ to: string }>({ send: async () => new Response() }),
 });
-effect('receipt', { to: 'somebody' });
+effect('letter', { to: 'somebody' });
 // @ts-expect-error an effect that is not defined
-effect('reciept', { to: 'somebody' });
+effect('leter', { to: 'somebody' });
 // @ts-expect-error a payload of another shape
-effect('receipt', { too: 'somebody' });
+effect('letter', { too: 'somebody' });
