@@ -1,9 +1,9 @@
 import { createHmac, createPrivateKey, sign as signWithKey } from 'node:crypto';
-import { keyBytes } from '../../src/encoding/bytes.ts';
 import type { Provider } from '../../src/providers/index.ts';
 import type { Signature } from '../../src/providers/types.ts';
 import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
+import { keyBytes } from '../../src/verify/keys.ts';
 import { hasPair } from './keys.ts';
 import { genericSample } from './samples/generic.ts';
 import { type Sample, samples } from './samples.ts';

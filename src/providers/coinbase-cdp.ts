@@ -1,5 +1,5 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
-import { valueAt } from '../verify/places.ts';
+import { listValues } from '../encoding/header.ts';
 import type { Delivery, Provider } from './types.ts';
 
 export const coinbaseCdp = {
@@ -20,11 +20,11 @@ export const coinbaseCdp = {
 /** `h` lists header names with spaces between them, which ends a value everywhere else. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
-function signedText(delivery: Delivery): Bytes[] {
-  const { headers, body } = delivery;
-  const time = valueAt('header:x-hook0-signature#t', delivery);
-  const names = NAMES.exec(headers.get('x-hook0-signature') ?? '')?.[1];
-  if (time === undefined || names === undefined) return [];
+function signedText({ headers, body }: Delivery): Bytes[] {
+  const header = headers.get('x-hook0-signature') ?? '';
+  const [time, ...moreTimes] = listValues(header, 't');
+  const names = NAMES.exec(header)?.[1];
+  if (time === undefined || moreTimes.length > 0 || names === undefined) return [];
   const values = names.split(' ').map((name) => (name === '' ? null : headers.get(name)));
   if (values.includes(null)) return [];
   return [join([`${time}.${names}.${values.join('.')}.`, body])];

@@ -1,8 +1,9 @@
-import { type Bytes, decode, keyBytes, sha256 } from '../encoding/bytes.ts';
+import { type Bytes, sha256 } from '../encoding/bytes.ts';
 import { jsonOf } from '../encoding/json.ts';
 import type { Delivery, Provider, Scheme, Signature, Timestamp, Token } from '../providers/types.ts';
 import { type Check, checkWith, sameText } from './algorithms.ts';
 import { itemsOf } from './items.ts';
+import { decode, keyBytes } from './keys.ts';
 import { fillBytes, type Sight, valueAt, valuesAt } from './places.ts';
 
 export type { Delivery } from '../providers/types.ts';

@@ -1,5 +1,6 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
 import { formOf } from '../encoding/form.ts';
+import { listValues } from '../encoding/header.ts';
 import type { Delivery, Place, Template } from '../providers/types.ts';
 
 /** What places are looked up in. `json` is absent until the signature has been verified. */
@@ -42,9 +43,7 @@ function headerValues(place: string, headers: Headers): string[] {
   const [name, key] = split(place, '#');
   const header = headers.get(name);
   if (header === null) return [];
-  if (key === '') return [header];
-  const entry = new RegExp(`(?:^|[,;\\s])${key}[=,]([^,;\\s]*)`, 'g');
-  return Array.from(header.matchAll(entry), (match) => match[1] ?? '');
+  return key === '' ? [header] : listValues(header, key);
 }
 
 /** Fills a template in as bytes; `{body}` goes in untouched. */

@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../scripts/local/keys.ts';
 import { listen } from '../../../scripts/local/port.ts';
-import { type Provider, providers, verify } from '../../../src/providers/index.ts';
+import { type Provider, providers } from '../../../src/providers/index.ts';
+import { verify } from '../../../src/verify/index.ts';
 
 interface Came {
   readonly method: string;

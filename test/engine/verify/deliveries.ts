@@ -1,8 +1,8 @@
 import { type Keys, madeUpKeys } from '../../../scripts/local/keys.ts';
 import { sampleOf, sign } from '../../../scripts/local/sign.ts';
-import { type Provider, providers, verify } from '../../../src/providers/index.ts';
+import { type Provider, providers } from '../../../src/providers/index.ts';
 import type { Delivery, Place } from '../../../src/providers/types.ts';
-import { placesOf } from '../../../src/verify/index.ts';
+import { placesOf, verify } from '../../../src/verify/index.ts';
 import { valuesAt } from '../../../src/verify/places.ts';
 
 export const NOW = new Date('2026-03-01T12:00:00Z');

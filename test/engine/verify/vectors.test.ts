@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { providers, verify } from '../../../src/providers/index.ts';
+import more from '../../../scripts/local/proofs/more-vectors.json';
+import { boundaries, negatives, vectors as published } from '../../../scripts/local/proofs/vectors.json';
+import { providers } from '../../../src/providers/index.ts';
 import type { Provider } from '../../../src/providers/types.ts';
-import more from './more-vectors.json';
-import { boundaries, negatives, vectors as published } from './vectors.json';
+import { verify } from '../../../src/verify/index.ts';
 
 interface Vector {
   readonly id: string;

@@ -4,8 +4,9 @@ import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
 import { sampleOf, sign } from '../../../scripts/local/sign.ts';
-import { providers, verify } from '../../../src/providers/index.ts';
+import { providers } from '../../../src/providers/index.ts';
 import type { Signature } from '../../../src/providers/types.ts';
+import { verify } from '../../../src/verify/index.ts';
 import { type Name, type SignedDelivery, signers } from '../signatures.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');

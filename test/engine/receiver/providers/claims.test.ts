@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../../scripts/local/keys.ts';
 import { formAsJson } from '../../../../src/encoding/form.ts';
-import { verify } from '../../../../src/providers/index.ts';
+import { verify } from '../../../../src/verify/index.ts';
 import { names, providerOf, type Sent, URL_TOLD, withBody, withHeader } from '../../verify/deliveries.ts';
 import { useProviders } from './running.ts';
 import { sources } from './sources.ts';
