@@ -3,7 +3,7 @@ import { jsonOf } from '../encoding/json.ts';
 import type { Source } from '../kit/index.ts';
 import type { Delivery, Handshake, Place, Provider, Reply, Template } from '../providers/types.ts';
 import { sameText } from '../verify/algorithms.ts';
-import { placesOf, type Reason, verify } from '../verify/index.ts';
+import { placesOf, type Reason } from '../verify/index.ts';
 import { fillText, type Sight, valueAt, valuesAt } from '../verify/places.ts';
 import { MIN_PASSPHRASE, seal } from './seal.ts';
 
@@ -19,10 +19,9 @@ export interface FilledReply {
 
 /** What a handshake may be answered with. */
 export interface Known {
+  /** Of a signed handshake: the secret that it is signed with. Otherwise the current one. */
   readonly secret: string;
   readonly verifyToken: string | undefined;
-  /** The secret that a signed one is signed with, which is the previous one while the provider still uses that. */
-  readonly signer: () => Promise<string>;
 }
 
 /** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
@@ -51,17 +50,6 @@ export async function greetSigned(source: Source, delivery: Delivery, known: Kno
   );
 }
 
-/** The secret that a delivery is signed with: which of them it was, only a handshake's answer needs to know. */
-export async function signerAmong(
-  secrets: readonly string[],
-  provider: Provider,
-  delivery: Delivery,
-  now: Date,
-): Promise<string> {
-  const verdicts = await Promise.all(secrets.map((secret) => verify(provider, delivery, [secret], now)));
-  return secrets[verdicts.findIndex(({ outcome }) => outcome === 'verified')] ?? '';
-}
-
 async function greet(offered: readonly Handshake[], delivery: Delivery, known: Known): Promise<Greeted | undefined> {
   const looksInside = offered.some(({ when }) => when.some(({ at }) => at.startsWith('json:')));
   // Unverified JSON is parsed here only for a secret that comes inside it (Notion), while that is awaited.
@@ -75,7 +63,7 @@ async function greet(offered: readonly Handshake[], delivery: Delivery, known: K
       return { outcome: 'refused', reason: 'no such handshake' };
     }
   }
-  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met.reply, sight, known.signer) };
+  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met.reply, sight, known.secret) };
   const handed = met.handsOver && valueAt(met.handsOver, sight);
   if (handed === undefined) return filled;
   if (known.secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
@@ -90,9 +78,9 @@ function isMet({ method, when }: Handshake, sight: Sight): boolean {
   });
 }
 
-async function fillReply(reply: Reply, looked: Sight, signer: Known['signer']): Promise<FilledReply> {
+async function fillReply(reply: Reply, looked: Sight, secret: string): Promise<FilledReply> {
   const { status, headers = {}, text, json } = reply;
-  const sight = { ...looked, hmacHex: await macsFor(Object.values(json ?? {}), looked, signer) };
+  const sight = { ...looked, hmacHex: await macsFor(Object.values(json ?? {}), looked, secret) };
   const fill = (template: Template) => fillText(template, sight) ?? '';
   const fillAll = (templates: Readonly<Record<string, Template>>) =>
     Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
@@ -102,17 +90,13 @@ async function fillReply(reply: Reply, looked: Sight, signer: Known['signer']): 
 }
 
 /** Zoom wants to see that we know its secret: a value of its choice, signed with it. */
-async function macsFor(
-  templates: readonly Template[],
-  sight: Sight,
-  signer: Known['signer'],
-): Promise<Record<Place, string>> {
+async function macsFor(templates: readonly Template[], sight: Sight, secret: string): Promise<Record<Place, string>> {
   const places = templates.flatMap((template) => /^\{hmac-hex:(.+)\}$/.exec(template)?.[1] ?? []) as Place[];
   const utf8 = new TextEncoder();
   const macs: Record<Place, string> = {};
   for (const place of places) {
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-    const key = await crypto.subtle.importKey('raw', utf8.encode(await signer()), algorithm, false, ['sign']);
+    const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
     macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(valueAt(place, sight) ?? '')));
   }
   return macs;

@@ -2,7 +2,7 @@ import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
 import { type Reason, verify } from '../verify/index.ts';
 import { readBody } from './body.ts';
-import { type Greeted, greetSigned, greetUnsigned, signerAmong } from './handshake.ts';
+import { type Greeted, greetSigned, greetUnsigned } from './handshake.ts';
 import { hold } from './hold.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
 import { publicUrl } from './public-url.ts';
@@ -40,12 +40,8 @@ export async function receive(
   if (secrets.length === 0) return { outcome: 'no usable secret' };
   const { method, headers } = request;
   const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
-  const known = {
-    secret: secrets[0] ?? '',
-    verifyToken: verifyTokenOf(name, env),
-    signer: () => signerAmong(secrets, provider, delivery, now),
-  };
-  const greeted = await greetUnsigned(source, delivery, known);
+  const verifyToken = verifyTokenOf(name, env);
+  const greeted = await greetUnsigned(source, delivery, { secret: secrets[0] ?? '', verifyToken });
   if (greeted) return greeted;
   const verdict = await verify(provider, delivery, secrets, now);
   if (verdict.outcome === 'refused') {
@@ -53,7 +49,7 @@ export async function receive(
     return verdict.reason === 'secret malformed' ? { outcome: 'no usable secret' } : verdict;
   }
 
-  const confirmed = await greetSigned(source, delivery, known);
+  const confirmed = await greetSigned(source, delivery, { secret: secrets[verdict.secretIndex] ?? '', verifyToken });
   if (confirmed) return confirmed;
   const identified = await identify(source, delivery);
   if (identified.outcome === 'unclaimable') return identified;

@@ -8,7 +8,9 @@ import { fillBytes, type Sight, valueAt, valuesAt } from './places.ts';
 
 export type { Delivery } from '../providers/types.ts';
 
-export type Verdict = { outcome: 'verified' } | { outcome: 'refused'; reason: Reason };
+export type Verdict =
+  /** `secretIndex` says which of the given secrets matched. */
+  { outcome: 'verified'; secretIndex: number } | { outcome: 'refused'; reason: Reason };
 
 /** For the log. The sender learns none of it: every refusal is the same 401. */
 export type Reason =
@@ -34,18 +36,17 @@ export async function verify(
   now: Date,
 ): Promise<Verdict> {
   const schemes = [provider.scheme, ...(provider.otherSchemes ?? [])];
-  const usable = secrets.filter((secret) => secret !== '');
-  if (usable.length === 0) return refused('no secret');
+  if (secrets.every((secret) => secret === '')) return refused('no secret');
   // Two schemes may read the same header (OpenAI).
   const places = new Set(schemes.flatMap((scheme) => placesOf(scheme)));
   const candidates = valuesAt([...places], delivery);
   if (candidates.length > MAX_CANDIDATES) return refused('too many signatures');
 
-  let verdict = refused('secret malformed');
+  let verdict: Verdict = refused('secret malformed');
   for (const scheme of schemes) {
-    if ('token' in scheme) verdict = await verifyToken(scheme, delivery, usable);
+    if ('token' in scheme) verdict = await verifyToken(scheme, delivery, secrets);
     else {
-      const checks = await checksFor(scheme, usable);
+      const checks = await checksFor(scheme, secrets);
       // Not a secret of this scheme: another one decides.
       if (checks.length > 0) verdict = await verifySignature(scheme, provider, delivery, checks, now);
     }
@@ -60,28 +61,39 @@ export function placesOf(scheme: Scheme): Signature['signature'] {
   return 'token' in scheme ? scheme.token : scheme.signature;
 }
 
-async function checksFor(scheme: Signature, secrets: readonly string[]): Promise<Check[]> {
-  const keys = secrets.map((secret) => keyBytes(secret, scheme)).filter((key) => key !== undefined);
-  const checks = await Promise.all(keys.map((key) => checkWith(scheme.algorithm ?? 'hmac-sha256', key)));
-  return checks.filter((check) => check !== undefined);
+interface SecretCheck {
+  readonly secretIndex: number;
+  readonly check: Check;
+}
+
+/** A check for each secret that is a key of this scheme. */
+async function checksFor(scheme: Signature, secrets: readonly string[]): Promise<SecretCheck[]> {
+  const checks: SecretCheck[] = [];
+  for (const [secretIndex, secret] of secrets.entries()) {
+    const key = keyBytes(secret, scheme);
+    const check = key && (await checkWith(scheme.algorithm ?? 'hmac-sha256', key));
+    if (check) checks.push({ secretIndex, check });
+  }
+  return checks;
 }
 
 async function verifySignature(
   scheme: Signature,
   provider: Provider,
   delivery: Delivery,
-  checks: readonly Check[],
+  checks: readonly SecretCheck[],
   now: Date,
 ): Promise<Verdict> {
   if (scheme.bodyHash && !(await bodyHashHolds(scheme.bodyHash, delivery))) return refused('signature mismatch');
   const sights = sightsOf(scheme, provider, delivery);
-  if (sights.length === 0) return refused('signature missing');
+  let verdict: Verdict = refused('signature missing');
   for (const sight of sights) {
-    const verdict = await verifyOne(scheme, sight, checks);
+    verdict = await verifyOne(scheme, sight, checks);
     if (verdict.outcome === 'refused') return verdict;
   }
   const [sight = delivery] = sights;
-  return scheme.timestamp === undefined ? { outcome: 'verified' } : judgeTime(scheme.timestamp, sight, now);
+  const timeError = scheme.timestamp && timeErrorOf(scheme.timestamp, sight, now);
+  return timeError ? refused(timeError) : verdict;
 }
 
 /**
@@ -97,7 +109,7 @@ function sightsOf(scheme: Signature, provider: Provider, delivery: Delivery): Si
   return (items ?? []).map((item) => ({ ...delivery, json: item }));
 }
 
-async function verifyOne(scheme: Signature, sight: Sight, checks: readonly Check[]): Promise<Verdict> {
+async function verifyOne(scheme: Signature, sight: Sight, checks: readonly SecretCheck[]): Promise<Verdict> {
   const candidates = valuesAt(scheme.signature, sight);
   if (candidates.length === 0) return refused('signature missing');
   const signatures = candidates.map((text) => decode(text, scheme.encoding)).filter((bytes) => bytes !== undefined);
@@ -105,9 +117,11 @@ async function verifyOne(scheme: Signature, sight: Sight, checks: readonly Check
 
   const texts = signedTexts(scheme, sight);
   if (texts.length === 0) return refused('signed header missing');
-  for (const check of checks) {
+  for (const { secretIndex, check } of checks) {
     for (const text of texts) {
-      for (const signature of signatures) if (await check(signature, text)) return { outcome: 'verified' };
+      for (const signature of signatures) {
+        if (await check(signature, text)) return { outcome: 'verified', secretIndex };
+      }
     }
   }
   return refused('signature mismatch');
@@ -130,24 +144,25 @@ async function verifyToken(scheme: Token, delivery: Delivery, secrets: readonly 
   const [given, ...more] = valuesAt(scheme.token, delivery);
   if (given === undefined) return refused('signature missing');
   if (more.length > 0) return refused('signature malformed');
-  for (const secret of secrets) {
+  for (const [secretIndex, secret] of secrets.entries()) {
+    if (secret === '') continue;
     const expected = scheme.basic ? `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(secret)))}` : secret;
-    if (await sameText(expected, given)) return { outcome: 'verified' };
+    if (await sameText(expected, given)) return { outcome: 'verified', secretIndex };
   }
   return refused('signature mismatch');
 }
 
 /** Judged after the signature, so that the reason in the log is never about a time that a stranger wrote. */
-function judgeTime(timestamp: Timestamp, sight: Sight, now: Date): Verdict {
+function timeErrorOf(timestamp: Timestamp, sight: Sight, now: Date): Reason | undefined {
   const inside = timestamp.at.startsWith('json:') && !('json' in sight);
   const text = valueAt(timestamp.at, inside ? { ...sight, json: jsonOf(sight.body) } : sight);
   // The text as it stood was signed; re-formatting it ("123abc" to 123) would judge another time than the signed one.
-  if (text === undefined || !/^\d{1,15}$/.test(text)) return refused('timestamp malformed');
+  if (text === undefined || !/^\d{1,15}$/.test(text)) return 'timestamp malformed';
   const seconds = Number(text) / (timestamp.unit === 'ms' ? 1000 : 1);
   const age = Math.abs(Math.floor(now.getTime() / 1000) - Math.floor(seconds));
-  return age <= timestamp.windowSeconds ? { outcome: 'verified' } : refused('timestamp outside the window');
+  return age <= timestamp.windowSeconds ? undefined : 'timestamp outside the window';
 }
 
-function refused(reason: Reason): Verdict {
+function refused(reason: Reason): Extract<Verdict, { outcome: 'refused' }> {
   return { outcome: 'refused', reason };
 }

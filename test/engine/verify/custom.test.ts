@@ -50,7 +50,7 @@ describe('a provider of one’s own', () => {
   it('is verified by what its five lines say', async () => {
     const body = '{"id":"1","type":"invoice.sent"}';
     const signature = createHmac('sha256', 'a secret').update(body).digest('hex');
-    expect(await check(billing, { 'x-billing-signature': signature }, body, 'a secret')).toEqual({
+    expect(await check(billing, { 'x-billing-signature': signature }, body, 'a secret')).toMatchObject({
       outcome: 'verified',
     });
     expect(await check(billing, { 'x-billing-signature': signature }, `${body} `, 'a secret')).toMatchObject({
@@ -62,7 +62,7 @@ describe('a provider of one’s own', () => {
     const { secret, signingKey } = madeUpKeys(provider);
     const { types, id } = sampleOf(provider);
     const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now: new Date() });
-    expect(await check(provider, headers, body, secret)).toEqual({ outcome: 'verified' });
+    expect(await check(provider, headers, body, secret)).toMatchObject({ outcome: 'verified' });
     expect(headers['x-type'] ?? JSON.parse(body).type).toBe('sample.created');
   });
 });

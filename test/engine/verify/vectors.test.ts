@@ -87,7 +87,7 @@ describe.each(known)('the vector $id', (one) => {
   const { vector, key } = one;
 
   it('is verified at its own time', async () => {
-    expect(await check(one)).toEqual(verified);
+    expect(await check(one)).toMatchObject(verified);
   });
 
   if (!('token' in one.provider.scheme)) {
@@ -132,7 +132,7 @@ describe.each(boundaries)('the window of $provider', ({ provider: name, rule }) 
   const own = known.filter(({ provider, vector }) => provider.name === name && vector.nowSeconds);
   it.each(own)('holds for $id in both directions', async (one) => {
     for (const side of [-1, 1]) {
-      expect(await check(one, { offset: side * (window ?? 0) })).toEqual(verified);
+      expect(await check(one, { offset: side * (window ?? 0) })).toMatchObject(verified);
       expect(await check(one, { offset: side * ((window ?? 0) + 1) })).toEqual({
         outcome: 'refused',
         reason: 'timestamp outside the window',

@@ -45,11 +45,13 @@ describe.each(names)('%s', (name) => {
     signers[name](BODY, { secret: secretOf(name), now: NOW, ...options });
 
   it('accepts what somebody else signed', async () => {
-    expect(await check(name, await signed())).toEqual(verified);
+    expect(await check(name, await signed())).toMatchObject(verified);
   });
 
-  it('accepts the previous secret beside the current one', async () => {
-    expect(await check(name, await signed(), [`${BASE64_KEY}BBBB`, secretOf(name)])).toEqual(verified);
+  it('accepts a delivery signed with any of several secrets, and says which one it was', async () => {
+    const other = `${BASE64_KEY}BBBB`;
+    const verdict = await check(name, await signed(), ['', other, secretOf(name)]);
+    expect(verdict).toEqual({ outcome: 'verified', secretIndex: 2 });
   });
 
   it('refuses without a secret, and with an empty one', async () => {
@@ -89,8 +91,8 @@ describe.each(timed)('%s, which signs a timestamp', (name) => {
   const signedAt = (now: Date) => signers[name](BODY, { secret: secretOf(name), now });
 
   it('accepts 300 seconds in both directions, and not one more', async () => {
-    expect(await check(name, await signedAt(ago(300)))).toEqual(verified);
-    expect(await check(name, await signedAt(ago(-300)))).toEqual(verified);
+    expect(await check(name, await signedAt(ago(300)))).toMatchObject(verified);
+    expect(await check(name, await signedAt(ago(-300)))).toMatchObject(verified);
     expect(await check(name, await signedAt(ago(301)))).toEqual(refused('timestamp outside the window'));
     expect(await check(name, await signedAt(ago(-301)))).toEqual(refused('timestamp outside the window'));
   });
@@ -103,7 +105,7 @@ describe('a list of signatures', () => {
 
   it('is accepted where any of up to ten matches', async () => {
     const header = `${await good()},${bad(9)}`;
-    expect(await check('stripe', { headers: { 'stripe-signature': header }, body: BODY })).toEqual(verified);
+    expect(await check('stripe', { headers: { 'stripe-signature': header }, body: BODY })).toMatchObject(verified);
   });
 
   it('is refused whole where it holds more, though one of them matches', async () => {
@@ -142,7 +144,7 @@ it('refuses a secret that is not in its provider’s form, and says so', async (
 it('takes a shared secret without its prefix, as the Standard Webhooks SDK does', async () => {
   const bare = BASE64_KEY.slice('whsec_'.length);
   const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
-  expect(await check('standardwebhooks', { headers, body }, [bare])).toEqual(verified);
+  expect(await check('standardwebhooks', { headers, body }, [bare])).toMatchObject(verified);
   expect(await check('standardwebhooks', { headers, body }, [`whpk_${bare}`])).toMatchObject({ outcome: 'refused' });
 });
 
@@ -151,11 +153,11 @@ it('takes a secret of OpenAI’s as it is where it has no prefix', async () => {
   const time = NOW.getTime() / 1000;
   const signature = createHmac('sha256', HEX_KEY).update(`msg_1.${time}.${BODY}`).digest('base64');
   const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${time}`, 'webhook-signature': `v1,${signature}` };
-  expect(await check('openai', { headers, body: BODY }, [HEX_KEY])).toEqual(verified);
+  expect(await check('openai', { headers, body: BODY }, [HEX_KEY])).toMatchObject(verified);
   const ten = `${'v1,AAAA '.repeat(9)}v1,${signature}`;
-  expect(await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [HEX_KEY])).toEqual(
-    verified,
-  );
+  expect(
+    await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [HEX_KEY]),
+  ).toMatchObject(verified);
 });
 
 describe('what npm run send signs', () => {
@@ -183,6 +185,6 @@ describe('what npm run send signs', () => {
   });
 
   it.each(names)('is accepted by our verifier: %s', async (name) => {
-    expect(await check(name, sent(name), undefined, new Date())).toEqual(verified);
+    expect(await check(name, sent(name), undefined, new Date())).toMatchObject(verified);
   });
 });
