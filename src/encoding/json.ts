@@ -15,13 +15,6 @@ export function decodeText(body: Uint8Array): string | undefined {
   }
 }
 
-/** The JSON of a body as it came, `undefined` where it is none. */
-export function jsonOf(body: Uint8Array): unknown {
-  const text = decodeText(body);
-  const parsed = text === undefined ? undefined : parseJson(text);
-  return parsed?.outcome === 'parsed' ? parsed.json : undefined;
-}
-
 /**
  * Reads an untrusted body. An integer that JavaScript would round arrives as its digits, in a string:
  * two ids must not become one, nor an amount another amount.

@@ -4,7 +4,7 @@ import type { Bytes } from '../encoding/bytes.ts';
  * Where a value lives in a delivery. Header names are lower-case.
  *   header:x      the whole header
  *   header:x#k    key k of a list header, written k=v or k,v and separated by comma, semicolon or space
- *   json:a.b.0    a path in the body, parsed only after the signature has been verified (one exception: verify.ts)
+ *   json:a.b.0    a path in the body. When a body may be parsed: src/verify/delivery.ts
  *   form:x        a field of a form-encoded body
  *   query:x       a parameter of the URL
  */

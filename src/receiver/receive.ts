@@ -1,5 +1,6 @@
 import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
+import { DeliveryWithJson } from '../verify/delivery.ts';
 import { type Reason, verify } from '../verify/index.ts';
 import { readBody } from './body.ts';
 import { type Greeted, greetSigned, greetUnsigned } from './handshake.ts';
@@ -39,7 +40,7 @@ export async function receive(
   const secrets = secretsOf(name, env);
   if (secrets.length === 0) return { outcome: 'no usable secret' };
   const { method, headers } = request;
-  const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
+  const delivery = new DeliveryWithJson({ method, url: publicUrl(source, request), headers, body: body.bytes });
   const verifyToken = verifyTokenOf(name, env);
   const greeted = await greetUnsigned(source, delivery, { secret: secrets[0] ?? '', verifyToken });
   if (greeted) return greeted;
