@@ -10,7 +10,7 @@ export interface Keys {
 
 /** Random keys in the form that the provider gives out. */
 export function madeUpKeys({ scheme }: Provider): Keys {
-  if ('token' in scheme) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
+  if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
   if (hasPair(scheme)) return madeUpPair(scheme);
   return same(`${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
 }

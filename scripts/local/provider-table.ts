@@ -137,7 +137,7 @@ function link({ name, docs }: Provider): string {
 }
 
 function signatureOf(scheme: Scheme): string {
-  if ('token' in scheme) return `${scheme.basic ? 'Basic authentication' : 'token'} in ${code(scheme.token)}`;
+  if (scheme.token !== undefined) return `${scheme.basic ? 'Basic authentication' : 'token'} in ${code(scheme.token)}`;
   const places = [scheme.signature].flat();
   const [first = ''] = places;
   return `${algorithmOf(scheme)}, ${scheme.encoding}, in ${code(first)}${places.length > 1 ? ` to ${code(places.at(-1) ?? '')}` : ''}${
@@ -156,13 +156,13 @@ function algorithmOf({ algorithm = 'hmac-sha256' }: Signature): string {
 }
 
 function coverOf(scheme: Scheme): string {
-  if ('token' in scheme) return 'nothing';
+  if (scheme.token !== undefined) return 'nothing';
   const hashed = scheme.bodyHash ? `, or ${code(scheme.bodyHash)} for the body` : '';
   return (typeof scheme.signed === 'string' ? code(scheme.signed) : scheme.signed.words) + hashed;
 }
 
 function keyOf(scheme: Scheme): string {
-  if ('token' in scheme) return scheme.basic ? '`user:password`' : 'as it is';
+  if (scheme.token !== undefined) return scheme.basic ? '`user:password`' : 'as it is';
   const how = scheme.key === 'utf8' ? 'as it is' : scheme.key;
   if (!scheme.keyPrefix) return how;
   return hasPair(scheme)
@@ -171,14 +171,14 @@ function keyOf(scheme: Scheme): string {
 }
 
 function windowOf(scheme: Scheme): string {
-  if ('token' in scheme || !scheme.timestamp) return 'none';
+  if (scheme.token !== undefined || !scheme.timestamp) return 'none';
   const { windowSeconds, unit } = scheme.timestamp;
   return `${windowSeconds < 3600 ? `${windowSeconds} s` : `${windowSeconds / 3600} h`} (${unit})`;
 }
 
 function signedOf({ id, scheme }: Provider): string {
   if (id.signed) return id.once ? `yes; ${onceOf(id.once)}` : 'yes';
-  if ('token' in scheme) return id.bodiesRepeat ? 'no; bodies repeat' : 'no';
+  if (scheme.token !== undefined) return id.bodiesRepeat ? 'no; bodies repeat' : 'no';
   if (id.bodiesRepeat) return 'no; bodies repeat';
   return `no; ${id.once ? onceOf(id.once) : 'the body comes once'}`;
 }

@@ -36,7 +36,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const sample = sampleOf(provider);
   const { scheme } = provider;
   const text = body ?? written(provider, sample.body(id, type, now));
-  const timed = 'token' in scheme ? undefined : scheme.timestamp;
+  const timed = scheme.token !== undefined ? undefined : scheme.timestamp;
   const timestamp = Math.floor(now.getTime() / (timed?.unit === 'ms' ? 1 : 1000));
   const fixed = { '{timestamp}': String(timestamp), '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
   const type_ = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
@@ -46,7 +46,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
       entries.map(([name, value]) => [name, fill(value, { ...fixed, '{signature}': signature })]),
     );
   };
-  if ('token' in scheme) {
+  if (scheme.token !== undefined) {
     const [kind, name = ''] = scheme.token.split(':');
     return { headers: headersWith(''), body: text, query: kind === 'query' ? { [name]: key } : {} };
   }
@@ -74,7 +74,7 @@ function signatureOf(scheme: Signature, key: string, signed: Uint8Array): string
 }
 
 function tokenOf({ scheme }: Provider, key: string): string {
-  return 'token' in scheme && scheme.basic ? `Basic ${Buffer.from(key).toString('base64')}` : key;
+  return scheme.token !== undefined && scheme.basic ? `Basic ${Buffer.from(key).toString('base64')}` : key;
 }
 
 function written({ form }: Provider, body: object): string {

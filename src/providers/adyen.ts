@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const adyen = {
+export const adyen = defineProvider({
   name: 'adyen',
   docs: 'https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures/',
   scheme: {
@@ -24,4 +24,4 @@ export const adyen = {
   ack: { status: 200, text: '[accepted]' },
   // As long as DEDUPE_DAYS is at first: who receives from Adyen raises it.
   retriesForDays: 30,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const airtable = {
+export const airtable = defineProvider({
   name: 'airtable',
   // No official sample was at hand: hex, and the decoded key, are proved by the test of a third-party library.
   docs: 'https://airtable.com/developers/web/api/webhooks-overview',
@@ -9,4 +9,4 @@ export const airtable = {
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const asana = {
+export const asana = defineProvider({
   name: 'asana',
   docs: 'https://developers.asana.com/docs/webhooks-guide',
   // One secret for every webhook, handed over while it is made: each webhook is a source of its own.
@@ -19,4 +19,4 @@ export const asana = {
     },
   ],
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const auth0 = {
+export const auth0 = defineProvider({
   name: 'auth0',
   docs: 'https://auth0.com/docs/customize/log-streams/custom-log-streams',
   // The stream's authorization token, as it is typed there.
@@ -11,4 +11,4 @@ export const auth0 = {
   id: { at: ['{json:log_id}', '{sha256}'], signed: false },
   type: ['{json:data.type}'],
   occurredAt: { at: 'json:data.date', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const awardee = {
+export const awardee = defineProvider({
   name: 'awardee',
   docs: 'In-house sender. Its signature header is undocumented: hex HMAC-SHA256 of the body in X-Awardee-Signature is our assumption.',
   scheme: {
@@ -14,4 +14,4 @@ export const awardee = {
   id: { at: '{header:x-awardee-delivery}', signed: false, bodiesRepeat: true },
   type: ['{header:x-awardee-event}'],
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const calcom = {
+export const calcom = defineProvider({
   name: 'calcom',
   docs: 'https://cal.com/docs/developing/guides/automation/webhooks',
   // A webhook without a secret sends the words no-secret-provided here. They are no signature.
@@ -12,4 +12,4 @@ export const calcom = {
   },
   type: ['{json:triggerEvent}'],
   occurredAt: { at: 'json:createdAt', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const calendly = {
+export const calendly = defineProvider({
   name: 'calendly',
   docs: 'https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures',
   scheme: {
@@ -15,4 +15,4 @@ export const calendly = {
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

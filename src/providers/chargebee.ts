@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const chargebee = {
+export const chargebee = defineProvider({
   name: 'chargebee',
   docs: 'https://www.chargebee.com/docs/billing/2.0/site-configuration/webhook_settings',
   // Nothing is signed. The user and password are set beside the webhook's URL.
@@ -9,4 +9,4 @@ export const chargebee = {
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:occurred_at', unit: 's' },
   retriesForDays: 2,
-} as const satisfies Provider;
+});

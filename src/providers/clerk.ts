@@ -1,7 +1,7 @@
-import { svixSymmetric } from './svix.ts';
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import { svixSymmetric } from './shared-schemes.ts';
 
-export const clerk = {
+export const clerk = defineProvider({
   name: 'clerk',
   docs: 'https://clerk.com/docs/webhooks/overview',
   scheme: svixSymmetric,
@@ -9,4 +9,4 @@ export const clerk = {
   type: ['{json:type}'],
   // The unit of its timestamp is not documented, and a wrong one would put every event into 1970.
   retriesForDays: 2,
-} as const satisfies Provider;
+});

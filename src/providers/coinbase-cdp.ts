@@ -1,8 +1,9 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
 import { listValues } from '../encoding/header.ts';
-import type { Delivery, Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import type { Delivery } from './types.ts';
 
-export const coinbaseCdp = {
+export const coinbaseCdp = defineProvider({
   name: 'coinbase-cdp',
   docs: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
   scheme: {
@@ -15,7 +16,7 @@ export const coinbaseCdp = {
   // No id is documented: the same body is the same event.
   id: { at: '{sha256}', signed: true },
   type: ['{json:eventType}', '{json:type}'],
-} as const satisfies Provider;
+});
 
 /** `h` lists header names with spaces between them, which ends a value everywhere else. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;

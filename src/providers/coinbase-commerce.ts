@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const coinbaseCommerce = {
+export const coinbaseCommerce = defineProvider({
   name: 'coinbase-commerce',
   docs: 'https://docs.cdp.coinbase.com/commerce/docs/webhooks-security',
   scheme: { signature: 'header:x-cc-webhook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
@@ -9,4 +9,4 @@ export const coinbaseCommerce = {
   type: ['{json:event.type}'],
   occurredAt: { at: 'json:event.created_at', unit: 'iso' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

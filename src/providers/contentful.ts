@@ -1,12 +1,13 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
-import type { Delivery, Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import type { Delivery } from './types.ts';
 
 const LIST = 'x-contentful-signed-headers';
 
 /** A list that leaves these out would let anybody change them. */
 const MUST_BE_SIGNED = [LIST, 'x-contentful-timestamp'];
 
-export const contentful = {
+export const contentful = defineProvider({
   name: 'contentful',
   docs: 'https://www.contentful.com/developers/docs/webhooks/request-verification/',
   scheme: {
@@ -30,7 +31,7 @@ export const contentful = {
   },
   type: ['{header:x-contentful-topic}'],
   occurredAt: { at: 'json:sys.updatedAt', unit: 'iso' },
-} as const satisfies Provider;
+});
 
 function canonicalRequest({ method, url, headers, body }: Delivery): Bytes[] {
   const names = (headers.get(LIST) ?? '').split(',').map((name) => name.trim().toLowerCase());

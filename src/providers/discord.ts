@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const discord = {
+export const discord = defineProvider({
   name: 'discord',
   docs: 'https://discord.com/developers/docs/events/webhook-events',
   scheme: {
@@ -20,4 +20,4 @@ export const discord = {
   // Discord also sends wrong signatures on purpose, and takes an address that doesn't refuse them off its list.
   handshakes: [{ method: 'POST', signed: true, when: [{ at: 'json:type', is: '0' }], reply: { status: 204 } }],
   ack: { status: 204 },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const docusign = {
+export const docusign = defineProvider({
   name: 'docusign',
   docs: 'https://developers.docusign.com/platform/webhooks/connect/hmac/',
   scheme: {
@@ -24,4 +24,4 @@ export const docusign = {
   },
   type: ['{json:event}'],
   occurredAt: { at: 'json:generatedDateTime', unit: 'iso' },
-} as const satisfies Provider;
+});

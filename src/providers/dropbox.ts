@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const dropbox = {
+export const dropbox = defineProvider({
   name: 'dropbox',
   docs: 'https://www.dropbox.com/developers/reference/webhooks',
   scheme: { signature: 'header:x-dropbox-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
@@ -15,4 +15,4 @@ export const dropbox = {
       reply: { status: 200, text: '{query:challenge}' },
     },
   ],
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const gethook = {
+export const gethook = defineProvider({
   name: 'gethook',
   docs: 'In-house sender. Its signature header is undocumented: hex HMAC-SHA256 of the body in X-GetHook-Signature is our assumption.',
   scheme: {
@@ -13,4 +13,4 @@ export const gethook = {
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const github = {
+export const github = defineProvider({
   name: 'github',
   docs: 'https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries',
   scheme: {
@@ -16,4 +16,4 @@ export const github = {
   // What is refused for its size is lost, since it never comes again. GitHub goes up to 25 MB, but several copies of such
   // a body would take the isolate's 128 MB, and the deliveries beside it, along.
   maxBytes: 5 * 1024 * 1024,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const gitlab = {
+export const gitlab = defineProvider({
   name: 'gitlab',
   docs: 'https://docs.gitlab.com/user/project/integrations/webhooks/',
   scheme: { token: 'header:x-gitlab-token' },
@@ -13,4 +13,4 @@ export const gitlab = {
     bodiesRepeat: true,
   },
   type: ['{json:object_kind}', '{header:x-gitlab-event}'],
-} as const satisfies Provider;
+});

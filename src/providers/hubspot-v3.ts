@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const hubspotV3 = {
+export const hubspotV3 = defineProvider({
   name: 'hubspot-v3',
   docs: 'https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests',
   scheme: {
@@ -17,4 +17,4 @@ export const hubspotV3 = {
   type: ['{json:subscriptionType}'],
   occurredAt: { at: 'json:occurredAt', unit: 'ms' },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const intercom = {
+export const intercom = defineProvider({
   name: 'intercom',
   docs: 'https://developers.intercom.com/docs/webhooks',
   // The same header as at Bitbucket, with another hash.
@@ -15,4 +15,4 @@ export const intercom = {
   id: { at: ['{json:id}', '{json:topic}:{json:created_at}', '{json:topic}:{sha256}'], signed: true },
   type: ['{json:topic}'],
   occurredAt: { at: 'json:created_at', unit: 's' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const lemonsqueezy = {
+export const lemonsqueezy = defineProvider({
   name: 'lemonsqueezy',
   docs: 'https://docs.lemonsqueezy.com/help/webhooks/signing-requests',
   scheme: { signature: 'header:x-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
@@ -8,4 +8,4 @@ export const lemonsqueezy = {
   id: { at: '{json:meta.event_name}:{json:data.type}:{json:data.id}:{json:data.attributes.updated_at}', signed: true },
   type: ['{json:meta.event_name}'],
   occurredAt: { at: 'json:data.attributes.updated_at', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const linear = {
+export const linear = defineProvider({
   name: 'linear',
   docs: 'https://linear.app/developers/webhooks',
   scheme: {
@@ -15,4 +15,4 @@ export const linear = {
   id: { at: '{header:linear-delivery}', signed: false },
   type: ['{json:type}.{json:action}', '{header:linear-event}'],
   occurredAt: { at: 'json:createdAt', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const mailgun = {
+export const mailgun = defineProvider({
   name: 'mailgun',
   docs: 'https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks',
   scheme: {
@@ -16,4 +16,4 @@ export const mailgun = {
   id: { at: '{json:event-data.id}', signed: false, once: '{json:signature.token}' },
   type: ['{json:event-data.event}'],
   occurredAt: { at: 'json:event-data.timestamp', unit: 's' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const meta = {
+export const meta = defineProvider({
   name: 'meta',
   docs: 'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
   scheme: { signature: 'header:x-hub-signature-256#sha256', encoding: 'hex', key: 'utf8', signed: '{body}' },
@@ -49,4 +49,4 @@ export const meta = {
     },
   ],
   retriesForDays: 7,
-} as const satisfies Provider;
+});

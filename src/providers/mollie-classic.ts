@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const mollieClassic = {
+export const mollieClassic = defineProvider({
   name: 'mollie-classic',
   docs: 'https://docs.mollie.com/reference/webhooks',
   // Mollie proves nothing here. The token is yours: put it into the webhook's URL, `…/webhooks/mollie?token=<secret>`.
@@ -10,4 +10,4 @@ export const mollieClassic = {
   // handler fetches the payment.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const notion = {
+export const notion = defineProvider({
   name: 'notion',
   docs: 'https://developers.notion.com/reference/webhooks',
   scheme: { signature: 'header:x-notion-signature#sha256', encoding: 'hex', key: 'utf8', signed: '{body}' },
@@ -17,4 +17,4 @@ export const notion = {
     },
   ],
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const paddle = {
+export const paddle = defineProvider({
   name: 'paddle',
   docs: 'https://developer.paddle.com/webhooks/signature-verification',
   scheme: {
@@ -16,4 +16,4 @@ export const paddle = {
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:occurred_at', unit: 'iso' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

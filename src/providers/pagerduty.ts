@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const pagerduty = {
+export const pagerduty = defineProvider({
   name: 'pagerduty',
   docs: 'https://developer.pagerduty.com/docs/verifying-signatures',
   scheme: {
@@ -15,4 +15,4 @@ export const pagerduty = {
   type: ['{json:event.event_type}'],
   occurredAt: { at: 'json:event.occurred_at', unit: 'iso' },
   retriesForDays: 2,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const postmark = {
+export const postmark = defineProvider({
   name: 'postmark',
   docs: 'https://postmarkapp.com/developer/webhooks/webhooks-overview',
   // Nothing is signed. The user and password stand in the webhook's URL, or in its settings.
@@ -16,4 +16,4 @@ export const postmark = {
   // Messages that come in hold their attachments. Postmark takes 35 MB of them, and a Worker's 128 MB would have to hold
   // several copies.
   maxBytes: 5 * 1024 * 1024,
-} as const satisfies Provider;
+});

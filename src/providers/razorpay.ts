@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const razorpay = {
+export const razorpay = defineProvider({
   name: 'razorpay',
   docs: 'https://razorpay.com/docs/webhooks/validate-test/',
   // A retry of an old event keeps the secret it was first signed with: leave the previous one set for a day.
@@ -9,4 +9,4 @@ export const razorpay = {
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 's' },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

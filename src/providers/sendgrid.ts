@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const sendgrid = {
+export const sendgrid = defineProvider({
   name: 'sendgrid',
   docs: 'https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features',
   scheme: {
@@ -18,4 +18,4 @@ export const sendgrid = {
   type: ['{json:event}'],
   occurredAt: { at: 'json:timestamp', unit: 's' },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

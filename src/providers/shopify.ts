@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const shopify = {
+export const shopify = defineProvider({
   name: 'shopify',
   docs: 'https://shopify.dev/docs/apps/build/webhooks/subscribe/https',
   scheme: { signature: 'header:x-shopify-hmac-sha256', encoding: 'base64', key: 'utf8', signed: '{body}' },
@@ -14,4 +14,4 @@ export const shopify = {
   },
   type: ['{header:x-shopify-topic}'],
   occurredAt: { at: 'header:x-shopify-triggered-at', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const slack = {
+export const slack = defineProvider({
   name: 'slack',
   docs: 'https://docs.slack.dev/authentication/verifying-requests-from-slack',
   scheme: {
@@ -26,4 +26,4 @@ export const slack = {
       reply: { status: 200, text: '{json:challenge}' },
     },
   ],
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const square = {
+export const square = defineProvider({
   name: 'square',
   docs: 'https://developer.squareup.com/docs/webhooks/step3validate',
   // The URL as it is written in Square's dashboard. A source behind another address names it: `url`.
@@ -9,4 +9,4 @@ export const square = {
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const stripe = {
+export const stripe = defineProvider({
   name: 'stripe',
   docs: 'https://docs.stripe.com/webhooks#verify-manually',
   scheme: {
@@ -16,4 +16,4 @@ export const stripe = {
   type: ['{json:type}'],
   occurredAt: { at: 'json:created', unit: 's' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

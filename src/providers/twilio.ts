@@ -1,8 +1,9 @@
 import type { Bytes } from '../encoding/bytes.ts';
 import { fieldsOf, formOf } from '../encoding/form.ts';
-import type { Delivery, Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import type { Delivery } from './types.ts';
 
-export const twilio = {
+export const twilio = defineProvider({
   name: 'twilio',
   docs: 'https://www.twilio.com/docs/usage/security#validating-requests',
   scheme: {
@@ -34,7 +35,7 @@ export const twilio = {
   ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
   // Many times what its longest message and all its fields come to. A form is sorted before it is verified.
   maxBytes: 64 * 1024,
-} as const satisfies Provider;
+});
 
 /** The URL as it is known to Twilio: with or without its port, as it was typed or as a browser would write it. */
 function signedTexts({ url, headers, body }: Delivery): Bytes[] {

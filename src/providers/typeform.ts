@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const typeform = {
+export const typeform = defineProvider({
   name: 'typeform',
   docs: 'https://www.typeform.com/developers/webhooks/secure-your-webhooks/',
   // Base64 behind the prefix that everywhere else announces hex.
@@ -8,4 +8,4 @@ export const typeform = {
   id: { at: '{json:event_id}', signed: true },
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:form_response.submitted_at', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -17,8 +17,20 @@ export type Place = `header:${string}` | `json:${string}` | `form:${string}` | `
  *   {sha256}                  of the event's own JSON, where its provider gives it no id
  *   {random}                  where an event has nothing to be recognised by, and every delivery is a new one
  *   {hmac-hex:<place>}        the value signed with the secret (in the reply to a handshake)
+ * Templates are checked when a provider is defined: `defineProvider`.
  */
 export type Template = string;
+
+/** What may be between the braces of a template. */
+export type Placeholder =
+  | Place
+  | `json?:${string}`
+  | 'body'
+  | 'method'
+  | 'url'
+  | 'sha256'
+  | 'random'
+  | `hmac-hex:${Place}`;
 
 export interface Delivery {
   readonly method: string;
@@ -37,6 +49,8 @@ export interface Timestamp {
 }
 
 export interface Signature {
+  /** Only a `Token` has one: this tells the two kinds of scheme apart. */
+  readonly token?: never;
   /** HMAC-SHA256 unless said otherwise. */
   readonly algorithm?: Algorithm;
   /** Every candidate found here may match, up to the verifier's cap. */
@@ -100,7 +114,8 @@ export interface Batch {
   readonly lines?: true;
 }
 
-export interface Provider {
+/** What a provider's file contains. */
+export interface ProviderData {
   readonly name: string;
   /** The official page these facts come from, or a sentence where there is none. */
   readonly docs: string;
@@ -134,4 +149,11 @@ export interface Provider {
   readonly maxBytes?: number;
   /** Days until it gives up. A key must be remembered for longer than that: DEDUPE_DAYS. */
   readonly retriesForDays?: number;
+}
+
+declare const madeByDefineProvider: unique symbol;
+
+/** Provider data whose templates have been checked. Only `defineProvider` makes one. */
+export interface Provider extends ProviderData {
+  readonly [madeByDefineProvider]: true;
 }

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const woocommerce = {
+export const woocommerce = defineProvider({
   name: 'woocommerce',
   docs: 'https://woocommerce.com/document/webhooks/',
   scheme: { signature: 'header:x-wc-webhook-signature', encoding: 'base64', key: 'utf8', signed: '{body}' },
@@ -15,4 +15,4 @@ export const woocommerce = {
   occurredAt: { at: 'json:date_modified_gmt', unit: 'iso' },
   // Sent unsigned when a webhook is made, which fails unless it hears 200. It never retries.
   handshakes: [{ method: 'POST', when: [{ at: 'form:webhook_id', like: /^\d{1,20}$/ }], reply: { status: 200 } }],
-} as const satisfies Provider;
+});

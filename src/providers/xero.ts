@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const xero = {
+export const xero = defineProvider({
   name: 'xero',
   docs: 'https://developer.xero.com/documentation/guides/webhooks/overview/',
   scheme: { signature: 'header:x-xero-signature', encoding: 'base64', key: 'utf8', signed: '{body}' },
@@ -12,4 +12,4 @@ export const xero = {
   // A body in the answer counts as a failure.
   ack: { status: 200 },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const zoom = {
+export const zoom = defineProvider({
   name: 'zoom',
   docs: 'https://developers.zoom.us/docs/api/webhooks/',
   scheme: {
@@ -30,4 +30,4 @@ export const zoom = {
       },
     },
   ],
-} as const satisfies Provider;
+});

@@ -45,7 +45,7 @@ export async function verify(
   const withJson = DeliveryWithJson.from(delivery);
   let verdict: Verdict = refused('secret malformed');
   for (const scheme of schemes) {
-    if ('token' in scheme) verdict = await verifyToken(scheme, delivery, secrets);
+    if (scheme.token !== undefined) verdict = await verifyToken(scheme, delivery, secrets);
     else {
       const checks = await checksFor(scheme, secrets);
       // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
@@ -59,7 +59,7 @@ export async function verify(
 
 /** The places where a scheme's signatures or tokens are. */
 export function placesOf(scheme: Scheme): Signature['signature'] {
-  return 'token' in scheme ? scheme.token : scheme.signature;
+  return scheme.token !== undefined ? scheme.token : scheme.signature;
 }
 
 interface SecretCheck {

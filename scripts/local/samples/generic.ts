@@ -5,11 +5,11 @@ import type { Sample } from './sample.ts';
 /** A delivery for a provider of one's own, made from what its data names. */
 export function genericSample({ scheme, id, type, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
-    'token' in scheme ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
+    scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
   const [idAt, typeAt] = [[id.at].flat()[0] ?? '', type[0] ?? ''];
   const wanted: [place: string, value: string][] = [
     ...(timestamp ? [[timestamp, '{timestamp}'] as [string, string]] : []),
-    [signature ?? '', 'token' in scheme ? '{token}' : '{signature}'],
+    [signature ?? '', scheme.token !== undefined ? '{token}' : '{signature}'],
     ...placesIn(idAt).map((place): [string, string] => [place, '{id}']),
     ...placesIn(typeAt).map((place): [string, string] => [place, '{type}']),
   ];

@@ -2,22 +2,23 @@ import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../scripts/local/keys.ts';
 import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { defineProvider } from '../../../src/providers/define.ts';
 import type { Provider } from '../../../src/providers/index.ts';
 import { verify } from '../../../src/verify/index.ts';
 
 /** The README's example: an in-house sender in five lines. */
-const billing = {
+const billing = defineProvider({
   name: 'billing',
   docs: 'Ours: hex HMAC-SHA256 of the body.',
   scheme: { signature: 'header:x-billing-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
-} as const satisfies Provider;
+});
 
-/** One that uses everything a header can hold. */
-const elaborate = {
-  ...billing,
+/** A provider that uses everything a header can hold. */
+const elaborate = defineProvider({
   name: 'elaborate',
+  docs: 'Ours: base64 HMAC-SHA256 of a time in ms, an id and the body.',
   scheme: {
     signature: 'header:x-signature#v1',
     encoding: 'base64',
@@ -29,9 +30,9 @@ const elaborate = {
   id: { at: '{header:x-id}', signed: true },
   type: ['{header:x-type}'],
   occurredAt: { at: 'json:meta.at', unit: 'iso' },
-} as const satisfies Provider;
+});
 
-const token = { ...billing, name: 'token', scheme: { token: 'header:x-token' } } as const satisfies Provider;
+const token: Provider = { ...billing, name: 'token', scheme: { token: 'header:x-token' } };
 
 const check = (provider: Provider, headers: Record<string, string>, body: string, secret: string) =>
   verify(

@@ -85,7 +85,7 @@ export function signatureSpots(name: string, sent: Sent): Spot[] {
 /** The places a signature covers by name; the body as a whole is none of them. */
 export function signedSpots(name: string, sent: Sent): Spot[] {
   const { scheme } = providerOf(name);
-  if ('token' in scheme) return [];
+  if (scheme.token !== undefined) return [];
   const template = typeof scheme.signed === 'string' ? scheme.signed : (BY_CODE[name] ?? '');
   const places = Array.from(template.matchAll(/\{((?:header|json)\??:[^}]+)\}/g), ([, place = '']) => place);
   return places.flatMap((place) => spotAt(place.replace('?', '') as Place, name, sent));
@@ -133,5 +133,5 @@ function spotsInBody(place: Place, sent: Sent): Spot[] {
 /** Does a byte of the body matter? Tokens cover nothing, Mailgun its token, Adyen some fields. */
 export function coversBody(name: string): boolean {
   const { scheme } = providerOf(name);
-  return !('token' in scheme) && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
+  return scheme.token === undefined && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
 }

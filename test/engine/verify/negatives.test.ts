@@ -43,7 +43,7 @@ const sorted = (text: string) => [...new URLSearchParams(text)].map(String).sort
 describe.each(names)('%s', (name) => {
   const provider = providerOf(name);
   const { scheme } = provider;
-  const timestamp = 'token' in scheme ? undefined : scheme.timestamp;
+  const timestamp = scheme.token !== undefined ? undefined : scheme.timestamp;
   const sent = deliver(name);
   const spots = signatureSpots(name, sent);
 

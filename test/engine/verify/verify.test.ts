@@ -20,7 +20,7 @@ const names = Object.keys(signers) as Name[];
 /** The ones this file is about all sign; tokens have their own. */
 const schemeOf = (name: string): Signature => {
   const scheme = providers[name]?.scheme;
-  if (!scheme || 'token' in scheme) throw new Error(name);
+  if (!scheme || scheme.token !== undefined) throw new Error(name);
   return scheme;
 };
 const timed = names.filter((name) => schemeOf(name).timestamp);
