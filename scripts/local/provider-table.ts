@@ -177,14 +177,14 @@ function windowOf(scheme: Scheme): string {
 }
 
 function signedOf({ id, scheme }: Provider): string {
-  if (id.signed) return id.once ? `yes; ${onceOf(id.once)}` : 'yes';
+  if (id.signed) return id.replayKey ? `yes; ${replayKeyOf(id.replayKey)}` : 'yes';
   if (scheme.token !== undefined) return id.bodiesRepeat ? 'no; bodies repeat' : 'no';
   if (id.bodiesRepeat) return 'no; bodies repeat';
-  return `no; ${id.once ? onceOf(id.once) : 'the body comes once'}`;
+  return `no; ${id.replayKey ? replayKeyOf(id.replayKey) : 'the body comes once'}`;
 }
 
-function onceOf(once: NonNullable<Provider['id']['once']>): string {
-  return `${[once].flat().map(code).join(' or ')} comes once`;
+function replayKeyOf(replayKey: NonNullable<Provider['id']['replayKey']>): string {
+  return `${[replayKey].flat().map(code).join(' or ')} comes once`;
 }
 
 function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {

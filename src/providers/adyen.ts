@@ -17,7 +17,7 @@ export const adyen = defineProvider({
     at: '{json:eventCode}:{json:pspReference}:{json:success}',
     signed: true,
     // A merchant's own reference may hold colons too: what is signed could be cut into other fields, with another id.
-    once: '{json:additionalData.hmacSignature}',
+    replayKey: '{json:additionalData.hmacSignature}',
   },
   type: ['{json:eventCode}'],
   occurredAt: { at: 'json:eventDate', unit: 'iso' },

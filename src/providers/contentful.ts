@@ -27,7 +27,7 @@ export const contentful = defineProvider({
     at: '{header:x-contentful-idempotency-key}',
     signed: false,
     // What is saved and published may say the same, so the body comes once for each topic.
-    once: '{header:x-contentful-topic}:{sha256}',
+    replayKey: '{header:x-contentful-topic}:{sha256}',
   },
   type: ['{header:x-contentful-topic}'],
   occurredAt: { at: 'json:sys.updatedAt', unit: 'iso' },

@@ -13,7 +13,7 @@ export const mailgun = defineProvider({
     timestamp: { at: 'json:signature.timestamp', unit: 's', windowSeconds: 9 * 3600 },
   },
   // So the token is claimed as well, and comes once, as Mailgun advises.
-  id: { at: '{json:event-data.id}', signed: false, once: '{json:signature.token}' },
+  id: { at: '{json:event-data.id}', signed: false, replayKey: '{json:signature.token}' },
   type: ['{json:event-data.event}'],
   occurredAt: { at: 'json:event-data.timestamp', unit: 's' },
 });

@@ -10,7 +10,7 @@ export const shopify = defineProvider({
     signed: false,
     // They may share the body as well (an order that is created and paid): the body comes once for each topic. Not for each
     // shop: nobody signs the shop's name, and a captured delivery could come back under any.
-    once: '{header:x-shopify-topic}:{sha256}',
+    replayKey: '{header:x-shopify-topic}:{sha256}',
   },
   type: ['{header:x-shopify-topic}'],
   occurredAt: { at: 'header:x-shopify-triggered-at', unit: 'iso' },

@@ -28,7 +28,7 @@ export const twilio = defineProvider({
     ],
     signed: true,
     // Fields are signed with nothing between them, so that a captured form could be cut into others, with another id.
-    once: '{header:x-twilio-signature}',
+    replayKey: '{header:x-twilio-signature}',
   },
   type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}'],
   // TwiML that does nothing. Who wants to answer a call or a message uses Twilio's API from a handler.

@@ -129,15 +129,16 @@ export interface ProviderData {
   readonly id: {
     /** The first that can be filled in wins. */
     readonly at: Template | readonly Template[];
-    /** Is the id inside the signed bytes? If not, a captured body could come back under a new id: its fingerprint refuses that. */
+    /** Is the id part of the signed text? If not, somebody could send a captured body again under a new id. */
     readonly signed: boolean;
-    /** True where two events may carry the same body, so that a fingerprint would swallow the second. */
+    /** Two real events may have the same body, so the body can't be the replay key. */
     readonly bodiesRepeat?: true;
     /**
-     * What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. Where the
-     * id is signed, the signature itself may stand here, if other fields could be made of the text that it signs. The first that can be filled in wins.
+     * The replay key: an event with a new id but a known replay key is suspected to be a replay. Without this it is the
+     * body, if the id is not signed. The first template that can be filled is used. If the id is signed, only the
+     * signature itself makes sense here: for providers whose signed text could be cut into other fields (Adyen, Twilio).
      */
-    readonly once?: Template | readonly Template[];
+    readonly replayKey?: Template | readonly Template[];
   };
   /** The first that can be filled in wins. */
   readonly type: readonly Template[];

@@ -15,13 +15,13 @@ export type Identified =
       reason: 'not UTF-8' | 'not JSON' | 'not a JSON object' | 'no list of events' | 'no usable id';
     };
 
-/** Room for composite ids, and in UTF-8 still within what one index entry of Postgres can hold. */
+/** Enough for ids made of several values, and even in UTF-8 small enough for an index entry of Postgres (2,704 bytes). */
 const MAX_ID_LENGTH = 512;
 
-/** What is worth knowing of a delivery when its event is looked at later, besides what identified it. */
+/** Kept with every event, besides the headers that identified it: they help a person who looks at the event later. */
 const KEPT_HEADERS = ['content-type', 'user-agent'];
 
-/** Turns a verified delivery into what can be claimed: one event, or those of a batch. */
+/** Turns a verified delivery into what can be claimed: one event, or the events of a batch. */
 export async function identify(source: Source, delivery: DeliveryWithJson): Promise<Identified> {
   const text = delivery.readText();
   if (text === undefined) return unclaimable('not UTF-8');
@@ -29,26 +29,26 @@ export async function identify(source: Source, delivery: DeliveryWithJson): Prom
   const fields = form && formOf(delivery.headers, delivery.body);
   if (fields) {
     const json = formAsJson(fields);
-    return one(source, { ...delivery, json }, JSON.stringify(json));
+    return single(source, { ...delivery, json }, JSON.stringify(json));
   }
 
   const whole = delivery.parse();
   const parsed = whole.outcome === 'malformed' && batch?.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
-  if (!batch) return one(source, { ...delivery, json: parsed.json }, text);
+  if (!batch) return single(source, { ...delivery, json: parsed.json }, text);
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');
   return { outcome: 'identified', events: await Promise.all(items.map((item) => itemEvent(source, delivery, item))) };
 }
 
-async function one(source: Source, values: TemplateValues, text: string): Promise<Identified> {
+async function single(source: Source, values: TemplateValues, text: string): Promise<Identified> {
   const { json } = values;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
   const event = await eventOf(source, values, text);
   return event ? { outcome: 'identified', events: [event] } : unclaimable('no usable id');
 }
 
-/** An item that has no id is claimed by its content: refusing it would take its neighbours along. */
+/** An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well. */
 async function itemEvent(source: Source, delivery: DeliveryWithJson, json: unknown): Promise<Claimable> {
   const text = JSON.stringify(json);
   const values = { ...delivery, body: new TextEncoder().encode(text), json };
@@ -60,33 +60,46 @@ async function itemEvent(source: Source, delivery: DeliveryWithJson, json: unkno
 
 async function eventOf(source: Source, given: TemplateValues, text: string): Promise<Claimable | undefined> {
   const { id } = source.provider;
-  const guarded = !id.signed && !id.bodiesRepeat && !source.bodiesRepeat;
-  const hashed = guarded || source.dedupe === 'content' || [id.at].flat().some((part) => part.includes('{sha256}'));
+  const byContent = source.dedupe === 'content';
+  const replayKeys = replayKeysOf(source);
+  const hashed = byContent || [id.at, replayKeys].flat(2).some((template) => template.includes('{sha256}'));
   const values = hashed ? { ...given, sha256: await sha256(given.body) } : given;
 
-  const eventId = source.dedupe === 'content' ? values.sha256 : fillFirst(id.at, values);
+  const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
-  // What comes once on its own account (Mailgun's token) does so also where bodies repeat.
-  const onces = [id.once ?? []].flat().filter((once) => !(source.bodiesRepeat && once.includes('{sha256}')));
-  const once = fillFirst(onces, values);
   return {
     eventId,
     type: typeOf(source.provider, values),
     occurredAt: occurredAt(source.provider, values),
-    // Hashed, since a stranger may have written a part of it, and an index takes no long text.
-    fingerprint: once ? await sha256(new TextEncoder().encode(once)) : guarded ? (values.sha256 ?? null) : null,
+    fingerprint: await fingerprintOf(fillFirst(replayKeys, values), values),
     body: text,
   };
 }
 
-/** The few headers worth keeping with the body: never a signature. */
+/**
+ * The first of these that can be filled is the event's replay key: what the provider's data names or, if the provider
+ * doesn't sign its id, the body. With `bodiesRepeat` no replay key may contain the body's hash, because two real events
+ * may have the same body. Mailgun's token still counts then, because it is new for every event.
+ */
+function replayKeysOf({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] {
+  const keys = [id.replayKey ?? [], id.signed ? [] : '{sha256}'].flat();
+  return bodiesRepeat ? keys.filter((key) => !key.includes('{sha256}')) : keys;
+}
+
+/** A hash, because a stranger may have written a part of the replay key, and an index can't hold a long text. */
+async function fingerprintOf(replayKey: string | undefined, values: TemplateValues): Promise<string | null> {
+  if (replayKey === undefined || replayKey === '') return null;
+  return replayKey === values.sha256 ? replayKey : sha256(new TextEncoder().encode(replayKey));
+}
+
+/** The few headers that are kept with the body. A signature is never one of them. */
 export function keptHeaders({ id, type, occurredAt }: Provider, headers: Headers): Record<string, string> {
   const named = headersNamed([id.at, type, occurredAt?.at ?? []].flat());
   const found = [...KEPT_HEADERS, ...named].flatMap((name) => [[name, headers.get(name)]]);
   return Object.fromEntries(found.filter(([, value]) => value !== null));
 }
 
-/** An event whose type is absent or can't be stored is still an event: losing the type is better than losing it. */
+/** `null` if the type is absent or can't be stored: losing the type is better than losing the event. */
 function typeOf(provider: Provider, values: TemplateValues): string | null {
   const found = fillFirst(provider.type, values);
   return found !== undefined && isStorable(found) ? found : null;
@@ -98,18 +111,18 @@ function occurredAt({ occurredAt }: Provider, values: TemplateValues): Date | nu
   if (found === undefined || found === '') return null;
   const { unit } = occurredAt;
   const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
-  // Postgres and JavaScript agree on the years 1 to 9999; a time outside them is a mistake, not a reason to lose the event.
+  // Both Postgres and JavaScript know the years 1 to 9999. Any other year is a mistake, but no reason to lose the event.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time : null;
 }
 
-/** A time may have fractions (Mailgun), which an id must not. */
+/** A time may be a number with fractions (Mailgun). An id may not, so `valueAt` ignores such numbers. */
 function timeAt(place: Place, values: TemplateValues): string | number | undefined {
   const value = place.startsWith('json:') ? jsonAt(place.slice('json:'.length), values.json) : undefined;
   return typeof value === 'number' ? value : valueAt(place, values);
 }
 
-/** No control characters (Postgres can't store NUL), no half characters (two ids would become one). */
+/** No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8 two different ids would become one). */
 function isStorable(text: string): boolean {
   return text.length <= MAX_ID_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

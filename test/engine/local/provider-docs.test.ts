@@ -22,8 +22,8 @@ describe.each(Object.entries(providers))('%s', (name, provider) => {
     expect(provider.docs.length).toBeGreaterThan(20);
     expect(samples[name]?.types.length).toBeGreaterThan(0);
     // A fingerprint, and a body that repeats, are about ids that aren't signed. Only a signature may come once even so.
-    const { signed, bodiesRepeat, once } = provider.id;
-    if (signed) expect([undefined, `{${placesOf(provider.scheme)}}`]).toContainEqual(once);
+    const { signed, bodiesRepeat, replayKey } = provider.id;
+    if (signed) expect([undefined, `{${placesOf(provider.scheme)}}`]).toContainEqual(replayKey);
     if (signed) expect(bodiesRepeat).toBeUndefined();
     // Headers are looked up as they are written here.
     expect(JSON.stringify(provider).match(/header:[^}#"]*[A-Z]/)).toBeNull();
