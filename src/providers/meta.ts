@@ -12,8 +12,12 @@ export const meta = defineProvider({
       'entry.*.messaging.*',
       'entry.*',
     ],
-    // A message alone doesn't say whose number or page it came to.
-    envelope: true,
+    // A message alone doesn't say which number or page it was sent to.
+    envelope: {
+      list: 'contacts',
+      elementIds: ['wa_id', 'user_id'],
+      itemIds: ['from', 'from_user_id', 'recipient_id', 'recipient_user_id'],
+    },
   },
   id: {
     at: [
@@ -48,5 +52,7 @@ export const meta = defineProvider({
       reply: { status: 200, text: '{query:hub.challenge}' },
     },
   ],
+  // "Webhook payloads can be up to 3 MB", with at most 1,000 updates.
+  maxBytes: 3 * 1024 * 1024,
   retriesForDays: 7,
 });

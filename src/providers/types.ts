@@ -108,10 +108,19 @@ export interface Reply {
 export interface Batch {
   /** Paths to the items, `*` for every element of an array. An element goes with the first path that reaches into it. */
   readonly each: readonly string[];
-  /** An item stays in a copy of the body in which it is alone, where it says too little without what surrounds it. */
-  readonly envelope?: true;
+  /** For items that say too little alone: each item is kept inside a copy of the body that contains no other item. */
+  readonly envelope?: Envelope;
   /** Bodies may be JSON Lines: an item on each line. */
   readonly lines?: true;
+}
+
+/** Beside the items there may be a list whose elements belong to single items. A copy keeps only the item's own. */
+export interface Envelope {
+  readonly list: string;
+  /** An element belongs to an item if one of these properties … */
+  readonly elementIds: readonly string[];
+  /** … equals one of these properties of the item. */
+  readonly itemIds: readonly string[];
 }
 
 /** What a provider's file contains. */

@@ -102,13 +102,13 @@ async function verifySignature(
  * The JSON is parsed before it is verified only if the signature is inside it (Mailgun, Adyen), because otherwise there
  * would be nothing to verify. In all other cases a part has no JSON, and `json:` places in it hold nothing.
  */
-function signedParts(scheme: Signature, provider: Provider, delivery: DeliveryWithJson): TemplateValues[] {
+function* signedParts(scheme: Signature, provider: Provider, delivery: DeliveryWithJson): Generator<TemplateValues> {
   const insideBody = [scheme.signature].flat().some((place) => place.startsWith('json:'));
-  if (!insideBody) return [delivery];
+  if (!insideBody) return yield delivery;
   const json = delivery.readJson();
-  if (!scheme.perItem) return [{ ...delivery, json }];
-  const items = provider.batch ? itemsOf({ each: provider.batch.each }, json) : undefined;
-  return (items ?? []).map((item) => ({ ...delivery, json: item }));
+  if (!scheme.perItem) return yield { ...delivery, json };
+  const items = provider.batch && itemsOf({ each: provider.batch.each }, json);
+  for (const item of items ?? []) yield { ...delivery, json: item };
 }
 
 async function verifyPart(scheme: Signature, part: TemplateValues, checks: readonly SecretCheck[]): Promise<Verdict> {
