@@ -11,8 +11,8 @@ interface Vector {
 const OFFICIAL = 'official vector';
 
 /**
- * Which code that isn't ours shows that a provider's data is right. Vectors and SDKs are listed in scripts/local/proofs,
- * and the tests run exactly what is listed there.
+ * Which code that isn't ours shows that a provider's data is right. Vectors and SDKs are listed in
+ * scripts/local/proofs, and the tests run exactly what is listed there.
  */
 export function proofOf(name: string): string {
   const sdk = sdkProof(name);

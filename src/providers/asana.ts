@@ -3,9 +3,9 @@ import { defineProvider } from './define.ts';
 export const asana = defineProvider({
   name: 'asana',
   docs: 'https://developers.asana.com/docs/webhooks-guide',
-  // One secret for every webhook, handed over while it is made: each webhook is a source of its own.
+  // Every webhook has a secret of its own, which Asana sends when the webhook is created. So it needs its own source.
   scheme: { signature: 'header:x-hook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // Empty every eight hours, as a heartbeat.
+  // Every eight hours the list is empty: a heartbeat.
   batch: { each: ['events.*'] },
   id: { at: '{sha256}', signed: true },
   type: ['{json:resource.resource_type}.{json:action}'],

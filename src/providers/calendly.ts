@@ -10,7 +10,7 @@ export const calendly = defineProvider({
     signed: '{header:calendly-webhook-signature#t}.{body}',
     timestamp: { at: 'header:calendly-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // An invitee may be marked as a no-show, unmarked and marked again: the time tells the events apart.
+  // An invitee can be marked as a no-show, unmarked and marked again. Only the time distinguishes these events.
   id: { at: '{json:event}:{json:payload.uri}:{json?:created_at}', signed: true },
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },

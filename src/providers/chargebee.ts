@@ -3,7 +3,7 @@ import { defineProvider } from './define.ts';
 export const chargebee = defineProvider({
   name: 'chargebee',
   docs: 'https://www.chargebee.com/docs/billing/2.0/site-configuration/webhook_settings',
-  // Nothing is signed. The user and password are set beside the webhook's URL.
+  // Chargebee signs nothing. User and password are set in the webhook's settings.
   scheme: { token: 'header:authorization', basic: true },
   id: { at: '{json:id}', signed: false },
   type: ['{json:event_type}'],

@@ -7,6 +7,7 @@ export const clerk = defineProvider({
   scheme: svixSymmetric,
   id: { at: '{header:svix-id}', signed: true },
   type: ['{json:type}'],
-  // The unit of its timestamp is not documented, and a wrong one would put every event into 1970.
+  // There is no `occurredAt`: Clerk doesn't document the unit of its timestamp, and a wrong unit would date events to
+  // 1970.
   retriesForDays: 2,
 });

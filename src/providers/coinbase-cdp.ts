@@ -10,15 +10,15 @@ export const coinbaseCdp = defineProvider({
     signature: 'header:x-hook0-signature#v1',
     encoding: 'hex',
     key: 'utf8',
-    signed: { custom: signedText, words: 'time, the names and values of the headers that h names, body' },
+    signed: { custom: signedText, words: 'time, names and values of the headers listed in h, body' },
     timestamp: { at: 'header:x-hook0-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // No id is documented: the same body is the same event.
+  // Coinbase documents no id, so events with the same body are the same event.
   id: { at: '{sha256}', signed: true },
   type: ['{json:eventType}', '{json:type}'],
 });
 
-/** `h` lists header names with spaces between them, which ends a value everywhere else. */
+/** The header names in `h` are separated by spaces. `listValues` can't read them: for it, a space ends a value. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
 function signedText({ headers, body }: Delivery): Bytes[] {

@@ -5,7 +5,8 @@ import type { Placeholder, Provider, ProviderData } from './types.ts';
  * of the typo. Nothing happens at run time.
  */
 export function defineProvider<const Data extends ProviderData>(
-  // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then enough.
+  // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then
+  // enough.
   data: Data & (ProviderData extends Data ? unknown : Checked<Data>),
 ): Provider {
   // The brand exists only in the types.
@@ -18,8 +19,8 @@ interface Mistake<Words> {
 }
 
 /**
- * `unknown` for every part of the data that is right, and a `Mistake` for every text that is wrong. `Key` is the property
- * that the data belongs to, and stays `id` for everything inside `id`.
+ * `unknown` for every part of the data that is right, and a `Mistake` for every text that is wrong. `Key` is the
+ * property that the data belongs to, and stays `id` for everything inside `id`.
  */
 type Checked<Data, Key = ''> = Data extends string
   ? CheckedTemplate<Data> & (Key extends 'id' | 'signed' ? CheckedForPlace<Data> : unknown)
@@ -43,7 +44,9 @@ type CheckedTemplate<Text extends string> = Text extends `${infer Before}{${infe
     ? Mistake<'a brace is missing'>
     : unknown;
 
-/** An id or a signed text without any place would be the same for every delivery: `json:id` where `{json:id}` is meant. */
+/**
+ * An id or a signed text without any place would be the same for every delivery: `json:id` where `{json:id}` is meant.
+ */
 type CheckedForPlace<Text extends string> = string extends Text
   ? unknown
   : Text extends `${string}{${string}}${string}`

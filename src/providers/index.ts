@@ -51,7 +51,7 @@ import { zoom } from './zoom.ts';
 
 export type { Provider } from './types.ts';
 
-/** For scripts and tests. A Worker imports the provider files it names, so that no other reaches its bundle. */
+/** For scripts and tests. A Worker imports single provider files instead, so that its bundle contains no others. */
 export const providers: Readonly<Record<string, Provider>> = {
   adyen,
   airtable,

@@ -4,10 +4,10 @@ export const pagerduty = defineProvider({
   name: 'pagerduty',
   docs: 'https://developer.pagerduty.com/docs/verifying-signatures',
   scheme: {
-    // Several while a secret is rotated.
+    // Several signatures while a secret is rotated.
     signature: 'header:x-pagerduty-signature#v1',
     encoding: 'hex',
-    // Looks like base64, and is used as it is.
+    // Looks like base64, but is used as text.
     key: 'utf8',
     signed: '{body}',
   },

@@ -2,7 +2,7 @@ import { defineProvider } from './define.ts';
 
 export const sesmetric = defineProvider({
   name: 'sesmetric',
-  docs: 'In-house sender: hex HMAC-SHA256 over timestamp, a full stop and the body; 300 s.',
+  docs: 'In-house sender: hex HMAC-SHA256 of the timestamp, a full stop and the body, valid for 300 s.',
   scheme: {
     signature: 'header:x-sesmetric-signature',
     encoding: 'hex',

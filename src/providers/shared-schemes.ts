@@ -2,7 +2,10 @@ import type { Signature } from './types.ts';
 
 // In a file of their own: if they were in Svix's, Clerk's would bring all of Svix's data into the Worker.
 
-/** Standard Webhooks with a shared secret. The id is signed. Each attempt is signed with its own time, so 300 s are enough. */
+/**
+ * Standard Webhooks with a shared secret. The id is signed. Each attempt is signed with its own time, so 300 s are
+ * enough.
+ */
 export const symmetric = {
   signature: 'header:webhook-signature#v1',
   encoding: 'base64',

@@ -4,10 +4,10 @@ export const stripe = defineProvider({
   name: 'stripe',
   docs: 'https://docs.stripe.com/webhooks#verify-manually',
   scheme: {
-    // Any v1 may match (two while a secret is rolled). v0 is sent for test events only and means nothing.
+    // Any v1 may match: there are two while a secret is rotated. Test events also have a v0, which must be ignored.
     signature: 'header:stripe-signature#v1',
     encoding: 'hex',
-    // The whole secret is the key, its whsec_ included.
+    // The whole secret is the key, including its prefix whsec_.
     key: 'utf8',
     signed: '{header:stripe-signature#t}.{body}',
     timestamp: { at: 'header:stripe-signature#t', unit: 's', windowSeconds: 300 },

@@ -5,8 +5,8 @@ export const woocommerce = defineProvider({
   docs: 'https://woocommerce.com/document/webhooks/',
   scheme: { signature: 'header:x-wc-webhook-signature', encoding: 'base64', key: 'utf8', signed: '{body}' },
   id: {
-    // WooCommerce makes the delivery's id from the webhook and the current second, so two events of one second share it.
-    // The body tells those apart. Two events with the same body (deleted, restored, deleted) differ in the second.
+    // WooCommerce makes the delivery's id from the webhook and the current second, so two events of one second share
+    // it. The body tells those apart. Two events with the same body (deleted, restored, deleted) differ in the second.
     at: '{header:x-wc-webhook-delivery-id}:{sha256}',
     signed: false,
     // "Created" and "updated" may have the same body, so the topic is part of the replay key.

@@ -22,19 +22,21 @@ export type Identified =
         | 'events too large';
     };
 
-/** Enough for ids made of several values, and even in UTF-8 small enough for an index entry of Postgres (2,704 bytes). */
+/**
+ * Enough for ids made of several values, and even in UTF-8 small enough for an index entry of Postgres (2,704 bytes).
+ */
 const MAX_ID_LENGTH = 512;
 
 /**
- * Claimed in one statement, and each costs about 4 KiB of memory until then. SendGrid documents the batches with the most
- * events: 768 KB, about 3,700 events of 200 bytes.
+ * Claimed in one statement, and each costs about 4 KiB of memory until then. SendGrid documents the batches with the
+ * most events: 768 KB, about 3,700 events of 200 bytes.
  */
 export const MAX_EVENTS = 5000;
 
 /**
- * All events of a batch together, as the claim sends them. Meta documents the largest batches: 3 MB, which become 4 to 6 MB
- * with the envelope of each message and with escapes. At this limit the whole receiver needs less than 64 MiB, half of
- * what an isolate has.
+ * All events of a batch together, as the claim sends them. Meta documents the largest batches: 3 MB, which become 4 to
+ * 5 MB with the envelope of each message and with escapes. The receiver needs less than 64 MiB for them. At this limit
+ * it needs up to 96 MiB, and an isolate has 128.
  */
 export const MAX_BATCH_BYTES = 6 * 1024 * 1024;
 
@@ -83,14 +85,18 @@ async function single(source: Source, values: TemplateValues, text: string): Pro
   return event ? { outcome: 'identified', events: [event] } : unclaimable('no usable id');
 }
 
-/** A claim sends texts in an array literal inside JSON. Both escape quotes and backslashes, so each takes four bytes. */
+/**
+ * A claim sends texts in an array literal inside JSON. Both escape quotes and backslashes, so each takes four bytes.
+ */
 function bytesInClaim(text: Uint8Array): number {
   let bytes = text.length;
   for (const byte of text) if (byte === 0x22 /* " */ || byte === 0x5c /* \ */) bytes += 3;
   return bytes;
 }
 
-/** An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well. */
+/**
+ * An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well.
+ */
 async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<Claimable> {
   const event =
     (await eventOf(source, values, text)) ?? (await eventOf({ ...source, dedupe: 'content' }, values, text));
@@ -151,7 +157,8 @@ function occurredAt({ occurredAt }: Provider, values: TemplateValues): Date | nu
   if (found === undefined || found === '') return null;
   const { unit } = occurredAt;
   const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
-  // Both Postgres and JavaScript know the years 1 to 9999. Any other year is a mistake, but no reason to lose the event.
+  // Both Postgres and JavaScript know the years 1 to 9999. Any other year is a mistake, but no reason to lose the
+  // event.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time : null;
 }
@@ -162,7 +169,10 @@ function timeAt(place: Place, values: TemplateValues): string | number | undefin
   return typeof value === 'number' ? value : valueAt(place, values);
 }
 
-/** No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8 two different ids would become one). */
+/**
+ * No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8 two different ids would become
+ * one).
+ */
 function isStorable(text: string): boolean {
   return text.length <= MAX_ID_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

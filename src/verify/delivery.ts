@@ -4,8 +4,8 @@ import type { Delivery } from '../providers/types.ts';
 /**
  * A delivery whose body is decoded and parsed when that is first needed, and only once.
  *
- * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun, Adyen),
- * or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
+ * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun,
+ * Adyen), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
  */
 export class DeliveryWithJson implements Delivery {
   readonly method: string;

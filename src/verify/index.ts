@@ -25,7 +25,10 @@ export type Reason =
   | 'timestamp outside the window'
   | 'no such handshake';
 
-/** Each candidate costs a hash of the body, so a header with thousands would cost us much time. A rotation needs two or three. */
+/**
+ * Each candidate costs a hash of the body, so a header with thousands would cost us much time. A rotation needs two or
+ * three.
+ */
 const MAX_CANDIDATES = 10;
 
 /** Never throws: a delivery that can't be verified is refused, whatever it contains. */
@@ -104,11 +107,14 @@ async function verifySignature(
  */
 function* signedParts(scheme: Signature, provider: Provider, delivery: DeliveryWithJson): Generator<TemplateValues> {
   const insideBody = [scheme.signature].flat().some((place) => place.startsWith('json:'));
-  if (!insideBody) return yield delivery;
+  if (!insideBody) {
+    yield delivery;
+    return;
+  }
   const json = delivery.readJson();
-  if (!scheme.perItem) return yield { ...delivery, json };
-  const items = provider.batch && itemsOf({ each: provider.batch.each }, json);
-  for (const item of items ?? []) yield { ...delivery, json: item };
+  // Without an envelope: an item is signed as it is.
+  const parts = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, json) : [json];
+  for (const part of parts ?? []) yield { ...delivery, json: part };
 }
 
 async function verifyPart(scheme: Signature, part: TemplateValues, checks: readonly SecretCheck[]): Promise<Verdict> {

@@ -2,10 +2,10 @@ import type { Batch, Envelope } from '../providers/types.ts';
 import { jsonAt } from './places.ts';
 
 /**
- * The items of a batch in their order, made one by one, so that a caller who stops early has only paid for what it took.
- * `undefined` if the body has no such list at all. An empty list is a batch too: Asana sends one as a heartbeat, and Xero
- * to test whether signatures are checked. If the body itself should be the list, a single object is a list of one: Auth0
- * can be configured to send its entries one by one.
+ * The items of a batch in their order, made one by one, so that a caller who stops early has only paid for what it
+ * took. `undefined` if the body has no such list at all. An empty list is a batch too: Asana sends one as a heartbeat,
+ * and Xero to test whether signatures are checked. If the body itself should be the list, a single object is a list of
+ * one: Auth0 can be configured to send its entries one by one.
  */
 export function itemsOf({ each, envelope }: Batch, json: unknown): Iterable<unknown> | undefined {
   if (each[0] === '*' && typeof json === 'object' && json !== null && !Array.isArray(json)) return [json];
@@ -79,8 +79,8 @@ function copyAround(copied: ItemToCopy, value: unknown, elements: readonly unkno
 }
 
 /**
- * Picks the elements of a list beside the items that belong to one item. With all of them in every copy, n messages with
- * n contacts would take n² bytes: 157 KiB became 0.8 GB. Each list is searched once, not once for every item.
+ * Picks the elements of a list beside the items that belong to one item. With all of them in every copy, n messages
+ * with n contacts would take n² bytes: 157 KiB became 0.8 GB. Each list is searched once, not once for every item.
  */
 class MatchingElements {
   readonly #envelope: Envelope;
@@ -91,7 +91,7 @@ class MatchingElements {
   }
 
   of(name: string, list: unknown, item: unknown): unknown {
-    // A single element that matches no item costs little, and is kept.
+    // A list of one element is kept as it is, matching or not: it doesn't make the copies grow.
     if (name !== this.#envelope.list || !Array.isArray(list) || list.length === 1) return list;
     const index = this.#indexOf(list);
     return [...new Set(idsIn(item, this.#envelope.itemIds).flatMap((id) => index.get(id) ?? []))];

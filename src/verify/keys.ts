@@ -1,7 +1,9 @@
 import { type Bytes, fromBase64, fromHex } from '../encoding/bytes.ts';
 import type { Signature } from '../providers/types.ts';
 
-/** The longest signature is Ed25519's: 64 bytes, 128 hex digits. A signature inside JSON could be as long as the body. */
+/**
+ * The longest signature is Ed25519's: 64 bytes, 128 hex digits. A signature inside JSON could be as long as the body.
+ */
 const MAX_SIGNATURE_LENGTH = 128;
 
 /** Decodes a signature strictly: each signature has exactly one spelling, so every changed character is refused. */
@@ -17,8 +19,8 @@ export function decode(text: string, encoding: Signature['encoding']): Bytes | u
  *
  * The SDK of Standard Webhooks accepts a shared secret without its prefix, so we do as well. A public key needs its
  * prefix: without it, the key could be used as an HMAC secret, and anybody may know a public key. (`whpk_…` is not
- * base64, so it never becomes an HMAC key.) If somebody configures a public key without its prefix, nothing in its bytes
- * shows the mistake.
+ * base64, so it never becomes an HMAC key.) If somebody configures a public key without its prefix, nothing in its
+ * bytes shows the mistake.
  */
 export function keyBytes(
   secret: string,

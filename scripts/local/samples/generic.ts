@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Provider } from '../../../src/providers/index.ts';
 import type { Sample } from './sample.ts';
 
-/** A delivery for a provider of one's own, made from what its data names. */
+/** A sample for a user's own provider. It has a value at each place that the provider's data names. */
 export function genericSample({ scheme, id, type, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
     scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
@@ -33,7 +33,7 @@ function placesIn(template: string): string[] {
   return Array.from(template.matchAll(/\{([^}]+)\}/g), ([, place = '']) => place);
 }
 
-/** Values of one list header come behind each other, as `k=v`. */
+/** The values of one list header are joined: `k=v,k=v`. */
 function headersFrom(wanted: readonly [place: string, value: string][]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [place, value] of wanted) {

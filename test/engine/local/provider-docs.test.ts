@@ -17,15 +17,16 @@ it('the SDKs that docs/providers.md names as proof are the packages that the tes
 });
 
 describe.each(Object.entries(providers))('%s', (name, provider) => {
-  it('has its name, its page, a sample, and nothing that contradicts itself', () => {
+  it('has its name, its page, a sample, and data without contradictions', () => {
     expect(provider.name).toBe(name);
     expect(provider.docs.length).toBeGreaterThan(20);
     expect(samples[name]?.types.length).toBeGreaterThan(0);
-    // A fingerprint, and a body that repeats, are about ids that aren't signed. Only a signature may come once even so.
+    // Replay keys and `bodiesRepeat` are about unsigned ids. If the id is signed, only the signature can be a replay
+    // key.
     const { signed, bodiesRepeat, replayKey } = provider.id;
     if (signed) expect([undefined, `{${placesOf(provider.scheme)}}`]).toContainEqual(replayKey);
     if (signed) expect(bodiesRepeat).toBeUndefined();
-    // Headers are looked up as they are written here.
+    // A header's name is compared as it is written in the data, and `Headers` makes its names lower-case.
     expect(JSON.stringify(provider).match(/header:[^}#"]*[A-Z]/)).toBeNull();
   });
 });

@@ -82,7 +82,7 @@ describe('npm run send', () => {
     [['shop', '--provider', 'nobody'], /^send: there is no provider nobody: npm run send -- --list shows them\n$/],
     [['discord', '--url', 'nowhere'], /^send: --url takes an address such as .*\n$/],
     [['discord', '--times', 'x'], /^send: --times takes a whole number from 1\n$/],
-    [['mailgun', '--body', '{'], /^send: --body must be JSON here: .*\n$/],
+    [['mailgun', '--body', '{'], /^send: --body must be JSON, because .*\n$/],
     [
       ['standardwebhooks', '--url', 'http://127.0.0.1:1'],
       /^send: the key of standardwebhooks is not in the form .*\n$/,

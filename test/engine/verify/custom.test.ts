@@ -47,8 +47,8 @@ const check = (provider: Provider, headers: Record<string, string>, body: string
     new Date(),
   );
 
-describe('a provider of one’s own', () => {
-  it('is verified by what its five lines say', async () => {
+describe('a user’s own provider', () => {
+  it('is verified by its five lines of data', async () => {
     const body = '{"id":"1","type":"invoice.sent"}';
     const signature = createHmac('sha256', 'a secret').update(body).digest('hex');
     expect(await check(billing, { 'x-billing-signature': signature }, body, 'a secret')).toMatchObject({
@@ -59,7 +59,7 @@ describe('a provider of one’s own', () => {
     });
   });
 
-  it.each([billing, elaborate, token])('has a sample made for it: $name', async (provider: Provider) => {
+  it.each([billing, elaborate, token])('gets a generated sample that verifies: $name', async (provider: Provider) => {
     const { secret, signingKey } = madeUpKeys(provider);
     const { types, id } = sampleOf(provider);
     const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now: new Date() });

@@ -17,7 +17,7 @@ const BASE64_KEY = `whsec_${randomBytes(32).toString('base64')}`;
 const secretOf = (name: string) => (name === 'standardwebhooks' ? BASE64_KEY : HEX_KEY);
 
 const names = Object.keys(signers) as Name[];
-/** The ones this file is about all sign; tokens have their own. */
+/** This file is about signatures. Tokens are tested in negatives.test.ts. */
 const schemeOf = (name: string): Signature => {
   const scheme = providers[name]?.scheme;
   if (!scheme || scheme.token !== undefined) throw new Error(name);
@@ -44,7 +44,7 @@ describe.each(names)('%s', (name) => {
   const signed = (options: { secret?: string; now?: Date } = {}) =>
     signers[name](BODY, { secret: secretOf(name), now: NOW, ...options });
 
-  it('accepts what somebody else signed', async () => {
+  it('accepts a delivery that the provider’s SDK or node:crypto signed', async () => {
     expect(await check(name, await signed())).toMatchObject(verified);
   });
 
@@ -54,7 +54,7 @@ describe.each(names)('%s', (name) => {
     expect(verdict).toEqual({ outcome: 'verified', secretIndex: 2 });
   });
 
-  it('refuses without a secret, and with an empty one', async () => {
+  it('refuses every delivery if there is no secret or an empty one', async () => {
     expect(await check(name, await signed(), [])).toEqual(refused('no secret'));
     expect(await check(name, await signed(), [''])).toEqual(refused('no secret'));
   });
@@ -64,7 +64,7 @@ describe.each(names)('%s', (name) => {
     expect(await check(name, { headers, body: body.replace('evt_1', 'evt_2') })).toEqual(refused('signature mismatch'));
   });
 
-  it('refuses a delivery without any of its headers', async () => {
+  it('refuses a delivery if one of its headers is missing', async () => {
     const { headers, body } = await signed();
     const { signature, signed: template } = schemeOf(name);
     const needed = Object.keys(headers).filter((header) => `${signature} ${template}`.includes(header));
@@ -75,7 +75,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('refuses every change of one character in its signature', async () => {
+  it('refuses a signature with one changed character', async () => {
     const { headers, body } = await signed();
     const [, header = ''] = /^header:([^#]+)/.exec(String(schemeOf(name).signature)) ?? [];
     const text = headers[header] ?? '';
@@ -90,7 +90,7 @@ describe.each(names)('%s', (name) => {
 describe.each(timed)('%s, which signs a timestamp', (name) => {
   const signedAt = (now: Date) => signers[name](BODY, { secret: secretOf(name), now });
 
-  it('accepts 300 seconds in both directions, and not one more', async () => {
+  it('accepts a difference of 300 seconds in both directions, and refuses 301', async () => {
     expect(await check(name, await signedAt(ago(300)))).toMatchObject(verified);
     expect(await check(name, await signedAt(ago(-300)))).toMatchObject(verified);
     expect(await check(name, await signedAt(ago(301)))).toEqual(refused('timestamp outside the window'));
@@ -103,18 +103,18 @@ describe('a list of signatures', () => {
     (await signers.stripe(BODY, { secret: HEX_KEY, now: NOW })).headers['stripe-signature'] ?? '';
   const bad = (count: number) => Array.from({ length: count }, () => `v1=${'0'.repeat(64)}`).join(',');
 
-  it('is accepted where any of up to ten matches', async () => {
+  it('is accepted if one of up to ten matches', async () => {
     const header = `${await good()},${bad(9)}`;
     expect(await check('stripe', { headers: { 'stripe-signature': header }, body: BODY })).toMatchObject(verified);
   });
 
-  it('is refused whole where it holds more, though one of them matches', async () => {
+  it('is refused if it has more than ten, even if one of them matches', async () => {
     const header = `${await good()},${bad(19)}`;
     const verdict = await check('stripe', { headers: { 'stripe-signature': header }, body: BODY });
     expect(verdict).toEqual(refused('too many signatures'));
   });
 
-  it('is refused where it names two times', async () => {
+  it('is refused if it has two times', async () => {
     const header = `t=${NOW.getTime() / 1000 - 1},${await good()}`;
     const verdict = await check('stripe', { headers: { 'stripe-signature': header }, body: BODY });
     expect(verdict).toMatchObject({ outcome: 'refused' });
@@ -124,7 +124,7 @@ describe('a list of signatures', () => {
 it('refuses a timestamp that only begins with digits', async () => {
   const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
   const text = `${headers['webhook-timestamp']}abc`;
-  // Signed as it stands, by the provider's own algorithm.
+  // Correctly signed with this text.
   const id = headers['webhook-id'] ?? '';
   const key = Buffer.from(BASE64_KEY.slice(6), 'base64');
   const { createHmac } = await import('node:crypto');
@@ -141,14 +141,14 @@ it('refuses a secret that is not in its provider’s form, and says so', async (
   expect(await check('standardwebhooks', signed, ['whsec_not base64!'])).toEqual(refused('secret malformed'));
 });
 
-it('takes a shared secret without its prefix, as the Standard Webhooks SDK does', async () => {
+it('accepts a shared secret without its prefix, like the Standard Webhooks SDK', async () => {
   const bare = BASE64_KEY.slice('whsec_'.length);
   const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
   expect(await check('standardwebhooks', { headers, body }, [bare])).toMatchObject(verified);
   expect(await check('standardwebhooks', { headers, body }, [`whpk_${bare}`])).toMatchObject({ outcome: 'refused' });
 });
 
-it('takes a secret of OpenAI’s as it is where it has no prefix', async () => {
+it('uses an OpenAI secret without a prefix as text', async () => {
   const { createHmac } = await import('node:crypto');
   const time = NOW.getTime() / 1000;
   const signature = createHmac('sha256', HEX_KEY).update(`msg_1.${time}.${BODY}`).digest('base64');
@@ -160,7 +160,7 @@ it('takes a secret of OpenAI’s as it is where it has no prefix', async () => {
   ).toMatchObject(verified);
 });
 
-describe('what npm run send signs', () => {
+describe('a delivery that npm run send signs', () => {
   const sent = (name: string) => {
     const provider = providers[name];
     if (!provider) throw new Error(name);

@@ -97,5 +97,8 @@ export const refused: Readonly<Record<string, Omit<Body, 'events'> & { readonly 
   },
 };
 
-/** Close to the limit in bytes, and twice as large in memory: one character outside Latin-1 makes every text two bytes wide. */
+/**
+ * Close to the limit in bytes, and twice as large in memory: one character outside Latin-1 makes every text two bytes
+ * wide.
+ */
 export const largest: Body = { provider: 'meta', events: 1000, make: () => whatsApp(1000, 'xxxxx"'.repeat(400), '😀') };

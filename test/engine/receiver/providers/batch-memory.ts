@@ -1,4 +1,5 @@
-// One delivery through the whole receiver in a process of its own. batch-memory.test.ts limits the memory of that process.
+// One delivery through the whole receiver in a process of its own. batch-memory.test.ts limits the memory of that
+// process.
 import { readFileSync } from 'node:fs';
 import { createReceiver } from '../../../../src/receiver/app.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
