@@ -1,8 +1,9 @@
 import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
+import { DeliveryWithJson } from '../verify/delivery.ts';
 import { type Reason, verify } from '../verify/index.ts';
 import { readBody } from './body.ts';
-import { type Greeted, greetSigned, greetUnsigned, signerAmong } from './handshake.ts';
+import { type Greeted, greetSigned, greetUnsigned } from './handshake.ts';
 import { hold } from './hold.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
 import { publicUrl } from './public-url.ts';
@@ -39,13 +40,9 @@ export async function receive(
   const secrets = secretsOf(name, env);
   if (secrets.length === 0) return { outcome: 'no_usable_secret' };
   const { method, headers } = request;
-  const delivery = { method, url: publicUrl(source, request), headers, body: body.bytes };
-  const known = {
-    secret: secrets[0] ?? '',
-    verifyToken: verifyTokenOf(name, env),
-    signer: () => signerAmong(secrets, provider, delivery, now),
-  };
-  const greeted = await greetUnsigned(source, delivery, known);
+  const delivery = new DeliveryWithJson({ method, url: publicUrl(source, request), headers, body: body.bytes });
+  const verifyToken = verifyTokenOf(name, env);
+  const greeted = await greetUnsigned(source, delivery, { secret: secrets[0] ?? '', verifyToken });
   if (greeted) return greeted;
   const verdict = await verify(provider, delivery, secrets, now);
   if (verdict.outcome === 'refused') {
@@ -53,7 +50,7 @@ export async function receive(
     return verdict.reason === 'secret malformed' ? { outcome: 'no_usable_secret' } : verdict;
   }
 
-  const confirmed = await greetSigned(source, delivery, known);
+  const confirmed = await greetSigned(source, delivery, { secret: secrets[verdict.secretIndex] ?? '', verifyToken });
   if (confirmed) return confirmed;
   const identified = await identify(source, delivery);
   if (identified.outcome === 'unclaimable') return identified;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../../scripts/local/keys.ts';
 import { formAsJson } from '../../../../src/encoding/form.ts';
-import { verify } from '../../../../src/providers/index.ts';
+import { verify } from '../../../../src/verify/index.ts';
 import { names, providerOf, type Sent, URL_TOLD, withBody, withHeader } from '../../verify/deliveries.ts';
 import { useProviders } from './running.ts';
 import { sources } from './sources.ts';
@@ -80,7 +80,7 @@ describe.each(names)('a sample of %s', (name) => {
 
   const { id } = provider;
   const idHeaders = headersOf([id.at].flat());
-  const free = idHeaders.filter((header) => !headersOf([id.once ?? ''].flat()).includes(header));
+  const free = idHeaders.filter((header) => !headersOf([id.replayKey ?? ''].flat()).includes(header));
   if (!id.signed && free.length > 0) {
     it(`whose unsigned id is replaced is ${id.bodiesRepeat ? 'another event: bodies repeat' : 'a duplicate'}`, async () => {
       const sent = sample(name);
@@ -118,7 +118,7 @@ describe('what may come only once', () => {
 
   it.each([
     ['shopify', 'x-shopify-topic', ['x-shopify-event-id']],
-    ['woocommerce', 'x-wc-webhook-topic', []],
+    ['woocommerce', 'x-wc-webhook-topic', ['x-wc-webhook-delivery-id']],
   ] as const)(
     'one body of %s under two of %s is two events, and under a new id it is none',
     async (name, header, ids) => {
@@ -157,6 +157,14 @@ describe('what may come only once', () => {
     expect(await outcomeOf('mailgun-repeats', mail)).toBe('accepted');
     const forged = withBody(mail, mail.text.replace(/"id":"[^"]+"/, '"id":"forged"'));
     expect(await outcomeOf('mailgun-repeats', forged)).toBe('duplicate');
+  });
+
+  it('the same body of WooCommerce is a new event each time a source says that bodies repeat: deleted, restored, deleted', async () => {
+    const source = 'woocommerce-repeats';
+    const deleted = (id: string) => sample('woocommerce', { source, id, type: 'product.deleted', body: '{"id":42}' });
+    const outcomes = [];
+    for (const id of ['first second', 'later', 'first second']) outcomes.push(await outcomeOf(source, deleted(id)));
+    expect(outcomes).toEqual(['accepted', 'accepted', 'duplicate']);
   });
 
   it('the same event of Shopify’s under a new event id is a duplicate', async () => {
@@ -239,7 +247,7 @@ const TOLD_APART: [provider: string, of: string, one: object, more: object][] = 
 it.each(TOLD_APART)('two events of %s are told apart: %s', async (name, _of, one, more) => {
   const written = (body: object) =>
     providerOf(name).form ? new URLSearchParams({ ...body }).toString() : JSON.stringify(body);
-  const [first, second] = [one, { ...one, ...more }].map((body) => sample(name, { body: written(body) }));
+  const [first, second] = [one, { ...one, ...more }].map((body) => sample(name, { id: '1', body: written(body) }));
   if (!first || !second) throw new Error(name);
   const outcomes = [];
   for (const sent of [first, second, first, second]) outcomes.push(await outcomeOf(name, sent));
