@@ -1,10 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { NeonError } from './neon-error.ts';
 
-// Node 24 has both; TypeScript's library does not know them yet.
-const { rawJSON, isRawJSON } = JSON as JSON & {
-  rawJSON(text: string): object;
-  isRawJSON(value: unknown): boolean;
-};
+// Node 24 has it. TypeScript's library does not know it yet.
+const { rawJSON } = JSON as JSON & { rawJSON(text: string): object };
 
 const MIN_I64 = -(2n ** 63n);
 const MAX_U64 = 2n ** 64n - 1n;
@@ -15,13 +13,12 @@ const MAX_U64 = 2n ** 64n - 1n;
  * A number becomes a raw JSON object that JSON.stringify writes as it was sent: a JavaScript number would lose the
  * digits of integers beyond 2^53.
  */
-export function parseJson(body: Uint8Array): unknown {
+export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw unparsable('not UTF-8');
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    return JSON.parse(text, reviver);
+    return JSON.parse(body.toString('utf8'), reviver);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw unparsable(why);
+    throw error instanceof SyntaxError ? unparsable(error.message) : error;
   }
 }
 
@@ -32,13 +29,13 @@ export function unparsable(why: string): NeonError {
 function reviver(key: string, value: unknown, context?: { source?: string }): unknown {
   // JSON can escape half a surrogate pair ("\ud800"), and JSON.parse accepts it. Rust strings can't hold it.
   for (const text of [key, value]) {
-    if (typeof text === 'string' && !text.isWellFormed()) throw new SyntaxError('lone surrogate in a string');
+    if (typeof text === 'string' && !text.isWellFormed()) throw unparsable('lone surrogate in a string');
   }
   return typeof value === 'number' ? rawNumber(value, context?.source ?? '') : value;
 }
 
 function rawNumber(value: number, source: string): object {
-  if (!Number.isFinite(value)) throw new SyntaxError('number out of range');
+  if (!Number.isFinite(value)) throw unparsable('number out of range');
   // The proxy keeps integers of up to 64 bits. Larger ones become floating-point numbers there.
   const integer = /^-?\d+$/.test(source) ? BigInt(source) : 0n;
   return rawJSON(integer < MIN_I64 || integer > MAX_U64 ? String(value) : source);
@@ -54,7 +51,6 @@ export function toText(value: unknown): string | null {
 function arrayItem(value: unknown): string {
   if (value === null) return 'NULL';
   if (Array.isArray(value)) return toText(value) ?? 'NULL';
-  // An object is JSON inside of a quoted string.
-  const isObject = typeof value === 'object' && !isRawJSON(value);
-  return JSON.stringify(isObject ? JSON.stringify(value) : value);
+  // An object becomes JSON in a quoted string.
+  return JSON.stringify(typeof value === 'object' ? JSON.stringify(value) : value);
 }

@@ -52,8 +52,7 @@ export function readConnection(headers: IncomingHttpHeaders): Connection {
   }
   // Unlike decodeURIComponent, this leaves a bare % as it is, and so does Neon.
   const [user, password, database] = [url.username, url.password, url.pathname.split('/')[1] ?? ''].map(percentDecode);
-  // Postgres takes the role's name if no database is named.
-  return { user: user ?? '', password: password ?? '', database: database || (user ?? '') };
+  return { user: user ?? '', password: password ?? '', database: database ?? '' };
 }
 
 /** The proxy checks these headers for a single query as well, though they only matter to a batch. */

@@ -41,7 +41,7 @@ export class Session {
     this.options = options;
   }
 
-  /** Runs one statement. If the request hangs up, rejects once the statement has ended or was cancelled. */
+  /** Runs one statement, which is cancelled if the request hangs up. */
   async query(text: string, params: unknown[]): Promise<Reply> {
     const { hungUp } = this.options;
     if (params.length > MAX_PARAMS) {
@@ -51,12 +51,10 @@ export class Session {
     const statement = this.run(text, params.map(toText));
     const cancel = () => void this.cancel(statement);
     hungUp.addEventListener('abort', cancel);
-    const reply = await statement.finally(() => hungUp.removeEventListener('abort', cancel));
-    hungUp.throwIfAborted();
-    return reply;
+    return statement.finally(() => hungUp.removeEventListener('abort', cancel));
   }
 
-  /** On a failure, nothing is rolled back here: the connection is reset or closed, which both do it. */
+  /** Nothing is rolled back here after a failure, because the connection is then reset or closed. Both roll back. */
   async batch(queries: readonly NeonQuery[], { begin }: Transaction): Promise<Reply[]> {
     await this.client.query(begin);
     const replies: Reply[] = [];

@@ -49,6 +49,7 @@ export class Sessions {
     }
   }
 
+  /** Resolves when the last request has given its connection back. */
   async close(): Promise<void> {
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
