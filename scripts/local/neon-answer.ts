@@ -12,7 +12,7 @@ export interface Endpoint {
   readonly fault: ((request: NeonRequest) => Fault | undefined) | undefined;
 }
 
-/** Neon lets a browser's page send these headers, and remember for a day that it may. */
+/** Neon lets a page in a browser send these headers, and lets the browser remember it for a day. */
 const PREFLIGHT = {
   allow: 'OPTIONS, POST',
   'access-control-allow-headers': [

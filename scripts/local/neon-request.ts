@@ -77,8 +77,8 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    // A body that is too large is still read to its end: to close the socket earlier would reset the connection
-    // before the sender has read the answer.
+    // A body that is too large is still read to its end. Otherwise the connection could be reset before the sender has
+    // read the answer.
     if (length <= maxBytes) chunks.push(chunk);
   }
   if (length > maxBytes) throw new NeonError(413, `request is too large (max is ${maxBytes} bytes)`);

@@ -79,8 +79,8 @@ export class Session {
       });
       statement.on('error', reject);
       statement.on('end', (result) => {
-        // The rows of COPY TO STDOUT come in messages that the proxy does not expect.
-        if (result.command === 'COPY') reject(UNEXPECTED_MESSAGE);
+        // COPY TO STDOUT. Its rows come in messages of their own, which node-postgres drops.
+        if (result.command === 'COPY') reject(unexpectedMessage());
         else resolve(toReply(result, rows));
       });
       this.client.query(statement);
@@ -88,8 +88,8 @@ export class Session {
   }
 
   /**
-   * Postgres cancels by process id and secret key, over a connection of its own. So it works however many connections
-   * are taken, and reaches no other session.
+   * Cancels as psql does: by process id and secret key, over a connection that is only for this. It works even if
+   * Postgres has no connection left, and it can't reach another session.
    */
   private async cancel(statement: Promise<unknown>): Promise<void> {
     const request = Buffer.alloc(16);
@@ -108,8 +108,6 @@ export class Session {
   }
 }
 
-const UNEXPECTED_MESSAGE = new NeonError(400, 'unexpected message from server');
-
 /** By the extended protocol, several statements in one string are refused, and so is a wrong number of parameters. */
 class Statement extends pg.Query<(string | null)[]> {
   constructor(text: string, values: (string | null)[]) {
@@ -123,12 +121,17 @@ class Statement extends pg.Query<(string | null)[]> {
   }
 
   /**
-   * COPY FROM STDIN. node-postgres says that it has no data, and then waits without end, because Postgres ignores the
-   * Sync message that came before. The error closes the connection, which ends the COPY.
+   * COPY FROM STDIN. node-postgres would only answer that it has no data, and then wait without end: Postgres ignores
+   * the Sync message that was sent before. This error closes the connection, which ends the COPY.
    */
   handleCopyInResponse(): void {
-    this.emit('error', UNEXPECTED_MESSAGE);
+    this.emit('error', unexpectedMessage());
   }
+}
+
+/** The proxy knows no COPY. */
+function unexpectedMessage(): NeonError {
+  return new NeonError(400, 'unexpected message from server');
 }
 
 function toReply(result: pg.QueryResultBase, rows: Reply['rows']): Reply {

@@ -27,7 +27,7 @@ export class Sessions {
     this.options = options;
   }
 
-  /** Does the work of one request in a session. When the request has hung up, its statement is cancelled. */
+  /** Does the work of one request in a session of its own. */
   async use<T>(connection: Connection, hungUp: AbortSignal, work: (session: Session) => Promise<T>): Promise<T> {
     const pool = this.poolFor(connection);
     const client = await pool.connect().catch((error: unknown) => {
@@ -43,7 +43,7 @@ export class Sessions {
       reusable = error instanceof pg.DatabaseError;
       throw error;
     } finally {
-      // A cancel may arrive late. It would hit the next request on this connection, so there is none.
+      // A connection whose request hung up is not used again, because a late cancel would hit the next request.
       const clean = reusable && !hungUp.aborted && (await isReset(client));
       client.release(!clean || this.idleConnections() >= MAX_IDLE);
     }
