@@ -3,8 +3,8 @@ import { sha256 } from '../encoding/bytes.ts';
 import { formAsJson, formOf } from '../encoding/form.ts';
 import { parseLines } from '../encoding/json.ts';
 import type { Source } from '../kit/index.ts';
-import type { Place, Provider } from '../providers/types.ts';
-import type { DeliveryWithJson } from '../verify/delivery.ts';
+import type { Delivery, Place, Provider } from '../providers/types.ts';
+import { DeliveryWithJson } from '../verify/delivery.ts';
 import { itemsOf } from '../verify/items.ts';
 import { fillFirst, headersNamed, jsonAt, type TemplateValues, valueAt } from '../verify/places.ts';
 
@@ -44,7 +44,8 @@ export const MAX_BATCH_BYTES = 6 * 1024 * 1024;
 const KEPT_HEADERS = ['content-type', 'user-agent'];
 
 /** Turns a verified delivery into what can be claimed: one event, or the events of a batch. */
-export async function identify(source: Source, delivery: DeliveryWithJson): Promise<Identified> {
+export async function identify(source: Source, verified: Delivery): Promise<Identified> {
+  const delivery = DeliveryWithJson.from(verified);
   const text = delivery.readText();
   if (text === undefined) return unclaimable('not UTF-8');
   const { batch, form } = source.provider;
