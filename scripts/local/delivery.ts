@@ -1,7 +1,6 @@
 import { samples } from '../../src/app/samples.ts';
 import type { Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
-import { DeliveryWithJson } from '../../src/verify/delivery.ts';
 import { sampleOf, sign } from './sign.ts';
 
 /** A signed delivery, ready to be sent to a receiver. */
@@ -55,6 +54,6 @@ export interface ExpectedEvent {
 export async function eventsIn(source: Source, delivery: SignedDelivery): Promise<readonly ExpectedEvent[]> {
   const headers = new Headers(delivery.headers);
   const body = new TextEncoder().encode(delivery.body);
-  const identified = await identify(source, new DeliveryWithJson({ method: 'POST', url: delivery.url, headers, body }));
+  const identified = await identify(source, { method: 'POST', url: delivery.url, headers, body });
   return identified.outcome === 'identified' ? identified.events : [];
 }
