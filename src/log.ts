@@ -18,6 +18,15 @@ export interface LogLine {
 
 export type Log = (line: LogLine) => void;
 
+/** A batch may have thousands of events. All their ids are in Postgres. */
+const MAX_IDS = 5;
+
+/** The fields of a line that name its events: the id of the only one, or the first ids and how many there are. */
+export function eventIdFields(ids: readonly string[]) {
+  if (ids.length === 1) return { event_id: ids[0] };
+  return { event_ids: ids.slice(0, MAX_IDS), events: ids.length };
+}
+
 export const log: Log = (line) => console.log(JSON.stringify(line));
 
 /** The innermost frames are enough to find the line. More would only make the log line long. */

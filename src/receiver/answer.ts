@@ -14,7 +14,7 @@ export function answer(result: Outcome, ack?: Reply): Response {
     case 'duplicate': {
       if (ack) return respond({ status: ack.status, headers: ack.headers ?? {}, body: ack.text ?? null });
       const { outcome: status, accepted, duplicate } = result;
-      return Response.json(result.ids.length === 1 ? { status } : { status, accepted, duplicate });
+      return Response.json(result.eventIds.length === 1 ? { status } : { status, accepted, duplicate });
     }
     case 'unclaimable':
       return problem(400, 'The delivery is signed correctly, but holds no event that can be claimed', result.reason);

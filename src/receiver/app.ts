@@ -1,13 +1,10 @@
 import { Hono } from 'hono';
 import type { Source } from '../kit/index.ts';
-import { type Log, positionOf } from '../log.ts';
+import { eventIdFields, type Log, positionOf } from '../log.ts';
 import { answer, problem } from './answer.ts';
 import { methodsOf } from './handshake.ts';
 import { receive } from './receive.ts';
 import { secretName } from './secrets.ts';
-
-/** A batch may have thousands of events: all their ids are in Postgres. */
-const MAX_IDS_LOGGED = 5;
 
 export interface ReceiverDependencies {
   readonly sources: Readonly<Record<string, Source>>;
@@ -37,9 +34,11 @@ export function createReceiver({ sources, now, log }: ReceiverDependencies): Hon
     log({
       step: 'delivery',
       source: name,
-      ...('ids' in result ? idFields(result.ids) : {}),
+      ...('eventIds' in result ? eventIdFields(result.eventIds) : {}),
       outcome: result.outcome,
       reason: 'reason' in result ? result.reason : undefined,
+      // Suspected replays are accepted, but they don't run until a person says so.
+      parked: 'parked' in result && result.parked > 0 ? result.parked : undefined,
       forwarded: 'forwarded' in result ? result.forwarded : undefined,
       // For the operator alone: npm run unseal.
       sealed: 'sealed' in result ? result.sealed : undefined,
@@ -61,9 +60,4 @@ export function createReceiver({ sources, now, log }: ReceiverDependencies): Hon
     return answer({ outcome: 'not_held' });
   });
   return app;
-}
-
-function idFields(ids: readonly string[]) {
-  if (ids.length === 1) return { event_id: ids[0] };
-  return { event_ids: ids.slice(0, MAX_IDS_LOGGED), events: ids.length };
 }

@@ -2,20 +2,31 @@ import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
 import { type Reason, verify } from '../verify/index.ts';
 import { readBody } from './body.ts';
+import { claimOrForward } from './claim-or-forward.ts';
 import { type Greeted, greetSigned, greetUnsigned, signerAmong } from './handshake.ts';
-import { hold } from './hold.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
 import { publicUrl } from './public-url.ts';
 import { secretsOf, verifyTokenOf } from './secrets.ts';
 
 export type Outcome =
-  | { outcome: 'accepted' | 'duplicate'; ids: string[]; accepted: number; duplicate: number; forwarded?: true }
+  | Accepted
   | { outcome: 'too_large' }
   | { outcome: 'no_usable_secret' }
   | { outcome: 'refused'; reason: Reason }
   | Extract<Greeted, { outcome: 'handshake' }>
   | Extract<Identified, { outcome: 'unclaimable' }>
   | { outcome: 'not_held' };
+
+export interface Accepted {
+  readonly outcome: 'accepted' | 'duplicate';
+  readonly eventIds: readonly string[];
+  /** Events that this delivery brought: they are in Postgres now, or on the queue. */
+  readonly accepted: number;
+  readonly duplicate: number;
+  /** How many of the accepted are suspected replays. */
+  readonly parked: number;
+  readonly forwarded?: true;
+}
 
 /**
  * Far above what an event usually comes to, and harmless to hold several times over in a Worker's 128 MB, which all the
@@ -57,20 +68,22 @@ export async function receive(
   if (confirmed) return confirmed;
   const identified = await identify(source, delivery);
   if (identified.outcome === 'unclaimable') return identified;
-  // A heartbeat, or a test of the address: there is nothing to hold.
-  if (identified.events.length === 0) return { outcome: 'accepted', ids: [], accepted: 0, duplicate: 0 };
-
   const { events } = identified;
-  const ids = events.map((event) => event.eventId);
-  const held = await hold({ source: name, events, headers: keptHeaders(provider, headers), receivedAt: now }, env, log);
+  const eventIds = events.map(({ eventId }) => eventId);
+  // A heartbeat, or a test of the address: there is nothing to claim.
+  if (events.length === 0) return { outcome: 'accepted', eventIds, accepted: 0, duplicate: 0, parked: 0 };
+
+  const verified = { source: name, events, headers: keptHeaders(provider, headers), receivedAt: now };
+  const held = await claimOrForward(verified, env, log);
   switch (held.outcome) {
     case 'claimed': {
-      const accepted = held.claims.claimed.length;
-      const duplicate = events.length - accepted;
-      return { outcome: accepted > 0 ? 'accepted' : 'duplicate', ids, accepted, duplicate };
+      const parked = held.claims.parked.length;
+      const accepted = held.claims.claimed.length + parked;
+      const outcome = accepted > 0 ? 'accepted' : 'duplicate';
+      return { outcome, eventIds, accepted, duplicate: events.length - accepted, parked };
     }
     case 'forwarded':
-      return { outcome: 'accepted', ids, accepted: events.length, duplicate: 0, forwarded: true };
+      return { outcome: 'accepted', eventIds, accepted: events.length, duplicate: 0, parked: 0, forwarded: true };
     case 'not_held':
       return held;
   }

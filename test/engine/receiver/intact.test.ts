@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import { useRunning } from '../running.ts';
 
@@ -66,22 +66,6 @@ it('an event without a usable type is claimed, and ignored', async () => {
   await quiet();
   const rows = await sql<{ status: string }>('select status from webhook_events');
   expect(rows).toEqual(Array.from({ length: 4 }, () => ({ status: 'ignored' })));
-});
-
-it('a captured GitHub body under a new id is a duplicate of the event it came with', async () => {
-  const { headers, body } = await sign('github', '{"repository":{"full_name":"o/r"}}', { id: 'first' });
-  const first = await post('github', { headers, body });
-  const replayed = await post('github', { headers: { ...headers, 'x-github-delivery': 'second' }, body });
-  expect([await first.json(), await replayed.json()]).toEqual([{ status: 'accepted' }, { status: 'duplicate' }]);
-  const fingerprint = createHash('sha256').update(body).digest('hex');
-  expect(await sql('select event_id, fingerprint from webhook_events')).toEqual([{ event_id: 'first', fingerprint }]);
-});
-
-it('a new id with the same body is a new event for Awardee', async () => {
-  const answers = [];
-  for (const id of ['one', 'two'])
-    answers.push(await (await post('awardee', await sign('awardee', '{"same":1}', { id }))).json());
-  expect(answers).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
 });
 
 it('the headers that identified an event are kept with it, and no signature', async () => {

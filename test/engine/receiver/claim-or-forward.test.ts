@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import { unpack } from '../../../src/queue/forwarded.ts';
-import { hold } from '../../../src/receiver/hold.ts';
+import { claimOrForward } from '../../../src/receiver/claim-or-forward.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -55,14 +55,17 @@ function fail(...faults: (Fault | undefined)[]): void {
 
 function held(given = delivery()) {
   const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS: queue } as unknown as ReceiverEnv;
-  return hold(given, env, (line) => lines.push(line));
+  return claimOrForward(given, env, (line) => lines.push(line));
 }
 
 const always = (fault: Fault) => Array.from({ length: 10 }, () => fault);
 
 it('a claim is one request, and its ticket is written before the answer', async () => {
   fail();
-  expect(await held()).toEqual({ outcome: 'claimed', claims: { claimed: ['a'], overdue: [] } });
+  expect(await held()).toEqual({
+    outcome: 'claimed',
+    claims: { claimed: ['a'], parked: [], dropped: [], overdue: [] },
+  });
   expect([requests, queue.tickets]).toEqual([1, [{ source: 'test', eventId: 'a' }]]);
 });
 
@@ -117,7 +120,7 @@ describe('a claim that fails', () => {
 
   it('because DATABASE_URL is missing is forwarded', async () => {
     const env = { EVENTS: queue } as unknown as ReceiverEnv;
-    expect(await hold(delivery(), env, (line) => lines.push(line))).toEqual({ outcome: 'forwarded' });
+    expect(await claimOrForward(delivery(), env, (line) => lines.push(line))).toEqual({ outcome: 'forwarded' });
     expect(JSON.stringify(lines)).toContain('DATABASE_URL');
   });
 
