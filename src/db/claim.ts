@@ -106,7 +106,7 @@ function claimStatement(source: string, events: readonly Claimable[], headers: R
              array_agg(earlier.replay_number) as numbers,
              count(*) filter (where earlier.replay_number > 0 and earlier.status = 'parked') as parked
       from incoming join ${webhookEvents} earlier using (fingerprint)
-      where earlier.source = ${source} and earlier.event_id <> incoming.event_id
+      where earlier.source = ${source}
       group by 1, 2
     ),
     suspected as (

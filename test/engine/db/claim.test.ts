@@ -1,10 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NeonRequest } from '../../../scripts/local/neon.ts';
 import { type Claims, claim, MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { discardParked } from '../../../src/db/discard.ts';
 import { retryParked } from '../../../src/db/retry.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { WAIT } from '../running.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -134,10 +136,10 @@ describe('a suspected replay', () => {
     expect(row?.last_error).toContain('event second ');
   });
 
-  it('is dropped once the most that may wait are parked, and one that is known stays known', async () => {
+  it('is dropped once the most that may wait are parked, and an event that is known stays known', async () => {
     for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
     expect(await replay('one too many')).toEqual(claims({ dropped: ['one too many'] }));
-    expect(await replay('evt_1')).toEqual(claims());
+    for (const known of ['evt_0', 'evt_1']) expect(await replay(known)).toEqual(claims());
     expect(await counts()).toEqual([
       { status: 'parked', count: MAX_REPLAYS },
       { status: 'pending', count: 1 },
@@ -155,6 +157,24 @@ describe('a suspected replay', () => {
       { event_id: 'evt_3', status: 'pending' },
       { event_id: 'evt_4', status: 'ignored' },
     ]);
+  });
+
+  it('is parked although the first event was not committed yet when it came', async () => {
+    const client = new pg.Client({ connectionString: database.stack.databaseUrl });
+    await client.connect();
+    try {
+      await client.query(`begin; insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
+                                 values ('test', 'first', now(), now(), 'same')`);
+      const waiting = Promise.all([replay('a'), replay('b')]);
+      await vi.waitFor(async () => {
+        const blocked = await sql(`select from pg_stat_activity where wait_event_type = 'Lock'`);
+        expect(blocked).toHaveLength(2);
+      }, WAIT);
+      await client.query('commit');
+      expect(await waiting).toEqual([claims({ parked: ['a'] }), claims({ parked: ['b'] })]);
+    } finally {
+      await client.end();
+    }
   });
 
   it('of fifty at the same moment: one event is claimed, the most that may wait are parked, no other is kept', async () => {
