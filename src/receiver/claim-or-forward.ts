@@ -1,7 +1,7 @@
 import { type Claims, claim, MAX_REPLAYS } from '../db/claim.ts';
 import { openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { eventIdFields, type Log } from '../log.ts';
+import { errorFields, eventIdFields, type Log } from '../log.ts';
 import { type Forwarded, pack } from '../queue/forwarded.ts';
 import { isWritten, sendTickets } from '../queue/send.ts';
 
@@ -23,7 +23,8 @@ export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log:
     if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', source, outcome: 'not_sent' });
     return { outcome: 'claimed', claims };
   } catch (error) {
-    log({ step: 'claim', source, outcome: 'failed', reason: DatabaseError.from(error).message });
+    const mistake = DatabaseError.isCauseOf(error) ? {} : errorFields(error);
+    log({ step: 'claim', source, outcome: 'failed', reason: DatabaseError.from(error).message, ...mistake });
   }
   const message = await pack(delivery);
   const forwarded = message && (await isWritten(env.EVENTS.send(message, { contentType: 'bytes' })));

@@ -17,7 +17,7 @@ const TOO_LARGE = { type: 'about:blank', title: 'The body is larger than this so
 const NO_SOURCE = { type: 'about:blank', title: 'There is no such source', status: 404 };
 const unclaimable = (detail: string) => ({
   type: 'about:blank',
-  title: 'The delivery is signed correctly, but holds no event that can be claimed',
+  title: 'The delivery is signed correctly, but it contains no event that can be claimed',
   status: 400,
   detail,
 });
