@@ -48,14 +48,10 @@ export function positionOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
   const { stack, message } = error;
   // The stack begins with the message, which may have lines that look like frames.
-  const frames = stack
-    .slice(stack.includes(message) ? stack.indexOf(message) + message.length : 0)
-    .split('\n')
-    .flatMap((line) => FRAME.exec(line)?.[1] ?? []);
+  const afterMessage = stack.slice(stack.includes(message) ? stack.indexOf(message) + message.length : 0);
+  const lines = afterMessage.split('\n');
+  const frames = lines.slice(lines.findLastIndex((line) => !/^\s+at /.test(line)) + 1);
   // The path in front of the file name says only where the bundle was built.
-  const positions = frames.slice(0, MAX_FRAMES).map((frame) => frame.replace(/[^\s(]*\//, ''));
-  return positions.join(' < ') || undefined;
+  const positions = frames.map((frame) => frame.replace(/^\s+at (async )?/, '').replace(/[^\s(]*\//, ''));
+  return positions.slice(0, MAX_FRAMES).join(' < ') || undefined;
 }
-
-/** `    at async handle (file:///bundle/index.js:120:9)`, or without a name. */
-const FRAME = /^\s+at (?:async )?(\S.*:\d+:\d+\)?)$/;
