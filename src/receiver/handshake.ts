@@ -29,6 +29,13 @@ export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
   return handshakes.some(({ method }) => method === 'GET') ? ['GET', 'POST'] : ['POST'];
 }
 
+/** The handshakes that a source answers now although they carry no signature. */
+export function unsignedHandshakes({ provider, awaitsSecret }: Source): readonly Handshake[] {
+  return (provider.handshakes ?? []).filter(
+    ({ signed, handsOver }) => !signed && (handsOver === undefined || awaitsSecret),
+  );
+}
+
 /** Before the signature is looked at: the handshakes that carry none. `undefined` for what is a delivery. */
 export async function greetUnsigned(
   source: Source,
@@ -37,10 +44,7 @@ export async function greetUnsigned(
 ): Promise<Greeted | undefined> {
   const { provider } = source;
   if (delivery.method !== 'GET' && valuesAt(placesOf(provider.scheme), delivery).length > 0) return undefined;
-  const offered = (provider.handshakes ?? []).filter(
-    ({ signed, handsOver }) => !signed && (handsOver === undefined || source.awaitsSecret),
-  );
-  const greeted = await greet(offered, delivery, known);
+  const greeted = await greet(unsignedHandshakes(source), delivery, known);
   if (greeted === undefined && delivery.method === 'GET') return { outcome: 'refused', reason: 'no such handshake' };
   return greeted;
 }
