@@ -3,7 +3,7 @@ import { UserError } from './user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
 
-/** A port that nobody listens on right now. */
+/** A port that is free right now. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listen(server, 0);
@@ -11,7 +11,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Listens on loopback and resolves to the port. `remedy` says how to choose another one. */
+/** Listens on loopback and resolves to the port. If it is taken, the error ends with `remedy`: how to choose another. */
 export function listen(server: Server, port: number, remedy = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

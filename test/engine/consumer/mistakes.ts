@@ -101,6 +101,10 @@ export const parkedAtOnce: Mistakes = {
     error: 'is a promise',
     handler: returning(() => [Promise.resolve(1)]),
   },
+  'returns a list of promises that fail': {
+    error: 'is a promise',
+    handler: returning((db) => [(async () => db.insert(balances).values(row))()]),
+  },
   'returns sql without db.execute': {
     error: 'without db.execute()',
     handler: returning(() => [sql`delete from fixture.balances`]),
