@@ -18,6 +18,8 @@ export function checkChanges(answer: unknown): Change[] {
     );
   }
   return Array.from(answer, (change: unknown, index) => {
+    // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
+    if (change instanceof Promise) change.catch(() => {});
     const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(change);
     if (problem) throw new PermanentError(`change ${index + 1} of ${answer.length} ${problem}`);
     return change as Change;
