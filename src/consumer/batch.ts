@@ -1,6 +1,6 @@
 import { DatabaseError } from '../db/errors.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
-import { acknowledge, type Outcome } from './outcome.ts';
+import { acknowledge, databaseUnavailable, type Outcome } from './outcome.ts';
 
 /** A consumer is stopped after 15 minutes, and its acknowledgements are lost. So it stops by itself before that. */
 const RUN_MS = 10 * 60_000;
@@ -37,10 +37,6 @@ export async function workInPortions(
 }
 
 const DEFERRED: Outcome = { outcome: 'deferred' };
-
-export function databaseUnavailable(error: unknown) {
-  return { outcome: 'database_unavailable', reason: DatabaseError.from(error).message } as const;
-}
 
 /** Runs `work`, and returns the DatabaseError it throws, if any. */
 export async function databaseErrorOf(work: () => Promise<void>): Promise<DatabaseError | undefined> {

@@ -6,7 +6,7 @@ import { type Change, Effect, PermanentError } from '../kit/index.ts';
 /** A transaction is given up after 10 s, and holds its locks until then. 1,000 statements leave room on a slow day. */
 const MAX_CHANGES = 1000;
 
-/** Checks what a handler returned. A mistake in it stays one, so it parks the event, and the error says what to return. */
+/** Checks what a handler returned. Another try can't correct a mistake in it, so the error is permanent and says what to return. */
 export function checkChanges(answer: unknown): Change[] {
   if (!Array.isArray(answer)) {
     throw new PermanentError(`the handler returned ${kindOf(answer)}: return an array of changes, or [] for none`);
@@ -26,7 +26,7 @@ export function checkChanges(answer: unknown): Change[] {
   });
 }
 
-/** Says what to do if a handler's own query was refused, because it was no read. Any other error stays as it is. */
+/** If a handler's own query was refused because it was not a read, the returned error says what to do instead. */
 export function explainRefusal(error: unknown): unknown {
   const code = DatabaseError.isCauseOf(error) ? DatabaseError.from(error).code : undefined;
   if (code === WRITE_REFUSED) {
@@ -49,15 +49,23 @@ function problemOfStatement(change: unknown): string | undefined {
   }
   if (controlsTransaction(query.sql)) return `is a statement that ${CONTROL}`;
   if (hasPlaceholder(query)) return 'has an sql.placeholder() without a value: put the value there';
+  const objects = query.params.flat(Number.POSITIVE_INFINITY).filter((param) => typeof param === 'object');
+  if (!isJson(objects)) return `has a parameter that ${NO_JSON}`;
   return undefined;
 }
 
 function problemOfEffect({ name, payload }: Effect): string | undefined {
+  return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
+}
+
+const NO_JSON = 'can not be written as JSON (an object that contains itself, or a bigint)';
+
+function isJson(value: unknown): boolean {
   try {
-    JSON.stringify(payload);
-    return undefined;
+    JSON.stringify(value);
+    return true;
   } catch {
-    return `is the effect ${name}, whose payload can not be written as JSON (a bigint, or an object that contains itself)`;
+    return false;
   }
 }
 

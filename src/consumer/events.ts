@@ -27,34 +27,29 @@ async function workPortion(
   const db = openDatabase(env.DATABASE_URL);
   // Two tickets of one event are one piece of work.
   const keys = new Map<string, EventKey>();
-  const contents = new Map<Message, { keys: string[]; unreadable: boolean }>();
+  const contents = new Map<Message, { itsKeys: string[]; unreadable: boolean }>();
   for (const message of messages) {
     const { events, unreadable } = await readMessage(message, db, log);
     for (const event of events) keys.set(keyText(event), event);
-    contents.set(message, { keys: events.map(keyText), unreadable });
+    contents.set(message, { itsKeys: events.map(keyText), unreadable });
   }
 
-  const outcomes = await workLoaded(
-    await loadEvents(db, [...keys.values()]),
-    messages.length > 1,
-    db,
-    env,
-    dependencies,
-  );
+  const loaded = await loadEvents(db, [...keys.values()]);
+  const outcomes = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
   const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
   const ms = now().getTime() - started.getTime();
   for (const [key, { source, eventId }] of keys) {
     log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ms });
   }
-  for (const [message, { keys, unreadable }] of contents) {
-    acknowledge(message, [...keys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());
+  for (const [message, { itsKeys, unreadable }] of contents) {
+    acknowledge(message, [...itsKeys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());
   }
 }
 
-/** Works the events that can be worked now, and says of each how it ended. `others`: they are of several messages. */
+/** Works the events that can be worked now, and returns the outcome of each. `together`: they are of several messages. */
 async function workLoaded(
   loaded: readonly LoadedEvent[],
-  others: boolean,
+  together: boolean,
   db: Database,
   env: ConsumerEnv,
   dependencies: ConsumerDependencies,
@@ -69,7 +64,7 @@ async function workLoaded(
     else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
     else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
     // It may hang until its time limit again. Delivered once more, its ticket is worked alone, after all others.
-    else if (event.attempts > 0 && others) outcomes.set(keyText(event), { outcome: 'deferred' });
+    else if (event.attempts > 0 && together) outcomes.set(keyText(event), { outcome: 'deferred' });
     else workable.push(event);
   }
   const bodiless = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);

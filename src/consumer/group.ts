@@ -5,14 +5,13 @@ import { type EventKey, keyText } from '../db/keys.ts';
 import type { WorkableEvent } from '../db/load.ts';
 import type { Tools } from '../kit/index.ts';
 import { sendTickets } from '../queue/send.ts';
-import { databaseUnavailable } from './batch.ts';
 import { chargeFailures } from './charge.ts';
 import { commitEvents } from './commit.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { handlerOf } from './handler.ts';
 import { judge, type Parked, type Retry } from './judge.ts';
 import { atMost } from './limits.ts';
-import type { Outcome } from './outcome.ts';
+import { databaseUnavailable, type Outcome } from './outcome.ts';
 import { type Failed, prepare } from './prepare.ts';
 
 /** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
@@ -32,10 +31,10 @@ export async function workGroup(
   const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, db, tools, dependencies));
   const prepared = asked.filter((one) => one.outcome === 'prepared');
+  const { committed, failed, undecided } = await commitEvents(db, prepared, now());
   const unprepared = asked.filter((one) => one.outcome === 'failed');
   // If a handler's query fails while other events are worked, Postgres may be away. The event comes again alone.
   const isUndecided = ({ error }: Failed) => events.length > 1 && DatabaseError.isRetryable(error);
-  const { committed, failed, undecided } = await commitEvents(db, prepared, now());
   // If a ticket is lost, the sweep sends another.
   await sendTickets(
     env.EFFECTS,

@@ -1,3 +1,4 @@
+import { DatabaseError } from '../db/errors.ts';
 import { isTicket } from '../queue/tickets.ts';
 import { backoff } from './backoff.ts';
 import type { Judgement } from './judge.ts';
@@ -14,6 +15,10 @@ export type Outcome =
   /** Another ticket of an event that waits for its next attempt. */
   | { outcome: 'not_due'; seconds: number }
   | Judgement;
+
+export function databaseUnavailable(error: unknown) {
+  return { outcome: 'database_unavailable', reason: DatabaseError.from(error).message } as const;
+}
 
 /** By then Postgres has been away for hours. The ticket can be dropped, because the sweep sends another afterwards. */
 const MAX_TICKET_DELIVERIES = 20;

@@ -41,7 +41,7 @@ describe('statements that control transactions', () => {
   );
 });
 
-describe('thrown values', () => {
+describe('failures that another try may correct', () => {
   it.each(Object.keys(triedAgain))(
     'a handler that %s has its event tried again, and its neighbours are done',
     async (type) => {

@@ -124,6 +124,15 @@ export const parkedAtOnce: Mistakes = {
     handler: returning(() => [new Effect('answers', { amount: 1n }, 'bigint')]),
   },
 
+  'returns a statement with a parameter that contains itself': {
+    error: 'can not be written as JSON',
+    handler: returning((db) => {
+      const circle: { self?: object } = {};
+      circle.self = circle;
+      return [db.execute(sql`select ${circle}::jsonb`)];
+    }),
+  },
+
   'throws what can not be read': { error: 'can not be read', handler: throwing(unreadable) },
   'throws an error whose message can not be read': {
     error: 'can not be read',
@@ -189,6 +198,14 @@ export const CONTROL_STATEMENTS = [
 
 /** Another try may help, so each is tried again like any other failure. */
 export const triedAgain: Mistakes = {
+  'returns a statement with half a character in a parameter': {
+    error: 'half a character',
+    handler: returning((db) => [db.insert(balances).values({ ...row, customer: 'a\ud800' })]),
+  },
+  'returns a statement with a list of bigints that divides by zero': {
+    error: 'SQLSTATE 22012',
+    handler: returning((db) => [db.execute(sql`select 1 / 0 from unnest(${sql.param([1n, 2n])}::bigint[])`)]),
+  },
   'throws undefined': { error: 'not an Error (undefined)', handler: throwing(() => undefined) },
   'throws null': { error: 'not an Error (null)', handler: throwing(() => null) },
   'throws a text': { error: 'not an Error (string)', handler: throwing(() => 'just text') },
