@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { columnNames } from './columns.ts';
 import { DatabaseError } from './errors.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
-import { webhookBodies, webhookEvents } from './schema.ts';
+import { webhookEvents as ledger, webhookBodies } from './schema.ts';
 
 export interface Claimable {
   readonly eventId: string;
@@ -55,8 +56,8 @@ export async function claim(
   for (let tries = 0; undecided.length > 0; tries++) {
     if (tries === MAX_TRIES) throw new DatabaseError('a suspected replay could not be claimed', { retryable: true });
     const rows = await run<Row>(db, claimStatement(source, undecided, headers, now));
-    for (const { event_id, outcome } of rows) if (outcome !== 'known') claims[outcome].push(event_id);
-    const decided = new Set(rows.map((row) => row.event_id));
+    for (const { id, outcome } of rows) if (outcome !== 'known') claims[outcome].push(id);
+    const decided = new Set(rows.map(({ id }) => id));
     // Without a replay key, only a concurrent delivery of the same id can have been in the way: it holds the event.
     undecided = undecided.filter(({ eventId, fingerprint }) => fingerprint !== null && !decided.has(eventId));
   }
@@ -64,9 +65,12 @@ export async function claim(
 }
 
 interface Row extends Record<string, unknown> {
-  event_id: string;
+  id: string;
   outcome: keyof Claims | 'known';
 }
+
+const ledgerColumn = columnNames(ledger);
+const bodyColumn = columnNames(webhookBodies);
 
 const HOW_TO_DECIDE =
   'Retry this event if it is real, discard it if it is not. If bodies repeat at this source, set bodiesRepeat';
@@ -93,24 +97,24 @@ function claimStatement(source: string, events: readonly Claimable[], headers: R
         ${column((event) => event.occurredAt?.toISOString() ?? null)}::timestamptz[],
         ${column((event) => event.fingerprint)}::text[],
         ${column((event) => event.body)}::text[]
-      ) as incoming (event_id, type, occurred_at, fingerprint, body)
+      ) as incoming (id, type, occurred_at, fingerprint, body)
     ),
     known as (
-      select event_id, status = 'pending' and due_at <= ${at} as overdue
-      from ${webhookEvents} join incoming using (event_id)
-      where source = ${source}
+      select incoming.id, ${ledger.status} = 'pending' and ${ledger.dueAt} <= ${at} as overdue
+      from incoming join ${ledger} on ${ledger.eventId} = incoming.id
+      where ${ledger.source} = ${source}
     ),
     replayed as (
-      select incoming.event_id, incoming.fingerprint,
-             (array_agg(earlier.event_id order by earlier.replay_number))[1] as first_id,
-             array_agg(earlier.replay_number) as numbers,
-             count(*) filter (where earlier.replay_number > 0 and earlier.status = 'parked') as parked
-      from incoming join ${webhookEvents} earlier using (fingerprint)
-      where earlier.source = ${source}
+      select incoming.id, incoming.fingerprint,
+             (array_agg(${ledger.eventId} order by ${ledger.replayNumber}))[1] as first_id,
+             array_agg(${ledger.replayNumber}) as numbers,
+             count(*) filter (where ${ledger.replayNumber} > 0 and ${ledger.status} = 'parked') as parked
+      from incoming join ${ledger} on ${ledger.fingerprint} = incoming.fingerprint
+      where ${ledger.source} = ${source}
       group by 1, 2
     ),
     suspected as (
-      select event_id, fingerprint, first_id, (
+      select id, fingerprint, first_id, (
         select number from (
           select number from generate_series(1, ${MAX_REPLAYS} + cardinality(numbers)) number
           where number <> all (numbers) order by number limit greatest(${MAX_REPLAYS} - parked, 0)
@@ -119,28 +123,35 @@ function claimStatement(source: string, events: readonly Claimable[], headers: R
       from replayed
     ),
     claimed as (
-      insert into ${webhookEvents} (source, event_id, type, occurred_at, received_at, due_at, fingerprint,
-                                    replay_number, status, last_error, finished_at)
-      select ${source}, event_id, type, occurred_at, ${at}, ${dueAt}, fingerprint, coalesce(replay_number, 0),
+      insert into ${ledger} (
+        ${ledgerColumn.source}, ${ledgerColumn.eventId}, ${ledgerColumn.type}, ${ledgerColumn.occurredAt},
+        ${ledgerColumn.receivedAt}, ${ledgerColumn.dueAt}, ${ledgerColumn.fingerprint}, ${ledgerColumn.replayNumber},
+        ${ledgerColumn.status},
+        ${ledgerColumn.lastError},
+        ${ledgerColumn.finishedAt}
+      )
+      select ${source}, id, type, occurred_at,
+             ${at}, ${dueAt}, fingerprint, coalesce(replay_number, 0),
              case when first_id is null then 'pending' else 'parked' end,
              'suspected replay: event ' || first_id || ' has the same body or replay key. ' || ${HOW_TO_DECIDE},
              case when first_id is not null then ${at} end
-      from incoming left join suspected using (event_id, fingerprint)
+      from incoming left join suspected using (id, fingerprint)
       where first_id is null or replay_number is not null
-      order by event_id
+      order by id
       on conflict do nothing
-      returning event_id, status
+      returning ${ledger.eventId} as id, ${ledger.status} as status
     ),
     kept as (
-      insert into ${webhookBodies} (source, event_id, body, headers, received_at)
-      select ${source}, event_id, body, ${JSON.stringify(headers)}::jsonb, ${at}
-      from incoming join claimed using (event_id)
+      insert into ${webhookBodies} (
+        ${bodyColumn.source}, ${bodyColumn.eventId}, ${bodyColumn.body}, ${bodyColumn.headers}, ${bodyColumn.receivedAt}
+      )
+      select ${source}, id, body, ${JSON.stringify(headers)}::jsonb, ${at}
+      from incoming join claimed using (id)
       on conflict do nothing
     )
-    select event_id, case status when 'pending' then 'claimed' else 'parked' end as outcome from claimed
+    select id, case status when 'pending' then 'claimed' else 'parked' end as outcome from claimed
     union all
-    select event_id, case when overdue then 'overdue' else 'known' end from known
+    select id, case when overdue then 'overdue' else 'known' end from known
     union all
-    select event_id, 'dropped' from suspected
-    where replay_number is null and event_id not in (select event_id from known)`;
+    select id, 'dropped' from suspected where replay_number is null and id not in (select id from known)`;
 }
