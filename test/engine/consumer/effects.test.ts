@@ -112,6 +112,13 @@ it('a message that is not the ticket of an effect is retried', async () => {
   expect((await consume([{ body: 'text' }], QUEUE)).retried).toHaveLength(1);
 });
 
+it('a ticket whose name holds NUL is retried, and its neighbours are worked', async () => {
+  await holdBackEffects('has effects');
+  const { acked, retried } = await consume([effectTicket('a\0b'), effectTicket('held first')], QUEUE);
+  expect([acked, retried.map(({ id }) => id)]).toEqual([['1'], ['0']]);
+  expect(await effects()).toContainEqual(finished('held first'));
+});
+
 it('an effect that reads the answer itself is sent', async () => {
   await holdBackEffects('has an effect that reads the answer');
   await consume([effectTicket('held reads the answer')], QUEUE);
