@@ -6,6 +6,7 @@ import { createConfigurator } from './local/configurator.ts';
 import { createPrinter } from './local/dev-printer.ts';
 import { databaseUrlOf, isLocal } from './local/dev-vars.ts';
 import { openLedger } from './local/ledger.ts';
+import { migrate } from './local/migrations.ts';
 import { rememberCheckout, removeOrphanedData } from './local/orphans.ts';
 import { LOOPBACK, listen } from './local/port.ts';
 import { commandOf } from './local/processes.ts';
@@ -13,6 +14,7 @@ import { isRoot } from './local/programs.ts';
 import { noteRunning, runningDev } from './local/running.ts';
 import { startStack } from './local/stack.ts';
 import { UserError } from './local/user-error.ts';
+import { watchFiles } from './local/watch.ts';
 import { startWrangler } from './local/wrangler.ts';
 
 /** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
@@ -91,14 +93,20 @@ async function start(
   configurator.write(stack.outside.url);
   ends.defer(configurator.watch(stack.outside.url));
 
+  // A reload loses what the local queue holds, tickets of events that wait for their next attempt among them.
+  const tryAgain = async (why: string) => {
+    const pending = await ledger.makePendingDue();
+    say(pending > 0 ? `${why}, and pending events and effects are tried again now: ${pending}` : why);
+    if (pending > 0) await tick();
+  };
+  const migrated = () => migrate(stack.databaseUrl).then(() => tryAgain('the migrations are applied'));
+  ends.defer(watchFiles(['drizzle/meta/_journal.json'], () => void migrated().catch((error) => say(String(error)))));
+
   const wrangler = startWrangler(port, configurator.names(), {
     onPrinted: printer.worker,
-    // A reload loses what the local queue holds, tickets of events that wait for their next attempt among them.
-    onReload: async () => {
+    onReload: () => {
       printer.readBundles();
-      const pending = await ledger.makePendingDue();
-      say(pending > 0 ? `reloaded     ${pending} pending events and effects are tried again now` : 'reloaded');
-      if (pending > 0) await tick();
+      return tryAgain('reloaded');
     },
   });
   ends.defer(() => wrangler.stop());

@@ -25,8 +25,9 @@ export function createPrinter({ ledger, json, say }: PrinterOptions) {
   const textOf = async (line: LogLine, worker: Role) => {
     const details = await ledger.detailsOf(line).catch(() => ({}));
     const position = typeof line.position === 'string' ? line.position : undefined;
-    const frames = position && ownFrames(mapPosition(position, bundles.get(worker)));
-    return readable(line, frames ? { ...details, frames } : details);
+    const frames = position === undefined ? [] : ownFrames(mapPosition(position, bundles.get(worker)));
+    const remedy = await remedyFor(line);
+    return readable(line, { ...details, frames, remedy });
   };
   return {
     /** To be called whenever new code runs. */
@@ -46,4 +47,15 @@ export function createPrinter({ ledger, json, say }: PrinterOptions) {
       inOrder(async () => say(`outside        ${method} ${path}${key}`));
     },
   };
+}
+
+/** How the log says that Postgres misses a table or a column. */
+const TABLES_OUT_OF_DATE = /SQLSTATE (42P01|42703)/;
+
+/** dev has applied all migrations, so what is missing has none yet. */
+async function remedyFor({ reason }: LogLine): Promise<string | undefined> {
+  if (typeof reason !== 'string' || !TABLES_OUT_OF_DATE.test(reason)) return undefined;
+  // It takes most of a second to load.
+  const { unmigrated } = await import('./schema-changes.ts');
+  return unmigrated();
 }

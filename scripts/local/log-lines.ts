@@ -8,6 +8,8 @@ export interface Details {
   readonly error?: string | null | undefined;
   /** `position`, translated into the user's files. */
   readonly frames?: readonly string[] | undefined;
+  /** What to do about a failure, if that is known. */
+  readonly remedy?: string | undefined;
 }
 
 /** They have a place of their own in the line, or are of no use to a reader. */
@@ -37,9 +39,13 @@ export function readable(line: LogLine, details: Details = {}): string | undefin
     line.ms === undefined ? undefined : `${line.ms} ms`,
     error,
   ].filter((word) => word !== undefined && word !== '');
-  const frames = (details.frames ?? []).map((frame) => `\n${' '.repeat(STEP_WIDTH + 4)}at ${frame}`);
-  const remedy = line.outcome === 'parked' ? remedyOf(line) : '';
-  return `${line.step.padEnd(STEP_WIDTH)}  ${words.join('  ')}${frames.join('')}${remedy}`;
+  const below = [
+    ...(details.frames ?? []).map((frame) => `at ${frame}`),
+    details.remedy,
+    line.outcome === 'parked' ? replayCommand(line) : undefined,
+  ].filter((one) => one !== undefined);
+  const first = `${line.step.padEnd(STEP_WIDTH)}  ${words.join('  ')}`;
+  return [first, ...below.map((one) => ' '.repeat(STEP_WIDTH + 4) + one)].join('\n');
 }
 
 /** The cron is ticked every minute, and mostly finds nothing to do. */
@@ -55,9 +61,9 @@ function eventsOf({ event_id, event_ids, events }: LogLine): string | undefined 
   return events === 0 ? 'no event' : `${events} events: ${event_ids.join(', ')}${more}`;
 }
 
-function remedyOf({ source, event_id }: LogLine): string {
-  if (typeof event_id !== 'string') return '';
-  return `\n${' '.repeat(STEP_WIDTH + 4)}to try it again: npm run replay -- retry --source ${source} --id ${quoted(event_id)}`;
+function replayCommand({ source, event_id }: LogLine): string | undefined {
+  if (typeof event_id !== 'string') return undefined;
+  return `to try it again: npm run replay -- retry --source ${source} --id ${quoted(event_id)}`;
 }
 
 function quoted(id: string): string {

@@ -12,6 +12,7 @@ import { judge, type Parked, type Retry } from './judge.ts';
 import { atMost } from './limits.ts';
 import { eventsOf } from './messages.ts';
 import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
+import { fetchFor } from './outside.ts';
 import { prepare } from './prepare.ts';
 
 /** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
@@ -96,7 +97,7 @@ async function workGroup(
   dependencies: ConsumerDependencies,
 ): Promise<Map<string, Outcome>> {
   const { now, random, handlers } = dependencies;
-  const tools: Tools = { db, fetch: (...request) => fetch(...request), now: now(), env };
+  const tools: Tools = { db, fetch: fetchFor(env), now: now(), env };
   // In the order of their keys, so that two groups with common events lock them in the same order.
   const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, tools, dependencies));
