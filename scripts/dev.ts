@@ -74,6 +74,7 @@ async function start(
     );
   }
   if (isRoot) removeOrphanedData();
+  if (isStopping()) return;
   const keep = { dataDir: '.data/postgres', databaseUrl: database.href, outsidePort: 0, fresh };
   const stack = await startStack({ keep });
   ends.defer(() => stack.stop());

@@ -65,39 +65,40 @@ function wrongNames({ receiver, consumer }: Configuration): string[] {
 /** Four variables tell the consumer which queue holds what. A typo in one would leave the work of a queue undone. */
 function wrongQueues({ receiver, consumer }: Configuration): string[] {
   const errors: string[] = [];
-  const named = new Map<string, string>();
+  const variableOf = new Map<string, string>();
+  const queueOf = (variable: string): string | undefined => {
+    const queue = consumer.vars[variable];
+    const { path } = consumer;
+    if (typeof queue !== 'string' || queue === '') errors.push(`${variable} is missing in [vars] of ${path}`);
+    else if (!consumer.consumes.includes(queue)) errors.push(`${variable} is ${queue}, which ${path} doesn't consume`);
+    else if (variableOf.has(queue))
+      errors.push(`${variable} and ${variableOf.get(queue)} in ${path} are the same queue`);
+    else {
+      variableOf.set(queue, variable);
+      return queue;
+    }
+    return undefined;
+  };
   for (const kind of ['EVENTS', 'EFFECTS']) {
-    const [queue, dead] = [`${kind}_QUEUE`, `${kind}_DEAD_QUEUE`].map((variable) => {
-      const value = consumer.vars[variable];
-      if (typeof value !== 'string' || value === '')
-        errors.push(`${variable} is missing in [vars] of ${consumer.path}`);
-      else if (!consumer.consumes.includes(value))
-        errors.push(`${variable} is ${value}, which ${consumer.path} doesn't consume`);
-      else if (named.has(value))
-        errors.push(`${variable} and ${named.get(value)} in ${consumer.path} are the same queue`);
-      else named.set(value, variable);
-      return String(value);
-    });
-    if (queue === undefined || !named.has(queue)) continue;
-    const deadLetters = consumer.deadLetterQueues[queue];
-    if (deadLetters !== dead) {
+    const [queue, dead] = [queueOf(`${kind}_QUEUE`), queueOf(`${kind}_DEAD_QUEUE`)];
+    if (!queue) continue;
+    const configured = consumer.deadLetterQueues[queue] ?? 'not set';
+    if (dead && configured !== dead) {
       errors.push(
-        `${kind}_DEAD_QUEUE is ${dead}, but the dead letter queue of ${queue} in ${consumer.path} is ${deadLetters ?? 'not set'}`,
+        `${kind}_DEAD_QUEUE is ${dead}, but the dead letter queue of ${queue} in ${consumer.path} is ${configured}`,
       );
     }
     for (const { path, produces } of kind === 'EVENTS' ? [receiver] : [receiver, consumer]) {
-      if (produces[kind] !== queue) {
-        errors.push(
-          `the producer ${kind} in ${path} sends to ${produces[kind] ?? 'nothing'}, but ${kind}_QUEUE in ${consumer.path} is ${queue}`,
-        );
-      }
+      const target = produces[kind] ?? 'nothing';
+      if (target === queue) continue;
+      errors.push(
+        `the producer ${kind} in ${path} sends to ${target}, but ${kind}_QUEUE in ${consumer.path} is ${queue}`,
+      );
     }
   }
-  const unnamed = consumer.consumes.filter((queue) => !named.has(queue));
   if (errors.length > 0) return errors;
-  return unnamed.map(
-    (queue) => `${consumer.path} consumes ${queue}, but none of its variables says what this queue holds`,
-  );
+  const unnamed = consumer.consumes.filter((queue) => !variableOf.has(queue));
+  return unnamed.map((queue) => `${consumer.path} consumes ${queue}, but none of its variables says what it holds`);
 }
 
 /** For `check` and `deploy`: everything that is wrong, in one error. */

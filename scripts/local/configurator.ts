@@ -8,6 +8,9 @@ import { watchFiles } from './watch.ts';
 
 const SOURCES = 'src/app/sources.ts';
 
+/** While wrangler takes up a change of its configuration it doesn't notice another. It needs a fraction of this time. */
+const NEXT_WRITE_AFTER_MS = 2000;
+
 /** Keeps the copies of the wrangler files as they should be for `npm run dev`, while the files change. */
 export interface Configurator {
   readonly databaseUrl: string | undefined;
@@ -22,6 +25,7 @@ type Sources = Readonly<Record<string, Source>>;
 
 export async function createConfigurator(sources: Sources, say: (text: string) => void): Promise<Configurator> {
   let current = await load(sources, say);
+  let errors = sayNew(current.errors, [], say);
   const started = current;
 
   const write = (outsideUrl: string) => {
@@ -40,12 +44,15 @@ export async function createConfigurator(sources: Sources, say: (text: string) =
       if (!(error instanceof UserError)) throw error;
       return say(`${error.message}: what it said before is still in use`);
     }
+    errors = sayNew(current.errors, errors, say);
     const mustRestart = whatNeedsRestart(started, current);
     if (mustRestart) {
       current = before;
       return say(`${mustRestart} has changed: restart npm run dev`);
     }
-    if (write(outsideUrl)) say('the configuration has changed: reloading');
+    if (!write(outsideUrl)) return;
+    say('the configuration has changed: reloading');
+    await new Promise((resolve) => setTimeout(resolve, NEXT_WRITE_AFTER_MS));
   };
 
   return {
@@ -66,9 +73,14 @@ async function load(sources: Sources, say: (text: string) => void) {
   const [receiver, consumer] = [readConfig(RECEIVER_CONFIG), readConfig(CONSUMER_CONFIG)];
   const { vars: devVars, added } = await ensureDevVars(sources, [receiver, consumer]);
   if (added.length > 0) say(`${DEV_VARS}: added ${added.join(', ')}`);
-  for (const error of checkConfiguration({ sources, receiver, consumer }).errors)
-    say(`not ready for a deploy: ${error}`);
-  return { receiver, consumer, devVars };
+  const { errors } = checkConfiguration({ sources, receiver, consumer });
+  return { receiver, consumer, devVars, errors };
+}
+
+/** They keep nobody from trying an event here. Each is said once. */
+function sayNew(errors: readonly string[], before: readonly string[], say: (text: string) => void): readonly string[] {
+  for (const error of errors) if (!before.includes(error)) say(`not ready for a deploy: ${error}`);
+  return errors;
 }
 
 /** Node keeps a module that it has imported. Another query makes it another module. */

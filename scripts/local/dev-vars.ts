@@ -41,7 +41,7 @@ export async function ensureDevVars(
   const newline = /[^\n]$/.test(readFileSync(DEV_VARS, 'utf8')) ? '\n' : '';
   const lines = missing.map(([name, value]) => `${name}="${value}"\n`);
   if (missing.length > 0) appendFileSync(DEV_VARS, newline + lines.join(''));
-  return { vars: { ...present, ...Object.fromEntries(missing) }, added: missing.map(([name]) => name) };
+  return { vars: readDevVars(), added: missing.map(([name]) => name) };
 }
 
 export function readDevVars(): Record<string, string> {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { standInVars, type WorkerConfig } from './config.ts';
 
@@ -45,18 +45,18 @@ export function pathOfCopy(role: Role): string {
 export function writeCopy(role: Role, config: Record<string, unknown>): boolean {
   const path = pathOfCopy(role);
   const text = JSON.stringify(config, undefined, 2);
-  if (readIfThere(path) === text) return false;
-  mkdirSync(dirname(path), { recursive: true });
-  // It holds secrets. It appears as a whole, because wrangler may read it at any moment.
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-  return true;
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true });
+    // It holds secrets.
+    writeFileSync(path, text, { mode: 0o600 });
+    return true;
   }
+  const before = readFileSync(path, 'utf8');
+  if (before.trimEnd() === text) return false;
+  // In one write and never shorter, because wrangler may read it at any moment. Replacing the file by another one would
+  // be simpler, but wrangler notices that only once or twice.
+  const file = openSync(path, 'r+');
+  writeSync(file, text.padEnd(Buffer.byteLength(before)));
+  closeSync(file);
+  return true;
 }
