@@ -5,13 +5,13 @@ import { UserError } from './local/user-error.ts';
 
 const FILE = 'docs/providers.md';
 
-/** Writes docs/providers.md from the data; with --check it only says whether that has been done. */
+/** Writes docs/providers.md from the data. With --check it writes nothing, and fails if the file is out of date. */
 export default async function main(): Promise<void> {
   const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
   const text = render();
   if (values.check) {
     if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
-    throw new UserError(`${FILE} is out of date: npm run docs:providers, and commit what it writes`);
+    throw new UserError(`${FILE} is out of date: run npm run docs:providers and commit the file`);
   }
   mkdirSync('docs', { recursive: true });
   writeFileSync(FILE, text);

@@ -1,5 +1,5 @@
 /** One line of the log: which step of an event's path it is about, and how that step ended. */
-export interface LogLine {
+export interface LogLine extends LogFields {
   readonly step:
     | 'delivery'
     | 'claim'
@@ -11,6 +11,9 @@ export interface LogLine {
     | 'sweep'
     | 'prune'
     | 'configuration';
+}
+
+export interface LogFields {
   readonly outcome: string;
   /** Only names, keys, outcomes and durations: never a body, a secret, a signature, a URL or the message of an error. */
   readonly [field: string]: string | number | boolean | null | undefined | readonly string[];
@@ -18,7 +21,21 @@ export interface LogLine {
 
 export type Log = (line: LogLine) => void;
 
+/** A batch may have thousands of events. All their ids are in Postgres. */
+const MAX_IDS = 5;
+
+/** The fields of a line that name its events: the id of the only one, or the first ids and how many there are. */
+export function eventIdFields(ids: readonly string[]) {
+  if (ids.length === 1) return { event_id: ids[0] };
+  return { event_ids: ids.slice(0, MAX_IDS), events: ids.length };
+}
+
 export const log: Log = (line) => console.log(JSON.stringify(line));
+
+/** The fields of a line about an error of code: its class and where it was thrown. Never its message. */
+export function errorFields(error: unknown) {
+  return { error: error instanceof Error ? error.name : typeof error, position: positionOf(error) };
+}
 
 /** The innermost frames are enough to find the line. More would only make the log line long. */
 const MAX_FRAMES = 3;
@@ -29,12 +46,12 @@ const MAX_FRAMES = 3;
  */
 export function positionOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
-  const frames = error.stack.split('\n').flatMap((line) => /^\s+at (?:async )?(.+)$/.exec(line)?.[1] ?? []);
+  const { stack, message } = error;
+  // The stack begins with the message, which may have lines that look like frames.
+  const afterMessage = stack.slice(stack.includes(message) ? stack.indexOf(message) + message.length : 0);
+  const lines = afterMessage.split('\n');
+  const frames = lines.slice(lines.findLastIndex((line) => !/^\s+at /.test(line)) + 1);
   // The path in front of the file name says only where the bundle was built.
-  return (
-    frames
-      .slice(0, MAX_FRAMES)
-      .map((frame) => frame.replace(/[^\s(]*\//, ''))
-      .join(' < ') || undefined
-  );
+  const positions = frames.map((frame) => frame.replace(/^\s+at (async )?/, '').replace(/[^\s(]*\//, ''));
+  return positions.slice(0, MAX_FRAMES).join(' < ') || undefined;
 }

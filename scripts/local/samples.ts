@@ -6,5 +6,5 @@ import { work } from './samples/work.ts';
 
 export type { Sample } from './samples/sample.ts';
 
-/** By the provider's name. */
+/** One for each provider, by its name. */
 export const samples: Samples = { ...inHouse, ...money, ...people, ...work };

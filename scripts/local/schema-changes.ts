@@ -18,13 +18,13 @@ export async function unmigrated(): Promise<string | undefined> {
 }
 
 export async function changesBetween(before: Snapshot, now: Snapshot): Promise<string | undefined> {
-  const statements = await generateMigration(before, now);
-  if (statements.length === 0) return undefined;
+  // Before drizzle-kit is called: if tables were added and others removed, it would ask which of them were renamed.
   const created = namesMissingIn(before, now);
   const dropped = namesMissingIn(now, before);
   if (created.length > 0) return `no migration creates ${created.join(', ')}: ${REMEDY}`;
   if (dropped.length > 0) return `no migration drops ${dropped.join(', ')}, which is no longer defined: ${REMEDY}`;
-  return `a table has changed since the last migration: ${REMEDY}`;
+  const statements = await generateMigration(before, now);
+  return statements.length > 0 ? `a table has changed since the last migration: ${REMEDY}` : undefined;
 }
 
 function namesMissingIn(snapshot: Snapshot, other: Snapshot): string[] {

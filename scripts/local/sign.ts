@@ -1,9 +1,9 @@
 import { createHmac, createPrivateKey, sign as signWithKey } from 'node:crypto';
-import { keyBytes } from '../../src/encoding/bytes.ts';
 import type { Provider } from '../../src/providers/index.ts';
 import type { Signature } from '../../src/providers/types.ts';
 import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
+import { keyBytes } from '../../src/verify/keys.ts';
 import { hasPair } from './keys.ts';
 import { genericSample } from './samples/generic.ts';
 import { type Sample, samples } from './samples.ts';
@@ -12,7 +12,7 @@ import { UserError } from './user-error.ts';
 export interface Signed {
   readonly headers: Record<string, string>;
   readonly body: string;
-  /** To be added to the URL. */
+  /** Parameters to add to the URL. */
   readonly query: Record<string, string>;
 }
 
@@ -20,9 +20,9 @@ export interface ToSign {
   readonly id: string;
   readonly type: string;
   readonly now: Date;
-  /** Instead of the provider's sample. */
+  /** Default: the provider's sample. */
   readonly body?: string | undefined;
-  /** The address as the provider knows it, where it is signed. */
+  /** The URL that is configured at the provider. Some providers sign it. */
   readonly url?: string;
 }
 
@@ -30,31 +30,34 @@ export function sampleOf(provider: Provider): Sample {
   return samples[provider.name] ?? genericSample(provider);
 }
 
-/** A delivery as the provider would send it: the scheme that verifies, turned round. `key` is what its sender signs with. */
+/**
+ * A delivery as the provider would send it. It is made from the same data that verifies it. `key` is the signing key.
+ */
 export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const { id, type, now, body, url = 'https://example.com/' } = toSign;
   const sample = sampleOf(provider);
   const { scheme } = provider;
-  const text = body ?? written(provider, sample.body(id, type, now));
-  const timed = 'token' in scheme ? undefined : scheme.timestamp;
+  const text = body ?? encodeBody(provider, sample.body(id, type, now));
+  const timed = scheme.token !== undefined ? undefined : scheme.timestamp;
   const timestamp = Math.floor(now.getTime() / (timed?.unit === 'ms' ? 1 : 1000));
   const fixed = { '{timestamp}': String(timestamp), '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
-  const type_ = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
+  const contentType = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
   const headersWith = (signature: string): Record<string, string> => {
-    const entries = Object.entries({ 'content-type': type_, ...sample.headers });
+    const entries = Object.entries({ 'content-type': contentType, ...sample.headers });
     return Object.fromEntries(
       entries.map(([name, value]) => [name, fill(value, { ...fixed, '{signature}': signature })]),
     );
   };
-  if ('token' in scheme) {
+  if (scheme.token !== undefined) {
     const [kind, name = ''] = scheme.token.split(':');
     return { headers: headersWith(''), body: text, query: kind === 'query' ? { [name]: key } : {} };
   }
 
-  // The signatures inside items are placeholders still, and no item signs its own.
+  // At this point a signature inside the body is still the placeholder `{signature}`. It is never part of the signed
+  // text.
   const delivery = { method: 'POST', url, headers: new Headers(headersWith('')), body: new TextEncoder().encode(text) };
   const inside = [scheme.signature].flat().some((place) => place.startsWith('json:'));
-  const json = inside ? parsed(text) : undefined;
+  const json = inside ? parseBody(text) : undefined;
   const [item] = (scheme.perItem && provider.batch && itemsOf(provider.batch, json)) || [json];
   const [signed] = signedTexts(scheme, inside ? { ...delivery, json: item } : delivery);
   const signature = signed && signatureOf(scheme, key, signed);
@@ -74,18 +77,18 @@ function signatureOf(scheme: Signature, key: string, signed: Uint8Array): string
 }
 
 function tokenOf({ scheme }: Provider, key: string): string {
-  return 'token' in scheme && scheme.basic ? `Basic ${Buffer.from(key).toString('base64')}` : key;
+  return scheme.token !== undefined && scheme.basic ? `Basic ${Buffer.from(key).toString('base64')}` : key;
 }
 
-function written({ form }: Provider, body: object): string {
+function encodeBody({ form }: Provider, body: object): string {
   return form ? new URLSearchParams(Object.entries(body)).toString() : JSON.stringify(body);
 }
 
-function parsed(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UserError('--body must be JSON here: the signature stands inside it');
+    throw new UserError('--body must be JSON, because this provider puts the signature inside it');
   }
 }
 

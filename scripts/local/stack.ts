@@ -1,8 +1,9 @@
-import { connect, migrate } from './migrations.ts';
+import { migrate } from './migrations.ts';
 import { type LocalNeon, startNeon } from './neon.ts';
 import { type Outside, startOutside } from './outside.ts';
 import { LOOPBACK } from './port.ts';
 import { type Postgres, randomPassword, startPostgres } from './postgres.ts';
+import { createDatabase, createRole } from './role.ts';
 
 /** Everything that the Workers need around them, on this machine. */
 export interface Stack {
@@ -10,11 +11,12 @@ export interface Stack {
   readonly postgres: Postgres;
   readonly neon: LocalNeon;
   readonly outside: Outside;
+  /** Cancels the statements that still run, and ends everything in the reverse order of its start. */
   stop(): Promise<void>;
 }
 
 export interface StackOptions {
-  /** Data, role, password and ports that last; without them everything is made up and thrown away. */
+  /** Data, role, password and ports that last. Without them everything is made up, and thrown away at the end. */
   readonly keep?: {
     readonly dataDir: string;
     readonly databaseUrl: string;
@@ -26,20 +28,17 @@ export interface StackOptions {
 export async function startStack({ keep }: StackOptions = {}): Promise<Stack> {
   const url = new URL(keep?.databaseUrl ?? `postgres://claimcheck:${randomPassword()}@${LOOPBACK}:0/claimcheck`);
   const [user, password, database] = [url.username, url.password, url.pathname.slice(1)].map(decodeURIComponent);
-  const postgres = await startPostgres({
-    user: user ?? '',
-    password: password ?? '',
-    ...(keep ? { keepIn: keep.dataDir, fresh: keep.fresh } : {}),
-  });
+  const postgres = await startPostgres(keep ? { keepIn: keep.dataDir, fresh: keep.fresh } : {});
   const stops = [() => postgres.stop()];
   const stop = async () => {
     for (const end of stops.splice(0).reverse()) await end();
   };
   try {
+    await createRole(postgres, user ?? '', password ?? '');
     const neon = await startNeon({ postgresPort: postgres.port, port: Number(url.port) });
     stops.push(() => neon.close());
     url.port = String(neon.port);
-    await createDatabase(url, database ?? '');
+    await createDatabase(url, database ?? '', postgres.dataDir);
     await migrate(url.href);
     const outside = await startOutside(keep?.outsidePort);
     stops.push(() => outside.close());
@@ -47,16 +46,5 @@ export async function startStack({ keep }: StackOptions = {}): Promise<Stack> {
   } catch (error) {
     await stop();
     throw error;
-  }
-}
-
-/** A fresh server holds none but its own. */
-async function createDatabase(url: URL, name: string): Promise<void> {
-  const client = await connect(new URL('/postgres', url).href);
-  try {
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
-    if (rowCount === 0) await client.query(`create database ${client.escapeIdentifier(name)}`);
-  } finally {
-    await client.end();
   }
 }

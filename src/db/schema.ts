@@ -35,15 +35,20 @@ export const webhookEvents = pgTable(
     summary: text('summary'),
     finishedAt: time('finished_at'),
     completions: integer('completions').notNull().default(0),
-    /** SHA-256 of the raw body, only where the provider's id is outside what it signs. */
+    /** The hashed replay key: usually the SHA-256 of the body, if the provider doesn't sign its id. */
     fingerprint: text('fingerprint'),
+    /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
+    replayNumber: integer('replay_number').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
     // The gate: a second completion of an event breaks this, and takes its whole transaction back.
     check('completed_at_most_once', sql`${table.completions} <= 1`),
     check('known_status', sql`${table.status} in ('pending', 'done', 'ignored', 'parked')`),
-    uniqueIndex('webhook_events_fingerprint').on(table.source, table.fingerprint).where(sql`fingerprint is not null`),
+    // The replay guard: of concurrent deliveries with one fingerprint, only one can be the first.
+    uniqueIndex('webhook_events_fingerprint')
+      .on(table.source, table.fingerprint, table.replayNumber)
+      .where(sql`fingerprint is not null`),
     // Every claim passes through this one, so it holds only what is pending, and leaves again with the completion.
     index('webhook_events_due').on(table.dueAt).where(sql`status = 'pending'`),
     // For pruning by age. It keeps one line for 128 pages of rows: a claim doesn't notice it.

@@ -1,12 +1,14 @@
-/** Deeper than any provider nests, and far from where a recursive reader of the same body (a schema, jsonb) gives up. */
+/** No provider nests this deep, and recursive readers of the same body (a schema, jsonb) can still handle it. */
 const MAX_DEPTH = 512;
 
-/** A run of digits this long may be an integer beyond 2^53. */
+/** 2^53 has 16 digits, so only a run of at least 16 digits can be an integer that JavaScript rounds. */
 const LONG_NUMBER = /\d{16}/;
 
 export type Parsed = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
-/** Strict, and a byte order mark stays where it is: JSON text must not begin with one (RFC 8259, section 8.1). */
+/**
+ * Strict UTF-8. A byte order mark is kept, because JSON must not begin with one (RFC 8259, section 8.1) and is refused.
+ */
 export function decodeText(body: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
@@ -15,16 +17,9 @@ export function decodeText(body: Uint8Array): string | undefined {
   }
 }
 
-/** The JSON of a body as it came, `undefined` where it is none. */
-export function jsonOf(body: Uint8Array): unknown {
-  const text = decodeText(body);
-  const parsed = text === undefined ? undefined : parseJson(text);
-  return parsed?.outcome === 'parsed' ? parsed.json : undefined;
-}
-
 /**
- * Reads an untrusted body. An integer that JavaScript would round arrives as its digits, in a string:
- * two ids must not become one, nor an amount another amount.
+ * Parses an untrusted body. An integer that JavaScript would round becomes a string of its digits. Otherwise two ids
+ * could become the same id, or an amount another amount.
  */
 export function parseJson(text: string): Parsed {
   if (tooDeep(text)) return { outcome: 'malformed' };
@@ -35,7 +30,7 @@ export function parseJson(text: string): Parsed {
   }
 }
 
-/** JSON Lines as a list. An empty line is none. */
+/** JSON Lines as a list. Empty lines are ignored. */
 export function parseLines(text: string): Parsed {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const json = lines.map(parseJson).flatMap((parsed) => (parsed.outcome === 'parsed' ? [parsed.json] : []));

@@ -1,4 +1,5 @@
 // All that your code in src/app imports from us (besides the providers): `import { defineHandler } from '#kit'`.
+export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
 export { currentState, errorFromResponse } from './api.ts';
 export { defineEffect, defineEffects, Effect, type EffectKind, type EffectTools } from './effect.ts';

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const adyen = {
+export const adyen = defineProvider({
   name: 'adyen',
   docs: 'https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures/',
   scheme: {
@@ -8,7 +8,7 @@ export const adyen = {
     signature: 'json:additionalData.hmacSignature',
     encoding: 'base64',
     key: 'hex',
-    // These fields and no others: what else an item says is only as good as the connection it came over.
+    // Only these fields are signed. Any other field of an item, such as eventDate, could have been changed on the way.
     signed:
       '{json?:pspReference}:{json?:originalReference}:{json?:merchantAccountCode}:{json?:merchantReference}:{json?:amount.value}:{json?:amount.currency}:{json?:eventCode}:{json?:success}',
   },
@@ -16,12 +16,14 @@ export const adyen = {
   id: {
     at: '{json:eventCode}:{json:pspReference}:{json:success}',
     signed: true,
-    // A merchant's own reference may hold colons too: what is signed could be cut into other fields, with another id.
-    once: '{json:additionalData.hmacSignature}',
+    // The signed text joins the fields with colons, and a field may contain colons itself. Somebody could split a
+    // captured text into other fields with another id, and the signature would still match. It is still the same
+    // signature, so it is the replay key.
+    replayKey: '{json:additionalData.hmacSignature}',
   },
   type: ['{json:eventCode}'],
   occurredAt: { at: 'json:eventDate', unit: 'iso' },
   ack: { status: 200, text: '[accepted]' },
-  // As long as DEDUPE_DAYS is at first: who receives from Adyen raises it.
+  // As long as the default of DEDUPE_DAYS, so a receiver of Adyen's events needs a higher value.
   retriesForDays: 30,
-} as const satisfies Provider;
+});

@@ -1,12 +1,13 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const airtable = {
+export const airtable = defineProvider({
   name: 'airtable',
-  // No official sample was at hand: hex, and the decoded key, are proved by the test of a third-party library.
+  // Airtable publishes no sample. A third-party library's tests show that the signature is hex and the key base64.
   docs: 'https://airtable.com/developers/web/api/webhooks-overview',
   scheme: { signature: 'header:x-airtable-content-mac#hmac-sha256', encoding: 'hex', key: 'base64', signed: '{body}' },
-  // Only says that a base has news. The same body may come again with the next news, so every delivery is an event.
+  // A notification only says that a base has changed, and two changes may have the same body. So every delivery is an
+  // event.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
-} as const satisfies Provider;
+});

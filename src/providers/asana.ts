@@ -1,11 +1,11 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const asana = {
+export const asana = defineProvider({
   name: 'asana',
   docs: 'https://developers.asana.com/docs/webhooks-guide',
-  // One secret for every webhook, handed over while it is made: each webhook is a source of its own.
+  // Every webhook has a secret of its own, which Asana sends when the webhook is created. So it needs its own source.
   scheme: { signature: 'header:x-hook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // Empty every eight hours, as a heartbeat.
+  // Every eight hours the list is empty: a heartbeat.
   batch: { each: ['events.*'] },
   id: { at: '{sha256}', signed: true },
   type: ['{json:resource.resource_type}.{json:action}'],
@@ -19,4 +19,4 @@ export const asana = {
     },
   ],
   retriesForDays: 1,
-} as const satisfies Provider;
+});

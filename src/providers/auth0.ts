@@ -1,14 +1,14 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const auth0 = {
+export const auth0 = defineProvider({
   name: 'auth0',
   docs: 'https://auth0.com/docs/customize/log-streams/custom-log-streams',
-  // The stream's authorization token, as it is typed there.
+  // The authorization token of the log stream, exactly as it was typed in Auth0's settings.
   scheme: { token: 'header:authorization' },
-  // Every format that can be chosen: JSON Array, JSON Object, JSON Lines.
+  // All formats that Auth0 offers: JSON Array, JSON Object and JSON Lines.
   batch: { each: ['*'], lines: true },
-  // The names are not in its reference; an entry without this id is claimed by its own content.
+  // Auth0's reference doesn't list the property names. An entry without this id is claimed by its content.
   id: { at: ['{json:log_id}', '{sha256}'], signed: false },
   type: ['{json:data.type}'],
   occurredAt: { at: 'json:data.date', unit: 'iso' },
-} as const satisfies Provider;
+});

@@ -1,17 +1,17 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const awardee = {
+export const awardee = defineProvider({
   name: 'awardee',
-  docs: 'In-house sender. Its signature header is undocumented: hex HMAC-SHA256 of the body in X-Awardee-Signature is our assumption.',
+  docs: 'In-house sender. Its signature is not documented. We assume hex HMAC-SHA256 of the body in X-Awardee-Signature.',
   scheme: {
     signature: 'header:x-awardee-signature',
     encoding: 'hex',
     key: 'utf8',
     signed: '{body}',
   },
-  // A new id with the same body is a new event, so no fingerprint guards the unsigned id: a captured
-  // body can be replayed under a fresh one. Retried for 24 hours.
+  // Two events may have the same body, so the body is not a replay key. The price: the id is not signed, so somebody
+  // who has captured a delivery can send it again under another id.
   id: { at: '{header:x-awardee-delivery}', signed: false, bodiesRepeat: true },
   type: ['{header:x-awardee-event}'],
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,15 +1,15 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const calcom = {
+export const calcom = defineProvider({
   name: 'calcom',
   docs: 'https://cal.com/docs/developing/guides/automation/webhooks',
-  // A webhook without a secret sends the words no-secret-provided here. They are no signature.
+  // A webhook without a secret sends the text no-secret-provided in this header. It is refused like a wrong signature.
   scheme: { signature: 'header:x-cal-signature-256', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // Not every event is about a booking (the end of a meeting, a form, a test of the address).
+  // Not every event belongs to a booking: the end of a meeting, a form and a test of the URL have no uid.
   id: {
     at: ['{json:triggerEvent}:{json:payload.uid}:{json:createdAt}', '{json:triggerEvent}:{sha256}'],
     signed: true,
   },
   type: ['{json:triggerEvent}'],
   occurredAt: { at: 'json:createdAt', unit: 'iso' },
-} as const satisfies Provider;
+});

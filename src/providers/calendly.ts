@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const calendly = {
+export const calendly = defineProvider({
   name: 'calendly',
   docs: 'https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures',
   scheme: {
@@ -10,9 +10,9 @@ export const calendly = {
     signed: '{header:calendly-webhook-signature#t}.{body}',
     timestamp: { at: 'header:calendly-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // An invitee may be marked as a no-show, unmarked and marked again: the time tells the events apart.
+  // An invitee can be marked as a no-show, unmarked and marked again. Only the time distinguishes these events.
   id: { at: '{json:event}:{json:payload.uri}:{json?:created_at}', signed: true },
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,12 +1,12 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const chargebee = {
+export const chargebee = defineProvider({
   name: 'chargebee',
   docs: 'https://www.chargebee.com/docs/billing/2.0/site-configuration/webhook_settings',
-  // Nothing is signed. The user and password are set beside the webhook's URL.
+  // Chargebee signs nothing. User and password are set in the webhook's settings.
   scheme: { token: 'header:authorization', basic: true },
   id: { at: '{json:id}', signed: false },
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:occurred_at', unit: 's' },
   retriesForDays: 2,
-} as const satisfies Provider;
+});

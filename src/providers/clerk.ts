@@ -1,12 +1,13 @@
-import { svixSymmetric } from './svix.ts';
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import { svixSymmetric } from './shared-schemes.ts';
 
-export const clerk = {
+export const clerk = defineProvider({
   name: 'clerk',
   docs: 'https://clerk.com/docs/webhooks/overview',
   scheme: svixSymmetric,
   id: { at: '{header:svix-id}', signed: true },
   type: ['{json:type}'],
-  // The unit of its timestamp is not documented, and a wrong one would put every event into 1970.
+  // There is no `occurredAt`: Clerk doesn't document the unit of its timestamp, and a wrong unit would date events to
+  // 1970.
   retriesForDays: 2,
-} as const satisfies Provider;
+});

@@ -1,30 +1,31 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
-import { valueAt } from '../verify/places.ts';
-import type { Delivery, Provider } from './types.ts';
+import { listValues } from '../encoding/header.ts';
+import { defineProvider } from './define.ts';
+import type { Delivery } from './types.ts';
 
-export const coinbaseCdp = {
+export const coinbaseCdp = defineProvider({
   name: 'coinbase-cdp',
   docs: 'https://docs.cdp.coinbase.com/webhooks/verify-signatures',
   scheme: {
     signature: 'header:x-hook0-signature#v1',
     encoding: 'hex',
     key: 'utf8',
-    signed: { custom: signedText, words: 'time, the names and values of the headers that h names, body' },
+    signed: { custom: signedText, words: 'time, names and values of the headers listed in h, body' },
     timestamp: { at: 'header:x-hook0-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // No id is documented: the same body is the same event.
+  // Coinbase documents no id, so events with the same body are the same event.
   id: { at: '{sha256}', signed: true },
   type: ['{json:eventType}', '{json:type}'],
-} as const satisfies Provider;
+});
 
-/** `h` lists header names with spaces between them, which ends a value everywhere else. */
+/** The header names in `h` are separated by spaces. `listValues` can't read them: for it, a space ends a value. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
-function signedText(delivery: Delivery): Bytes[] {
-  const { headers, body } = delivery;
-  const time = valueAt('header:x-hook0-signature#t', delivery);
-  const names = NAMES.exec(headers.get('x-hook0-signature') ?? '')?.[1];
-  if (time === undefined || names === undefined) return [];
+function signedText({ headers, body }: Delivery): Bytes[] {
+  const header = headers.get('x-hook0-signature') ?? '';
+  const [time, ...moreTimes] = listValues(header, 't');
+  const names = NAMES.exec(header)?.[1];
+  if (time === undefined || moreTimes.length > 0 || names === undefined) return [];
   const values = names.split(' ').map((name) => (name === '' ? null : headers.get(name)));
   if (values.includes(null)) return [];
   return [join([`${time}.${names}.${values.join('.')}.`, body])];

@@ -1,36 +1,37 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
-import type { Delivery, Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import type { Delivery } from './types.ts';
 
 const LIST = 'x-contentful-signed-headers';
 
-/** A list that leaves these out would let anybody change them. */
+/** If the list leaves one of these out, anybody could change it, so such a delivery is refused. */
 const MUST_BE_SIGNED = [LIST, 'x-contentful-timestamp'];
 
-export const contentful = {
+export const contentful = defineProvider({
   name: 'contentful',
   docs: 'https://www.contentful.com/developers/docs/webhooks/request-verification/',
   scheme: {
     signature: 'header:x-contentful-signature',
     encoding: 'hex',
-    // 64 hex digits, used as they are.
+    // 64 hex digits, used as text.
     key: 'utf8',
     signed: {
       custom: canonicalRequest,
-      words: 'method, path, the headers that x-contentful-signed-headers names, body',
+      words: 'method, path, the headers listed in x-contentful-signed-headers, body',
     },
-    // Its toolkit allows 30 seconds unless told otherwise.
+    // Contentful's toolkit allows 30 seconds by default. Slow networks and inexact clocks need more.
     timestamp: { at: 'header:x-contentful-timestamp', unit: 'ms', windowSeconds: 300 },
   },
-  // Signed only where it is among the signed headers, which nothing promises.
+  // The id is signed only if Contentful lists its header among the signed ones, and nothing promises that.
   id: {
     at: '{header:x-contentful-idempotency-key}',
     signed: false,
-    // What is saved and published may say the same, so the body comes once for each topic.
-    once: '{header:x-contentful-topic}:{sha256}',
+    // Saving and publishing may send the same body, so the topic is part of the replay key.
+    replayKey: '{header:x-contentful-topic}:{sha256}',
   },
   type: ['{header:x-contentful-topic}'],
   occurredAt: { at: 'json:sys.updatedAt', unit: 'iso' },
-} as const satisfies Provider;
+});
 
 function canonicalRequest({ method, url, headers, body }: Delivery): Bytes[] {
   const names = (headers.get(LIST) ?? '').split(',').map((name) => name.trim().toLowerCase());

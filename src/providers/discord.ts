@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const discord = {
+export const discord = defineProvider({
   name: 'discord',
   docs: 'https://discord.com/developers/docs/events/webhook-events',
   scheme: {
@@ -10,14 +10,15 @@ export const discord = {
     // The application's public key.
     key: 'hex',
     signed: '{header:x-signature-timestamp}{body}',
-    // Retried for at most ten minutes; no tolerance is documented.
+    // Discord retries for at most ten minutes, and documents no tolerance.
     timestamp: { at: 'header:x-signature-timestamp', unit: 's', windowSeconds: 900 },
   },
-  // No id; what an event says includes its time. Interactions want their answer at once, and are not for a queue.
+  // Events have no id, but their body contains the time. Interactions are not supported: they need their answer at
+  // once.
   id: { at: '{sha256}', signed: true },
   type: ['{json:event.type}'],
   occurredAt: { at: 'json:event.timestamp', unit: 'iso' },
-  // Discord also sends wrong signatures on purpose, and takes an address that doesn't refuse them off its list.
+  // Discord also sends wrong signatures on purpose, and removes a URL that doesn't refuse them.
   handshakes: [{ method: 'POST', signed: true, when: [{ at: 'json:type', is: '0' }], reply: { status: 204 } }],
   ack: { status: 204 },
-} as const satisfies Provider;
+});

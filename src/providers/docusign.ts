@@ -1,10 +1,10 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const docusign = {
+export const docusign = defineProvider({
   name: 'docusign',
   docs: 'https://developers.docusign.com/platform/webhooks/connect/hmac/',
   scheme: {
-    // A header for each key that is configured, numbered from 1. More than the verifier looks at are not needed.
+    // One header for each configured key, numbered from 1. Five are more than a rotation needs.
     signature: [
       'header:x-docusign-signature-1',
       'header:x-docusign-signature-2',
@@ -13,15 +13,15 @@ export const docusign = {
       'header:x-docusign-signature-5',
     ],
     encoding: 'base64',
-    // Ends in `=` like base64, and is used as it is.
+    // Looks like base64, but is used as text.
     key: 'utf8',
     signed: '{body}',
   },
-  // Two recipients may be told of, or sign, in the same moment.
+  // Two recipients can be notified, or can sign, in the same moment.
   id: {
     at: '{json:event}:{json:data.envelopeId}:{json?:data.recipientId}:{json:generatedDateTime}',
     signed: true,
   },
   type: ['{json:event}'],
   occurredAt: { at: 'json:generatedDateTime', unit: 'iso' },
-} as const satisfies Provider;
+});

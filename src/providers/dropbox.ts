@@ -1,18 +1,19 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const dropbox = {
+export const dropbox = defineProvider({
   name: 'dropbox',
   docs: 'https://www.dropbox.com/developers/reference/webhooks',
   scheme: { signature: 'header:x-dropbox-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // Only says who has news. The same body comes again with the next news, so every delivery is an event.
+  // A notification only says whose files have changed, and two changes may have the same body. So every delivery is an
+  // event.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
   handshakes: [
     {
       method: 'GET',
-      // Nothing proves that Dropbox asks: no more comes back than could be a token.
+      // Anybody can send this request, so only a text that looks like a token is echoed.
       when: [{ at: 'query:challenge', like: /^[\w.~-]{1,256}$/ }],
       reply: { status: 200, text: '{query:challenge}' },
     },
   ],
-} as const satisfies Provider;
+});

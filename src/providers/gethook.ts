@@ -1,16 +1,16 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const gethook = {
+export const gethook = defineProvider({
   name: 'gethook',
-  docs: 'In-house sender. Its signature header is undocumented: hex HMAC-SHA256 of the body in X-GetHook-Signature is our assumption.',
+  docs: 'In-house sender. Its signature is not documented. We assume hex HMAC-SHA256 of the body in X-GetHook-Signature.',
   scheme: {
     signature: 'header:x-gethook-signature',
     encoding: 'hex',
     key: 'utf8',
     signed: '{body}',
   },
-  // Some upstreams behind GetHook give inconsistent ids: such a source sets `dedupe: 'content'`.
+  // Some senders behind GetHook use inconsistent ids. For these, set `dedupe: 'content'` on the source.
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
-} as const satisfies Provider;
+});

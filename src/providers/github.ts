@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const github = {
+export const github = defineProvider({
   name: 'github',
   docs: 'https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries',
   scheme: {
@@ -9,11 +9,11 @@ export const github = {
     key: 'utf8',
     signed: '{body}',
   },
-  // The same id comes again on a manual redelivery. GitHub never retries by itself.
+  // A manual redelivery has the same id. GitHub never retries by itself.
   id: { at: '{header:x-github-delivery}', signed: false },
-  // `issues.opened`, but plain `push`: not every event has an action.
+  // For example `issues.opened`, or `push` for an event without an action.
   type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
-  // What is refused for its size is lost, since it never comes again. GitHub goes up to 25 MB, but several copies of such
-  // a body would take the isolate's 128 MB, and the deliveries beside it, along.
+  // GitHub sends up to 25 MB, and never sends a refused delivery again. But the isolate's 128 MB can't hold several
+  // copies of such a body, and the other deliveries in it would fail as well.
   maxBytes: 5 * 1024 * 1024,
-} as const satisfies Provider;
+});

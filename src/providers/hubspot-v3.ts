@@ -1,20 +1,20 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const hubspotV3 = {
+export const hubspotV3 = defineProvider({
   name: 'hubspot-v3',
   docs: 'https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests',
   scheme: {
     signature: 'header:x-hubspot-signature-v3',
     encoding: 'base64',
     key: 'utf8',
-    // The URL as HubSpot was told it. A source behind another address names it: `url`.
+    // The URL as it is configured in HubSpot. If the Worker sees another URL, the source sets `url`.
     signed: '{method}{url}{body}{header:x-hubspot-request-timestamp}',
     timestamp: { at: 'header:x-hubspot-request-timestamp', unit: 'ms', windowSeconds: 300 },
   },
   batch: { each: ['*'] },
-  // HubSpot doesn't promise that an eventId is unique, and counts the attempts in the body.
+  // HubSpot doesn't promise that an eventId is unique. A hash can't be the id, because the body counts the attempts.
   id: { at: '{json:eventId}:{json:subscriptionId}:{json?:objectId}:{json?:occurredAt}', signed: true },
   type: ['{json:subscriptionType}'],
   occurredAt: { at: 'json:occurredAt', unit: 'ms' },
   retriesForDays: 1,
-} as const satisfies Provider;
+});

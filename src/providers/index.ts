@@ -49,10 +49,9 @@ import { workos } from './workos.ts';
 import { xero } from './xero.ts';
 import { zoom } from './zoom.ts';
 
-export { verify } from '../verify/index.ts';
 export type { Provider } from './types.ts';
 
-/** For scripts and tests. A Worker imports the provider files it names, so that no other reaches its bundle. */
+/** For scripts and tests. A Worker imports single provider files instead, so that its bundle contains no others. */
 export const providers: Readonly<Record<string, Provider>> = {
   adyen,
   airtable,

@@ -1,9 +1,9 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const intercom = {
+export const intercom = defineProvider({
   name: 'intercom',
   docs: 'https://developers.intercom.com/docs/webhooks',
-  // The same header as at Bitbucket, with another hash.
+  // The same header as Bitbucket's, with another algorithm.
   scheme: {
     algorithm: 'hmac-sha1',
     signature: 'header:x-hub-signature#sha1',
@@ -11,8 +11,8 @@ export const intercom = {
     key: 'utf8',
     signed: '{body}',
   },
-  // The body counts the attempts, so that only the id stays the same. A ping has none: its time stands in for it.
+  // The body counts the attempts, so its hash differs on every attempt. A ping has no id, so its time is used.
   id: { at: ['{json:id}', '{json:topic}:{json:created_at}', '{json:topic}:{sha256}'], signed: true },
   type: ['{json:topic}'],
   occurredAt: { at: 'json:created_at', unit: 's' },
-} as const satisfies Provider;
+});

@@ -1,19 +1,19 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const mailgun = {
+export const mailgun = defineProvider({
   name: 'mailgun',
   docs: 'https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks',
   scheme: {
     signature: 'json:signature.signature',
     encoding: 'hex',
     key: 'utf8',
-    // The body is not signed: whoever has seen a token could write another body around it.
+    // The body is not signed. Somebody who has captured a token could send it again with another body.
     signed: '{json:signature.timestamp}{json:signature.token}',
-    // Retried for eight hours, and Mailgun asks for a generous window.
+    // Mailgun retries for eight hours, and recommends a generous window.
     timestamp: { at: 'json:signature.timestamp', unit: 's', windowSeconds: 9 * 3600 },
   },
-  // So the token is claimed as well, and comes once, as Mailgun advises.
-  id: { at: '{json:event-data.id}', signed: false, once: '{json:signature.token}' },
+  // The body isn't signed, so the token is the replay key, as Mailgun recommends.
+  id: { at: '{json:event-data.id}', signed: false, replayKey: '{json:signature.token}' },
   type: ['{json:event-data.event}'],
   occurredAt: { at: 'json:event-data.timestamp', unit: 's' },
-} as const satisfies Provider;
+});

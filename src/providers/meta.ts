@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const meta = {
+export const meta = defineProvider({
   name: 'meta',
   docs: 'https://developers.facebook.com/docs/graph-api/webhooks/getting-started',
   scheme: { signature: 'header:x-hub-signature-256#sha256', encoding: 'hex', key: 'utf8', signed: '{body}' },
@@ -12,17 +12,22 @@ export const meta = {
       'entry.*.messaging.*',
       'entry.*',
     ],
-    // A message alone doesn't say whose number or page it came to.
-    envelope: true,
+    // A message alone doesn't say which number or page it was sent to.
+    envelope: {
+      list: 'contacts',
+      elementIds: ['wa_id', 'user_id'],
+      itemIds: ['from', 'from_user_id', 'recipient_id', 'recipient_user_id'],
+    },
   },
   id: {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}',
-      // Messenger and Instagram. Both sides of one message may be ours, so its account stands beside it; and who deletes
-      // a message sends its id again: `is_deleted` is true, which is no text, so that the hash decides.
+      // Messenger and Instagram. Both sides of a conversation may be our accounts, so the account is part of the id. A
+      // deletion repeats the message's id with `is_deleted: true`. A boolean can't be filled in, so it is claimed by
+      // its hash.
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}{json?:entry.0.messaging.0.message.is_deleted}',
-      // What else there is has no id of its own; its entry holds the time.
+      // All other items have no id, but their entry contains the time.
       '{sha256}',
     ],
     signed: true,
@@ -43,10 +48,12 @@ export const meta = {
         { at: 'query:hub.mode', is: 'subscribe' },
         { at: 'query:hub.challenge', like: /^[\w.~-]{1,256}$/ },
       ],
-      // A token of your own choice, and not the app's secret: it travels in a URL.
+      // A text of your own choice. Not the app's secret, because it is sent in a URL.
       verifyToken: 'query:hub.verify_token',
       reply: { status: 200, text: '{query:hub.challenge}' },
     },
   ],
+  // "Webhook payloads can be up to 3 MB", with at most 1,000 updates.
+  maxBytes: 3 * 1024 * 1024,
   retriesForDays: 7,
-} as const satisfies Provider;
+});

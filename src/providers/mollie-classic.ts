@@ -1,13 +1,13 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const mollieClassic = {
+export const mollieClassic = defineProvider({
   name: 'mollie-classic',
   docs: 'https://docs.mollie.com/reference/webhooks',
-  // Mollie proves nothing here. The token is yours: put it into the webhook's URL, `…/webhooks/mollie?token=<secret>`.
+  // Mollie signs nothing here. Choose a token and add it to the webhook's URL: `…/webhooks/mollie?token=<secret>`.
   scheme: { token: 'query:token' },
   form: true,
-  // Only says which payment has news, and says it again with the next news: every delivery is an event, and the
-  // handler fetches the payment.
+  // A delivery only says which payment has changed, and the next change has the same body. So every delivery is an
+  // event, and the handler fetches the payment.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
-} as const satisfies Provider;
+});

@@ -1,10 +1,10 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const notion = {
+export const notion = defineProvider({
   name: 'notion',
   docs: 'https://developers.notion.com/reference/webhooks',
   scheme: { signature: 'header:x-notion-signature#sha256', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // The body counts the attempts, so that only the id stays the same.
+  // The body counts the attempts, so its hash differs on every attempt.
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
@@ -17,4 +17,4 @@ export const notion = {
     },
   ],
   retriesForDays: 1,
-} as const satisfies Provider;
+});

@@ -1,18 +1,19 @@
-import { symmetric } from './standardwebhooks.ts';
-import type { Provider, Signature } from './types.ts';
+import { defineProvider } from './define.ts';
+import { symmetric } from './shared-schemes.ts';
+import type { Signature } from './types.ts';
 
-const { keyPrefix: _, ...bare } = symmetric;
-const asItIs = { ...bare, key: 'utf8' } as const satisfies Signature;
+const { keyPrefix: _, ...withoutPrefix } = symmetric;
+const plainSecret = { ...withoutPrefix, key: 'utf8' } as const satisfies Signature;
 
-export const openai = {
+export const openai = defineProvider({
   name: 'openai',
   docs: 'https://platform.openai.com/docs/guides/webhooks',
   scheme: symmetric,
-  // Its SDK decodes a secret behind whsec_, and takes any other as it is.
-  otherSchemes: [asItIs],
-  // The body has an id too (evt_…), but the one in the header is what names the delivery on every attempt.
+  // OpenAI's SDK decodes a secret that begins with whsec_, and uses any other secret as plain text.
+  otherSchemes: [plainSecret],
+  // The body has an id as well (evt_…). The header's id is the one that stays the same on every attempt.
   id: { at: '{header:webhook-id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 's' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

@@ -1,13 +1,13 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const pagerduty = {
+export const pagerduty = defineProvider({
   name: 'pagerduty',
   docs: 'https://developer.pagerduty.com/docs/verifying-signatures',
   scheme: {
-    // Several while a secret is rotated.
+    // Several signatures while a secret is rotated.
     signature: 'header:x-pagerduty-signature#v1',
     encoding: 'hex',
-    // Looks like base64, and is used as it is.
+    // Looks like base64, but is used as text.
     key: 'utf8',
     signed: '{body}',
   },
@@ -15,4 +15,4 @@ export const pagerduty = {
   type: ['{json:event.event_type}'],
   occurredAt: { at: 'json:event.occurred_at', unit: 'iso' },
   retriesForDays: 2,
-} as const satisfies Provider;
+});

@@ -1,19 +1,19 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const postmark = {
+export const postmark = defineProvider({
   name: 'postmark',
   docs: 'https://postmarkapp.com/developer/webhooks/webhooks-overview',
-  // Nothing is signed. The user and password stand in the webhook's URL, or in its settings.
+  // Postmark signs nothing. User and password are part of the webhook's URL, or are set in its settings.
   scheme: { token: 'header:authorization', basic: true },
-  // One message has many recipients, each of whom may open it many times.
+  // One message has many recipients, and each of them can open it many times.
   id: {
     at: '{json?:RecordType}:{json:MessageID}:{json?:ID}:{json?:Recipient}:{json?:ReceivedAt}:{json?:ChangedAt}',
     signed: false,
   },
-  // Inbound messages name no type.
+  // Inbound messages have no RecordType.
   type: ['{json:RecordType}', 'inbound'],
   occurredAt: { at: ['json:BouncedAt', 'json:DeliveredAt', 'json:ReceivedAt', 'json:ChangedAt'], unit: 'iso' },
-  // Messages that come in hold their attachments. Postmark takes 35 MB of them, and a Worker's 128 MB would have to hold
-  // several copies.
+  // Inbound messages contain their attachments. Postmark allows 35 MB, but a Worker's 128 MB can't hold several copies
+  // of such a body.
   maxBytes: 5 * 1024 * 1024,
-} as const satisfies Provider;
+});

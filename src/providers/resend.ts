@@ -1,7 +1,7 @@
-import { svixSymmetric } from './svix.ts';
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import { svixSymmetric } from './shared-schemes.ts';
 
-export const resend = {
+export const resend = defineProvider({
   name: 'resend',
   docs: 'https://resend.com/docs/dashboard/webhooks/verify-webhooks-requests',
   scheme: svixSymmetric,
@@ -9,4 +9,4 @@ export const resend = {
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 2,
-} as const satisfies Provider;
+});

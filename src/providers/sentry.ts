@@ -1,10 +1,10 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const sentry = {
+export const sentry = defineProvider({
   name: 'sentry',
   docs: 'https://docs.sentry.io/organization/integrations/integration-platform/webhooks/',
-  // The time in sentry-hook-timestamp is not signed, so it decides nothing.
+  // The time in sentry-hook-timestamp is not signed, so it is not checked.
   scheme: { signature: 'header:sentry-hook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
   id: { at: '{header:request-id}', signed: false },
   type: ['{header:sentry-hook-resource}.{json:action}', '{header:sentry-hook-resource}'],
-} as const satisfies Provider;
+});

@@ -1,8 +1,8 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const sesmetric = {
+export const sesmetric = defineProvider({
   name: 'sesmetric',
-  docs: 'In-house sender: hex HMAC-SHA256 over timestamp, a full stop and the body; 300 s.',
+  docs: 'In-house sender: hex HMAC-SHA256 of the timestamp, a full stop and the body, valid for 300 s.',
   scheme: {
     signature: 'header:x-sesmetric-signature',
     encoding: 'hex',
@@ -13,4 +13,4 @@ export const sesmetric = {
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
-} as const satisfies Provider;
+});

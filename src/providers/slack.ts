@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const slack = {
+export const slack = defineProvider({
   name: 'slack',
   docs: 'https://docs.slack.dev/authentication/verifying-requests-from-slack',
   scheme: {
@@ -10,8 +10,8 @@ export const slack = {
     signed: 'v0:{header:x-slack-request-timestamp}:{body}',
     timestamp: { at: 'header:x-slack-request-timestamp', unit: 's', windowSeconds: 300 },
   },
-  // Commands and buttons have no id, and want an answer at once: they are not for a queue, and refused with 400.
-  // Only the news that there were too many events (app_rate_limited) comes without an id.
+  // Slash commands and buttons are not supported: they have no id, need their answer at once, and are answered 400.
+  // Only one event has no id: `app_rate_limited`.
   id: { at: ['{json:event_id}', '{json:type}:{json:minute_rate_limited}:{sha256}'], signed: true },
   type: ['{json:event.type}', '{json:type}'],
   occurredAt: { at: 'json:event_time', unit: 's' },
@@ -26,4 +26,4 @@ export const slack = {
       reply: { status: 200, text: '{json:challenge}' },
     },
   ],
-} as const satisfies Provider;
+});

@@ -1,13 +1,13 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const stripe = {
+export const stripe = defineProvider({
   name: 'stripe',
   docs: 'https://docs.stripe.com/webhooks#verify-manually',
   scheme: {
-    // Any v1 may match (two while a secret is rolled). v0 is sent for test events only and means nothing.
+    // Any v1 may match: there are two while a secret is rotated. Test events also have a v0, which must be ignored.
     signature: 'header:stripe-signature#v1',
     encoding: 'hex',
-    // The whole secret is the key, its whsec_ included.
+    // The whole secret is the key, including its prefix whsec_.
     key: 'utf8',
     signed: '{header:stripe-signature#t}.{body}',
     timestamp: { at: 'header:stripe-signature#t', unit: 's', windowSeconds: 300 },
@@ -16,4 +16,4 @@ export const stripe = {
   type: ['{json:type}'],
   occurredAt: { at: 'json:created', unit: 's' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

@@ -1,8 +1,9 @@
 import type { Bytes } from '../encoding/bytes.ts';
 import { fieldsOf, formOf } from '../encoding/form.ts';
-import type { Delivery, Provider } from './types.ts';
+import { defineProvider } from './define.ts';
+import type { Delivery } from './types.ts';
 
-export const twilio = {
+export const twilio = defineProvider({
   name: 'twilio',
   docs: 'https://www.twilio.com/docs/usage/security#validating-requests',
   scheme: {
@@ -11,12 +12,12 @@ export const twilio = {
     encoding: 'base64',
     key: 'utf8',
     signed: { custom: signedTexts, words: 'the URL, then every form field sorted by name' },
-    // JSON is not signed itself: its hash stands in the URL.
+    // A JSON body is not signed itself, but the signed URL contains its hash.
     bodyHash: 'query:bodySHA256',
   },
   form: true,
-  // A message, and what has become of it. A call may be in progress several times, and not every form names a status:
-  // such events are told apart by what they say.
+  // A message and its status. A call can be in progress several times, and not every form contains a status. Such
+  // events are identified by their content.
   id: {
     at: [
       '{json:MessageSid}:{json:MessageStatus}',
@@ -26,17 +27,18 @@ export const twilio = {
       '{sha256}',
     ],
     signed: true,
-    // Fields are signed with nothing between them, so that a captured form could be cut into others, with another id.
-    once: '{header:x-twilio-signature}',
+    // The signed text joins the fields without separators. Somebody could split a captured text into other fields with
+    // another id, and the signature would still match. It is still the same signature, so it is the replay key.
+    replayKey: '{header:x-twilio-signature}',
   },
   type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}'],
-  // TwiML that does nothing. Who wants to answer a call or a message uses Twilio's API from a handler.
+  // TwiML that does nothing. To answer a call or a message, use Twilio's API in a handler.
   ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
-  // Many times what its longest message and all its fields come to. A form is sorted before it is verified.
+  // Many times the size of Twilio's longest message. The limit is low because a form is sorted before it is verified.
   maxBytes: 64 * 1024,
-} as const satisfies Provider;
+});
 
-/** The URL as it is known to Twilio: with or without its port, as it was typed or as a browser would write it. */
+/** Twilio signs the URL with or without its port, as it was typed or as a browser normalizes it. We try them all. */
 function signedTexts({ url, headers, body }: Delivery): Bytes[] {
   if (!URL.canParse(url)) return [];
   const { href, searchParams } = new URL(url);

@@ -1,24 +1,34 @@
 import type { Bytes } from '../encoding/bytes.ts';
 
 /**
- * Where a value lives in a delivery. Header names are lower-case.
+ * Where a value is found in a delivery. Header names are lower-case.
  *   header:x      the whole header
- *   header:x#k    key k of a list header, written k=v or k,v and separated by comma, semicolon or space
- *   json:a.b.0    a path in the body, parsed only after the signature has been verified (one exception: verify.ts)
+ *   header:x#k    the values of key k in a list header (src/encoding/header.ts)
+ *   json:a.b.0    a path in the body. When a body may be parsed: src/verify/delivery.ts
  *   form:x        a field of a form-encoded body
  *   query:x       a parameter of the URL
  */
 export type Place = `header:${string}` | `json:${string}` | `form:${string}` | `query:${string}`;
 
 /**
- * Text with places in braces, such as `{header:webhook-id}.{body}`. A place that holds nothing fails the whole text,
- * except `{json?:x}`, which is then empty. Besides places there are
- *   {body} {method} {url}     of the delivery
- *   {sha256}                  of the event's own JSON, where its provider gives it no id
- *   {random}                  where an event has nothing to be recognised by, and every delivery is a new one
- *   {hmac-hex:<place>}        the value signed with the secret (in the reply to a handshake)
+ * Text with placeholders in braces, such as `{header:webhook-id}.{body}`. If one of its places holds no value, the
+ * whole template can't be filled. Only `{json?:x}` is then empty instead. `defineProvider` checks every template.
  */
 export type Template = string;
+
+export type Placeholder =
+  | Place
+  | `json?:${string}`
+  /** Of the delivery. */
+  | 'body'
+  | 'method'
+  | 'url'
+  /** The hash of the event's own JSON, for providers without an id. */
+  | 'sha256'
+  /** For providers whose events can't be told apart at all: every delivery is then a new event. */
+  | 'random'
+  /** The value at the place, signed with the secret: for the reply to a handshake. */
+  | `hmac-hex:${Place}`;
 
 export interface Delivery {
   readonly method: string;
@@ -29,7 +39,7 @@ export interface Delivery {
 
 export type Algorithm = 'hmac-sha256' | 'hmac-sha1' | 'ed25519' | 'ecdsa-p256-der';
 
-/** Only where the provider signs it. The window holds in both directions. */
+/** A time that is part of the signed text. It may differ from ours by the window in both directions. */
 export interface Timestamp {
   readonly at: Place;
   readonly unit: 's' | 'ms';
@@ -37,35 +47,41 @@ export interface Timestamp {
 }
 
 export interface Signature {
-  /** HMAC-SHA256 unless said otherwise. */
+  /** Only a `Token` has one: this tells the two kinds of scheme apart. */
+  readonly token?: never;
+  /** Default: HMAC-SHA256. */
   readonly algorithm?: Algorithm;
-  /** Every candidate found here may match, up to the verifier's cap. */
+  /** If several signatures are found here, one that matches is enough. */
   readonly signature: Place | readonly Place[];
   readonly encoding: 'hex' | 'base64';
-  /** How the secret becomes key bytes. Never guessed from a prefix: `whsec_` means two things (Stripe, Standard Webhooks). */
+  /**
+   * How the secret becomes key bytes. Never guessed from a prefix: `whsec_` means one thing for Stripe, another for
+   * Svix.
+   */
   readonly key: 'utf8' | 'base64' | 'hex';
-  /** Cut off before decoding. A shared secret may come without it; a public key without it is refused. */
+  /** Removed before decoding. A shared secret may be configured without it; a public key without it is refused. */
   readonly keyPrefix?: string;
-  /** `{body}` is spliced in as bytes and never decoded. */
+  /** `{body}` stands for the raw bytes, which are never decoded for this. */
   readonly signed: Template | Custom;
   readonly timestamp?: Timestamp;
-  /** Where the URL carries the hex SHA-256 of the body, and is signed in the body's place. */
+  /** The URL may contain the hex SHA-256 of the body. Then the URL is signed, and not the body. */
   readonly bodyHash?: Place;
-  /** Each item of the batch carries a signature of its own, and is looked at alone. */
+  /** Each item of the batch has a signature of its own, and is verified alone. */
   readonly perItem?: true;
 }
 
-/** The escape hatch, for what no template describes: the texts that may have been signed. All the rest stays data. */
+/** For signed texts that no template can describe. Everything else about the scheme is still data. */
 export interface Custom {
+  /** All texts that the sender may have signed. */
   readonly custom: (delivery: Delivery) => Bytes[];
   /** For the table in docs/providers.md. */
   readonly words: string;
 }
 
-/** A shared token instead of a signature: it proves the sender, and nothing about what was sent. */
+/** A shared token instead of a signature. It proves who sent the delivery, and nothing about its content. */
 export interface Token {
   readonly token: Place;
-  /** The secret is `user:password`, and comes as HTTP Basic authentication. */
+  /** The secret is `user:password`, sent with HTTP Basic authentication. */
   readonly basic?: true;
 }
 
@@ -73,13 +89,18 @@ export type Scheme = Signature | Token;
 
 export interface Handshake {
   readonly method: 'GET' | 'POST';
-  /** All of it must hold. `like` also bounds what is echoed: nobody's markup comes back from our address. */
+  /**
+   * All conditions must hold. `like` also limits what is echoed, so that nobody can make our URL answer with markup.
+   */
   readonly when: readonly { readonly at: Place; readonly is?: string; readonly like?: RegExp }[];
-  /** The signature must verify first. Without this, what carries a signature is a delivery and no handshake. */
+  /**
+   * The signature must verify first. A handshake without this is unsigned, and a request with a signature is then a
+   * delivery.
+   */
   readonly signed?: true;
-  /** Must equal `<SOURCE>_VERIFY_TOKEN`. */
+  /** The value here must equal `<SOURCE>_VERIFY_TOKEN`. */
   readonly verifyToken?: Place;
-  /** Here comes the signing secret itself, unsigned. Answered only while the source says `awaitsSecret`. */
+  /** The provider sends the signing secret here, unsigned. Answered only while the source says `awaitsSecret`. */
   readonly handsOver?: Place;
   readonly reply: Reply;
 }
@@ -92,46 +113,68 @@ export interface Reply {
 }
 
 export interface Batch {
-  /** Paths to the items, `*` for every element of an array. An element goes with the first path that reaches into it. */
+  /**
+   * Paths to the items, with `*` for every element of a list. An element that several paths lead to belongs to the
+   * first.
+   */
   readonly each: readonly string[];
-  /** An item stays in a copy of the body in which it is alone, where it says too little without what surrounds it. */
-  readonly envelope?: true;
-  /** Bodies may be JSON Lines: an item on each line. */
+  /** For items that say too little alone: each item is kept inside a copy of the body that contains no other item. */
+  readonly envelope?: Envelope;
+  /** The body may be JSON Lines: one item on each line. */
   readonly lines?: true;
 }
 
-export interface Provider {
+/** Beside the items there may be a list whose elements belong to single items. A copy keeps only the item's own. */
+export interface Envelope {
+  readonly list: string;
+  /** An element belongs to an item if one of these properties … */
+  readonly elementIds: readonly string[];
+  /** … equals one of these properties of the item. */
+  readonly itemIds: readonly string[];
+}
+
+/** What a provider's file contains. */
+export interface ProviderData {
   readonly name: string;
-  /** The official page these facts come from, or a sentence where there is none. */
+  /** The official page with these facts or, if there is none, a sentence. */
   readonly docs: string;
   readonly scheme: Scheme;
-  /** Other schemes the same deliveries may carry. Which one holds is decided by the secret that is set. */
+  /** Other schemes that this provider's deliveries may use. The configured secret decides which one applies. */
   readonly otherSchemes?: readonly Scheme[];
-  /** The body holds several events, and each is claimed on its own. */
+  /** The body contains several events, and each is claimed on its own. */
   readonly batch?: Batch;
-  /** Bodies may be form-encoded: such a body is kept as a JSON object of its fields. */
+  /** The body may be a form. It is then stored as a JSON object of its fields. */
   readonly form?: true;
   readonly id: {
-    /** The first that can be filled in wins. */
+    /** The first template that can be filled is used. */
     readonly at: Template | readonly Template[];
-    /** Is the id inside the signed bytes? If not, a captured body could come back under a new id: its fingerprint refuses that. */
+    /** Is the id part of the signed text? If not, somebody could send a captured body again under a new id. */
     readonly signed: boolean;
-    /** True where two events may carry the same body, so that a fingerprint would swallow the second. */
+    /** Two real events may have the same body, so the body can't be the replay key. */
     readonly bodiesRepeat?: true;
     /**
-     * What may come only once instead of the body: a second delivery with it is a duplicate, whatever it says. Where the
-     * id is signed, the signature itself may stand here, if other fields could be made of the text that it signs. The first that can be filled in wins.
+     * The replay key: an event with a new id but a known replay key is suspected to be a replay. Without this it is the
+     * body, if the id is not signed. The first template that can be filled is used. If the id is signed, only the
+     * signature itself makes sense here: for providers whose signed text could be split into other fields (Adyen,
+     * Twilio).
      */
-    readonly once?: Template | readonly Template[];
+    readonly replayKey?: Template | readonly Template[];
   };
-  /** The first that can be filled in wins. */
+  /** The first template that can be filled is used. */
   readonly type: readonly Template[];
   readonly occurredAt?: { readonly at: Place | readonly Place[]; readonly unit: 's' | 'ms' | 'iso' };
   readonly handshakes?: readonly Handshake[];
-  /** What it wants to hear once an event is held, where a 200 with our JSON isn't right. */
+  /** The answer for an event that is held, if the provider doesn't accept 200 with our JSON. */
   readonly ack?: Reply;
-  /** Its own limit on bodies, where it has one. */
+  /** The largest body that is accepted. Default: 1 MiB. */
   readonly maxBytes?: number;
-  /** Days until it gives up. A key must be remembered for longer than that: DEDUPE_DAYS. */
+  /** Days until the provider stops retrying. `DEDUPE_DAYS` must be longer, so that no retry becomes a new event. */
   readonly retriesForDays?: number;
+}
+
+declare const madeByDefineProvider: unique symbol;
+
+/** Provider data whose templates have been checked. Only `defineProvider` makes one. */
+export interface Provider extends ProviderData {
+  readonly [madeByDefineProvider]: true;
 }

@@ -1,18 +1,20 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const woocommerce = {
+export const woocommerce = defineProvider({
   name: 'woocommerce',
   docs: 'https://woocommerce.com/document/webhooks/',
   scheme: { signature: 'header:x-wc-webhook-signature', encoding: 'base64', key: 'utf8', signed: '{body}' },
   id: {
-    // Its own delivery id is made from the second, and two events in one second share it, as does date_modified_gmt.
-    at: '{header:x-wc-webhook-topic}:{json?:id}:{sha256}',
+    // WooCommerce makes the delivery's id from the webhook and the current second, so two events of one second share
+    // it. The body tells those apart. Two events with the same body (deleted, restored, deleted) differ in the second.
+    at: '{header:x-wc-webhook-delivery-id}:{sha256}',
     signed: false,
-    // Created and updated may say the same, so the body comes once for each topic.
-    once: '{header:x-wc-webhook-topic}:{sha256}',
+    // "Created" and "updated" may have the same body, so the topic is part of the replay key.
+    replayKey: '{header:x-wc-webhook-topic}:{sha256}',
   },
   type: ['{header:x-wc-webhook-topic}'],
   occurredAt: { at: 'json:date_modified_gmt', unit: 'iso' },
-  // Sent unsigned when a webhook is made, which fails unless it hears 200. It never retries.
+  // When a webhook is created, WooCommerce sends this unsigned ping, and gives the webhook up unless the answer is 200.
+  // WooCommerce never retries a delivery.
   handshakes: [{ method: 'POST', when: [{ at: 'form:webhook_id', like: /^\d{1,20}$/ }], reply: { status: 200 } }],
-} as const satisfies Provider;
+});

@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const workos = {
+export const workos = defineProvider({
   name: 'workos',
   docs: 'https://workos.com/docs/events/data-syncing/webhooks',
   scheme: {
@@ -14,4 +14,4 @@ export const workos = {
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 3,
-} as const satisfies Provider;
+});

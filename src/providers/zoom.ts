@@ -1,6 +1,6 @@
-import type { Provider } from './types.ts';
+import { defineProvider } from './define.ts';
 
-export const zoom = {
+export const zoom = defineProvider({
   name: 'zoom',
   docs: 'https://developers.zoom.us/docs/api/webhooks/',
   scheme: {
@@ -8,17 +8,17 @@ export const zoom = {
     encoding: 'hex',
     key: 'utf8',
     signed: 'v0:{header:x-zm-request-timestamp}:{body}',
-    // Zoom names no tolerance. The last retry comes after 85 minutes, perhaps with the time of the first attempt.
+    // Zoom documents no tolerance. The last retry comes after 85 minutes, perhaps with the time of the first attempt.
     timestamp: { at: 'header:x-zm-request-timestamp', unit: 's', windowSeconds: 2 * 3600 },
   },
-  // No id at all. Two people may join one meeting in one moment: what an event says tells it from others.
+  // There is no id. Two people can join a meeting in the same moment, so the content is part of the id.
   id: { at: ['{json:event}:{json:event_ts}:{sha256}', '{json:event}:{sha256}'], signed: true },
   type: ['{json:event}'],
   occurredAt: { at: 'json:event_ts', unit: 'ms' },
   handshakes: [
     {
       method: 'POST',
-      // Repeated every 72 hours.
+      // Zoom repeats this request every 72 hours.
       signed: true,
       when: [
         { at: 'json:event', is: 'endpoint.url_validation' },
@@ -30,4 +30,4 @@ export const zoom = {
       },
     },
   ],
-} as const satisfies Provider;
+});

@@ -1,69 +1,57 @@
 import { Hono } from 'hono';
 import type { Source } from '../kit/index.ts';
-import { type Log, positionOf } from '../log.ts';
-import { answer, problem } from './answer.ts';
+import { errorFields, type Log } from '../log.ts';
+import { answer, fieldsOf, problem } from './answer.ts';
+import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
 import { methodsOf } from './handshake.ts';
 import { receive } from './receive.ts';
 import { secretName } from './secrets.ts';
-
-/** A batch may have thousands of events: all their ids are in Postgres. */
-const MAX_IDS_LOGGED = 5;
 
 export interface ReceiverDependencies {
   readonly sources: Readonly<Record<string, Source>>;
   readonly now: () => Date;
   readonly log: Log;
+  /** How long the body of a delivery may take. Tests set it, so that they need not wait. */
+  readonly bodyDeadlineMs?: number;
 }
 
-export function createReceiver({ sources, now, log }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
+export function createReceiver({
+  sources,
+  now,
+  log,
+  bodyDeadlineMs = BODY_DEADLINE_MS,
+}: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
   const app = new Hono<{ Bindings: ReceiverEnv }>();
+  const budget = new BodyBudget();
   const warned = new Set<string>();
 
   app.all('/webhooks/:source', async (c) => {
     const name = c.req.param('source');
-    const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
-    if (source === undefined) return c.notFound();
-    const methods = methodsOf(source.provider);
-    if (!methods.includes(c.req.method)) {
-      return problem(405, 'Deliveries are sent with POST', undefined, { allow: methods.join(', ') });
-    }
-
     const started = now();
-    const result = await receive(c.req.raw, name, source, c.env, started, log);
-    if (result.outcome === 'no_usable_secret' && !warned.has(name)) {
-      warned.add(name);
-      log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
+    const ms = () => now().getTime() - started.getTime();
+    try {
+      const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
+      if (source === undefined) return c.notFound();
+      const methods = methodsOf(source.provider);
+      if (!methods.includes(c.req.method)) {
+        return problem(405, 'Deliveries are sent with POST', undefined, { allow: methods.join(', ') });
+      }
+
+      const result = await receive(c.req.raw, name, source, c.env, { now, log, budget, bodyDeadlineMs });
+      if (result.outcome === 'no_usable_secret' && !warned.has(name)) {
+        warned.add(name);
+        log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
+      }
+      const response = answer(result, source.provider.ack);
+      log({ step: 'delivery', source: name, ...fieldsOf(result), ms: ms() });
+      return response;
+    } catch (error) {
+      // A mistake in our code must not make a sender give its event up: after a 503 it sends the event again.
+      log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ms: ms() });
+      return answer({ outcome: 'error' });
     }
-    log({
-      step: 'delivery',
-      source: name,
-      ...('ids' in result ? idFields(result.ids) : {}),
-      outcome: result.outcome,
-      reason: 'reason' in result ? result.reason : undefined,
-      forwarded: 'forwarded' in result ? result.forwarded : undefined,
-      // For the operator alone: npm run unseal.
-      sealed: 'sealed' in result ? result.sealed : undefined,
-      ms: now().getTime() - started.getTime(),
-    });
-    return answer(result, source.provider.ack);
   });
 
   app.notFound(() => problem(404, 'There is no such source'));
-  // Ours to mend, and never a reason for a sender to give the event up: a 5xx is sent again.
-  app.onError((error, c) => {
-    log({
-      step: 'delivery',
-      source: c.req.param('source') ?? null,
-      outcome: 'error',
-      reason: error.name,
-      position: positionOf(error),
-    });
-    return answer({ outcome: 'not_held' });
-  });
   return app;
-}
-
-function idFields(ids: readonly string[]) {
-  if (ids.length === 1) return { event_id: ids[0] };
-  return { event_ids: ids.slice(0, MAX_IDS_LOGGED), events: ids.length };
 }

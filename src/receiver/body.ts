@@ -1,26 +1,96 @@
-export type Body = { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> } | { outcome: 'too_large' };
+export type Body =
+  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
+  /** Larger than the source accepts. */
+  | { outcome: 'too_large' }
+  /** Not complete at the deadline. */
+  | { outcome: 'too_slow' }
+  /** The isolate holds as many bytes of bodies as it can. */
+  | { outcome: 'overloaded' }
+  /** The connection was closed in the middle of the body. */
+  | { outcome: 'hung_up' };
 
-/** Reads the raw bytes, and no more than the limit of them: a chunked body announces no length. */
-export async function readBody(request: Request, maxBytes: number): Promise<Body> {
+/**
+ * Slack waits 3 s for our answer, Shopify 5 s, GitHub 10 s. A body that takes longer is of no use to its sender, and what
+ * has arrived of it would stay in memory.
+ */
+export const BODY_DEADLINE_MS = 10_000;
+
+/**
+ * All deliveries of an isolate share 128 MB, and a body takes several times its size while it is worked on: as bytes, as
+ * text, as parsed JSON and in the request to Neon. So strangers may occupy only a small part of it. It still has room for
+ * four of the largest bodies (5 MiB) at once, or for thousands of ordinary ones.
+ */
+const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
+
+/** Most bodies are smaller than a block. The blocks of a large one waste at most this much. */
+const BLOCK_BYTES = 32 * 1024;
+
+/** Counts the bytes of bodies that an isolate holds, from the first byte read until the delivery is answered. */
+export class BodyBudget {
+  #held = 0;
+
+  take(bytes: number): boolean {
+    if (this.#held + bytes > MAX_BUFFERED_BYTES) return false;
+    this.#held += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.#held -= bytes;
+  }
+}
+
+/**
+ * Reads the raw bytes, within all limits. A chunked body announces no length, so bytes are counted as they arrive.
+ * The bytes of a body that was read stay in the budget: the caller gives them back.
+ */
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+  deadlineMs: number,
+  budget: BodyBudget,
+): Promise<Body> {
   if (Number(request.headers.get('content-length')) > maxBytes) return { outcome: 'too_large' };
-
-  const chunks: Uint8Array[] = [];
-  let length = 0;
   const reader = request.body?.getReader();
-  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
-    length += next.value.length;
-    if (length > maxBytes) {
-      await reader?.cancel();
-      return { outcome: 'too_large' };
-    }
-    chunks.push(next.value);
-  }
+  if (reader === undefined) return { outcome: 'read', bytes: new Uint8Array() };
 
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
+  const { promise: timeUp, resolve } = Promise.withResolvers<'too_slow'>();
+  const timer = setTimeout(() => resolve('too_slow'), deadlineMs);
+  // Copied into blocks, because every chunk, even of a single byte, occupies at least 4 KiB in workerd.
+  const blocks: Uint8Array[] = [];
+  let length = 0;
+  const stop = (outcome: Exclude<Body['outcome'], 'read'>): Body => {
+    budget.giveBack(length);
+    // Nobody waits for the cancellation: after a hang-up it fails.
+    reader.cancel().catch(() => {});
+    return { outcome };
+  };
+  try {
+    while (true) {
+      const next = await Promise.race([reader.read().catch(() => 'hung_up' as const), timeUp]);
+      if (typeof next === 'string') return stop(next);
+      if (next.done) return { outcome: 'read', bytes: joined(blocks, length) };
+      const chunk = next.value;
+      if (length + chunk.length > maxBytes) return stop('too_large');
+      if (!budget.take(chunk.length)) return stop('overloaded');
+      for (let taken = 0; taken < chunk.length; ) {
+        const used = length % BLOCK_BYTES;
+        if (used === 0) blocks.push(new Uint8Array(BLOCK_BYTES));
+        const part = chunk.subarray(taken, taken + BLOCK_BYTES - used);
+        blocks.at(-1)?.set(part, used);
+        taken += part.length;
+        length += part.length;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
   }
-  return { outcome: 'read', bytes };
+}
+
+function joined(blocks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  for (const [n, block] of blocks.entries()) {
+    bytes.set(block.subarray(0, length - n * BLOCK_BYTES), n * BLOCK_BYTES);
+  }
+  return bytes;
 }

@@ -1,17 +1,17 @@
 import { type Database, openDatabase } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
 import { PRUNE_CHUNK, prune } from '../db/prune.ts';
 import { SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
-import type { Log } from '../log.ts';
+import type { Log, LogLine } from '../log.ts';
 import { sendTickets } from '../queue/send.ts';
 
-/** Chunks taken in one run. What is left is left to the next. */
+/** One run handles at most this many chunks, so that it stays short. The next run continues. */
 const MAX_CHUNKS = 10;
 
-/** What the receiver does every 15 minutes: send again what is overdue, forget what is old. */
+/** What the receiver does every 15 minutes: it sends overdue tickets again and deletes old events and bodies. */
 export async function tick(env: ReceiverEnv, now: Date, log: Log): Promise<void> {
-  const db = openDatabase(env.DATABASE_URL);
-  await sweep(db, env, now, log);
-  await forget(db, env, now, log);
+  await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
+  await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
 }
 
 async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
@@ -25,11 +25,11 @@ async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promi
     swept.effects += effects.length;
     if (events.length < SWEEP_CHUNK && effects.length < SWEEP_CHUNK) break;
   }
-  // What the queue did not take is overdue again after its interval.
+  // Tickets that the queue did not take are overdue again after their interval.
   log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
 }
 
-async function forget(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
+async function pruneOld(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   const pruned = { events: 0, bodies: 0 };
   for (let chunk = 0; chunk < MAX_CHUNKS; chunk++) {
     const { events, bodies } = await prune(db, now, env.DEDUPE_DAYS, env.BODY_DAYS);
@@ -38,4 +38,14 @@ async function forget(db: Database, env: ReceiverEnv, now: Date, log: Log): Prom
     if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) break;
   }
   log({ step: 'prune', outcome: 'done', ...pruned });
+}
+
+/** The error is thrown on, so that Cloudflare also counts the run as failed. */
+async function logFailure(step: LogLine['step'], log: Log, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    log({ step, outcome: 'failed', reason: DatabaseError.from(error).message });
+    throw error;
+  }
 }

@@ -1,112 +1,179 @@
 import type { Claimable } from '../db/claim.ts';
 import { sha256 } from '../encoding/bytes.ts';
 import { formAsJson, formOf } from '../encoding/form.ts';
-import { decodeText, parseJson, parseLines } from '../encoding/json.ts';
+import { parseLines } from '../encoding/json.ts';
 import type { Source } from '../kit/index.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
+import { DeliveryWithJson } from '../verify/delivery.ts';
 import { itemsOf } from '../verify/items.ts';
-import { fillFirst, headersNamed, jsonAt, type Sight, valueAt } from '../verify/places.ts';
+import { fillFirst, headersNamed, jsonAt, type TemplateValues, valueAt } from '../verify/places.ts';
 
 export type Identified =
   | { outcome: 'identified'; events: Claimable[] }
   | {
       outcome: 'unclaimable';
-      reason: 'not UTF-8' | 'not JSON' | 'not a JSON object' | 'no list of events' | 'no usable id';
+      reason:
+        | 'not UTF-8'
+        | 'not JSON'
+        | 'not a JSON object'
+        | 'no list of events'
+        | 'no usable id'
+        | 'too many events'
+        | 'events too large';
     };
 
-/** Room for composite ids, and in UTF-8 still within what one index entry of Postgres can hold. */
+/**
+ * Enough for ids made of several values, and even in UTF-8 small enough for an index entry of Postgres (2,704 bytes).
+ */
 const MAX_ID_LENGTH = 512;
 
-/** What is worth knowing of a delivery when its event is looked at later, besides what identified it. */
+/**
+ * Claimed in one statement, and each costs about 4 KiB of memory until then. SendGrid documents the batches with the
+ * most events: 768 KB, about 3,700 events of 200 bytes.
+ */
+export const MAX_EVENTS = 5000;
+
+/**
+ * All events of a batch together, as the claim sends them. Meta documents the largest batches: 3 MB, which become 4 to
+ * 5 MB with the envelope of each message and with escapes. The receiver needs less than 64 MiB for them. At this limit
+ * it needs up to 96 MiB, and an isolate has 128.
+ */
+export const MAX_BATCH_BYTES = 6 * 1024 * 1024;
+
+/** Kept with every event, besides the headers that identified it: they help a person who looks at the event later. */
 const KEPT_HEADERS = ['content-type', 'user-agent'];
 
-/** Turns a verified delivery into what can be claimed: one event, or those of a batch. */
-export async function identify(source: Source, delivery: Delivery): Promise<Identified> {
-  const text = decodeText(delivery.body);
+/** Turns a verified delivery into what can be claimed: one event, or the events of a batch. */
+export async function identify(source: Source, verified: Delivery): Promise<Identified> {
+  const delivery = DeliveryWithJson.from(verified);
+  const text = delivery.readText();
   if (text === undefined) return unclaimable('not UTF-8');
   const { batch, form } = source.provider;
   const fields = form && formOf(delivery.headers, delivery.body);
-  if (fields) return one(source, delivery, JSON.stringify(formAsJson(fields)));
-  if (!batch) return one(source, delivery, text);
+  if (fields) {
+    const json = formAsJson(fields);
+    return single(source, { ...delivery, json }, JSON.stringify(json));
+  }
 
-  const whole = parseJson(text);
-  const parsed = whole.outcome === 'malformed' && batch.lines ? parseLines(text) : whole;
+  const whole = delivery.parse();
+  const parsed = whole.outcome === 'malformed' && batch?.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
+  if (!batch) return single(source, { ...delivery, json: parsed.json }, text);
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');
-  return { outcome: 'identified', events: await Promise.all(items.map((item) => itemEvent(source, delivery, item))) };
+  return batchEvents(source, delivery, items);
 }
 
-async function one(source: Source, delivery: Delivery, text: string): Promise<Identified> {
-  const parsed = parseJson(text);
-  if (parsed.outcome === 'malformed') return unclaimable('not JSON');
-  const { json } = parsed;
+/** Stops at the first event that is too much, so that a batch without limits costs no more than one within them. */
+async function batchEvents(source: Source, delivery: DeliveryWithJson, items: Iterable<unknown>): Promise<Identified> {
+  const events: Claimable[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    if (events.length === MAX_EVENTS) return unclaimable('too many events');
+    const text = JSON.stringify(item);
+    const body = new TextEncoder().encode(text);
+    bytes += bytesInClaim(body);
+    if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
+    events.push(await itemEvent(source, { ...delivery, body, json: item }, text));
+  }
+  return { outcome: 'identified', events };
+}
+
+async function single(source: Source, values: TemplateValues, text: string): Promise<Identified> {
+  const { json } = values;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
-  const event = await eventOf(source, { ...delivery, json }, text);
+  const event = await eventOf(source, values, text);
   return event ? { outcome: 'identified', events: [event] } : unclaimable('no usable id');
 }
 
-/** An item that has no id is claimed by its content: refusing it would take its neighbours along. */
-async function itemEvent(source: Source, delivery: Delivery, json: unknown): Promise<Claimable> {
-  const text = JSON.stringify(json);
-  const sight = { ...delivery, body: new TextEncoder().encode(text), json };
-  const event = (await eventOf(source, sight, text)) ?? (await eventOf({ ...source, dedupe: 'content' }, sight, text));
+/**
+ * A claim sends texts in an array literal inside JSON. Both escape quotes and backslashes, so each takes four bytes.
+ */
+function bytesInClaim(text: Uint8Array): number {
+  let bytes = text.length;
+  for (const byte of text) if (byte === 0x22 /* " */ || byte === 0x5c /* \ */) bytes += 3;
+  return bytes;
+}
+
+/**
+ * An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well.
+ */
+async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<Claimable> {
+  const event =
+    (await eventOf(source, values, text)) ?? (await eventOf({ ...source, dedupe: 'content' }, values, text));
   if (!event) throw new Error('an event is always identified by its content');
   return event;
 }
 
-async function eventOf(source: Source, looked: Sight, text: string): Promise<Claimable | undefined> {
+async function eventOf(source: Source, given: TemplateValues, text: string): Promise<Claimable | undefined> {
   const { id } = source.provider;
-  const guarded = !id.signed && !id.bodiesRepeat && !source.bodiesRepeat;
-  const hashed = guarded || source.dedupe === 'content' || [id.at].flat().some((part) => part.includes('{sha256}'));
-  const sight = hashed ? { ...looked, sha256: await sha256(looked.body) } : looked;
+  const byContent = source.dedupe === 'content';
+  const replayKeys = replayKeysOf(source);
+  const hashed = byContent || [id.at, replayKeys].flat(2).some((template) => template.includes('{sha256}'));
+  const values = hashed ? { ...given, sha256: await sha256(given.body) } : given;
 
-  const eventId = source.dedupe === 'content' ? sight.sha256 : fillFirst(id.at, sight);
+  const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
-  // What comes once on its own account (Mailgun's token) does so also where bodies repeat.
-  const onces = [id.once ?? []].flat().filter((once) => !(source.bodiesRepeat && once.includes('{sha256}')));
-  const once = fillFirst(onces, sight);
   return {
     eventId,
-    type: typeOf(source.provider, sight),
-    occurredAt: occurredAt(source.provider, sight),
-    // Hashed, since a stranger may have written a part of it, and an index takes no long text.
-    fingerprint: once ? await sha256(new TextEncoder().encode(once)) : guarded ? (sight.sha256 ?? null) : null,
+    type: typeOf(source.provider, values),
+    occurredAt: occurredAt(source.provider, values),
+    fingerprint: await fingerprintOf(fillFirst(replayKeys, values), values),
     body: text,
   };
 }
 
-/** The few headers worth keeping with the body: never a signature. */
+/**
+ * The first of these that can be filled is the event's replay key: what the provider's data names or, if the provider
+ * doesn't sign its id, the body. With `bodiesRepeat` no replay key may contain the body's hash, because two real events
+ * may have the same body. Mailgun's token still counts then, because it is new for every event.
+ */
+function replayKeysOf({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] {
+  const keys = [id.replayKey ?? [], id.signed ? [] : '{sha256}'].flat();
+  return bodiesRepeat ? keys.filter((key) => !key.includes('{sha256}')) : keys;
+}
+
+/** A hash, because a stranger may have written a part of the replay key, and an index can't hold a long text. */
+async function fingerprintOf(replayKey: string | undefined, values: TemplateValues): Promise<string | null> {
+  if (replayKey === undefined || replayKey === '') return null;
+  return replayKey === values.sha256 ? replayKey : sha256(new TextEncoder().encode(replayKey));
+}
+
+/** The few headers that are kept with the body. A signature is never one of them. */
 export function keptHeaders({ id, type, occurredAt }: Provider, headers: Headers): Record<string, string> {
   const named = headersNamed([id.at, type, occurredAt?.at ?? []].flat());
   const found = [...KEPT_HEADERS, ...named].flatMap((name) => [[name, headers.get(name)]]);
   return Object.fromEntries(found.filter(([, value]) => value !== null));
 }
 
-/** An event whose type is absent or can't be stored is still an event: losing the type is better than losing it. */
-function typeOf(provider: Provider, sight: Sight): string | null {
-  const found = fillFirst(provider.type, sight);
+/** `null` if the type is absent or can't be stored: losing the type is better than losing the event. */
+function typeOf(provider: Provider, values: TemplateValues): string | null {
+  const found = fillFirst(provider.type, values);
   return found !== undefined && isStorable(found) ? found : null;
 }
 
-function occurredAt({ occurredAt }: Provider, sight: Sight): Date | null {
+function occurredAt({ occurredAt }: Provider, values: TemplateValues): Date | null {
   if (!occurredAt) return null;
-  const [found] = [occurredAt.at].flat().flatMap((place) => timeAt(place, sight) ?? []);
+  const [found] = [occurredAt.at].flat().flatMap((place) => timeAt(place, values) ?? []);
   if (found === undefined || found === '') return null;
   const { unit } = occurredAt;
   const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
-  // Postgres and JavaScript agree on the years 1 to 9999; a time outside them is a mistake, not a reason to lose the event.
+  // Both Postgres and JavaScript know the years 1 to 9999. Any other year is a mistake, but no reason to lose the
+  // event.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time : null;
 }
 
-/** A time may have fractions (Mailgun), which an id must not. */
-function timeAt(place: Place, sight: Sight): string | number | undefined {
-  const value = place.startsWith('json:') ? jsonAt(place.slice('json:'.length), sight.json) : undefined;
-  return typeof value === 'number' ? value : valueAt(place, sight);
+/** A time may be a number with fractions (Mailgun). An id may not, so `valueAt` ignores such numbers. */
+function timeAt(place: Place, values: TemplateValues): string | number | undefined {
+  const value = place.startsWith('json:') ? jsonAt(place.slice('json:'.length), values.json) : undefined;
+  return typeof value === 'number' ? value : valueAt(place, values);
 }
 
-/** No control characters (Postgres can't store NUL), no half characters (two ids would become one). */
+/**
+ * No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8 two different ids would become
+ * one).
+ */
 function isStorable(text: string): boolean {
   return text.length <= MAX_ID_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }

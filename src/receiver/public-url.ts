@@ -1,14 +1,18 @@
 import type { Source } from '../kit/index.ts';
 
 /**
- * The URL that a provider signs: the one it was told, to the letter, and what it adds to that. Twilio adds the hash of a
- * JSON body to the query, behind the query that the source names.
+ * The URL that the provider has signed. Behind a proxy or a custom domain this is not the URL of the request, but the one
+ * that the source configures. A provider may also add parameters for a single delivery and sign them: Twilio adds
+ * `bodySHA256`. Only the request knows those.
  */
 export function publicUrl({ url }: Source, request: Request): string {
   if (url === undefined) return request.url;
   const { search } = new URL(request.url);
+  // Without a query of its own, all parameters of the request were added.
   if (!url.includes('?')) return url + search;
-  const told = URL.canParse(url) ? new URL(url).search : '';
-  // A query that begins otherwise is the proxy's, who swallows the one that was told.
-  return told !== '' && search.startsWith(`${told}&`) ? url + search.slice(told.length) : url;
+  const configured = URL.canParse(url) ? new URL(url).search : '';
+  // With a query of its own, only the parameters behind it were added. If the query of the request begins differently,
+  // the proxy has replaced it, and the provider has not signed it.
+  const isExtended = configured !== '' && search.startsWith(`${configured}&`);
+  return isExtended ? url + search.slice(configured.length) : url;
 }

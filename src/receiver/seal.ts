@@ -1,7 +1,8 @@
-// A secret that a provider hands over (Notion, Asana) must reach the operator, and no log may hold it. The operator and
-// the Worker share one secret already, the one that is set while the real one is awaited: it seals what is shown.
+// Notion and Asana send us the secret with which they will sign. The operator must get it, but the log must not show it.
+// The operator has set a random placeholder as the source's secret until then, so the log shows the real secret encrypted
+// with this placeholder.
 
-/** Shorter than this could be guessed by who reads the log: `openssl rand -hex 32` makes 64 characters. */
+/** Somebody who reads the log could guess a shorter passphrase. `openssl rand -hex 32` makes 64 characters. */
 export const MIN_PASSPHRASE = 32;
 
 const IV_BYTES = 12;
@@ -16,7 +17,7 @@ export async function seal(secret: string, passphrase: string): Promise<string> 
   return btoa(String.fromCharCode(...iv, ...new Uint8Array(sealed)));
 }
 
-/** Throws where the passphrase is another, or the text is not what `seal` made. */
+/** Throws if the passphrase is wrong or the text was not made by `seal`. */
 export async function unseal(text: string, passphrase: string): Promise<string> {
   const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
   const [iv, sealed] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES)];
@@ -25,7 +26,7 @@ export async function unseal(text: string, passphrase: string): Promise<string> 
   );
 }
 
-/** A plain hash is enough to make a key, since the passphrase is random and not something to remember. */
+/** A plain hash is enough to make a key, because the passphrase is random and long. */
 async function keyOf(passphrase: string): Promise<CryptoKey> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(passphrase));
   return crypto.subtle.importKey('raw', hash, 'AES-GCM', false, ['encrypt', 'decrypt']);

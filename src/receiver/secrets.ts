@@ -3,7 +3,10 @@ export function secretName(source: string): string {
   return `${source.replaceAll(/[^a-z0-9]+/gi, '_').toUpperCase()}_WEBHOOK_SECRET`;
 }
 
-/** The current secret and, while one is being rotated, the previous. None where the current one is missing: fail closed. */
+/**
+ * The current secret and, while it is being rotated, the previous one. Without a current secret there is none at all:
+ * a source that lost its secret must not go on with an old one.
+ */
 export function secretsOf(source: string, env: object): string[] {
   const name = secretName(source);
   const [current, previous] = [Reflect.get(env, name), Reflect.get(env, `${name}_PREVIOUS`)];
@@ -11,7 +14,7 @@ export function secretsOf(source: string, env: object): string[] {
   return typeof previous === 'string' && previous !== '' ? [current, previous] : [current];
 }
 
-/** `META_VERIFY_TOKEN`: what Meta must show before its address is confirmed. */
+/** `META_VERIFY_TOKEN`: Meta must send it before its subscription to our address is confirmed. */
 export function verifyTokenName(source: string): string {
   return secretName(source).replace(/_WEBHOOK_SECRET$/, '_VERIFY_TOKEN');
 }

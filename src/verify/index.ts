@@ -1,15 +1,18 @@
-import { type Bytes, decode, keyBytes, sha256 } from '../encoding/bytes.ts';
-import { jsonOf } from '../encoding/json.ts';
+import { type Bytes, sha256 } from '../encoding/bytes.ts';
 import type { Delivery, Provider, Scheme, Signature, Timestamp, Token } from '../providers/types.ts';
 import { type Check, checkWith, sameText } from './algorithms.ts';
+import { DeliveryWithJson } from './delivery.ts';
 import { itemsOf } from './items.ts';
-import { fillBytes, type Sight, valueAt, valuesAt } from './places.ts';
+import { decode, keyBytes } from './keys.ts';
+import { fillBytes, type TemplateValues, valueAt, valuesAt } from './places.ts';
 
 export type { Delivery } from '../providers/types.ts';
 
-export type Verdict = { outcome: 'verified' } | { outcome: 'refused'; reason: Reason };
+export type Verdict =
+  /** `secretIndex` says which of the given secrets matched. */
+  { outcome: 'verified'; secretIndex: number } | { outcome: 'refused'; reason: Reason };
 
-/** For the log. The sender learns none of it: every refusal is the same 401. */
+/** For the log only. The sender gets the same 401 for all of them. */
 export type Reason =
   | 'no secret'
   | 'secret malformed'
@@ -22,10 +25,13 @@ export type Reason =
   | 'timestamp outside the window'
   | 'no such handshake';
 
-/** Each candidate costs a hash of the body, so a header full of them would be an amplifier. A rotation needs two or three. */
+/**
+ * Each candidate costs a hash of the body, so a header with thousands would cost us much time. A rotation needs two or
+ * three.
+ */
 const MAX_CANDIDATES = 10;
 
-/** Never throws: whatever a stranger sends is at worst refused. */
+/** Never throws: a delivery that can't be verified is refused, whatever it contains. */
 export async function verify(
   provider: Provider,
   delivery: Delivery,
@@ -33,94 +39,111 @@ export async function verify(
   now: Date,
 ): Promise<Verdict> {
   const schemes = [provider.scheme, ...(provider.otherSchemes ?? [])];
-  const usable = secrets.filter((secret) => secret !== '');
-  if (usable.length === 0) return refused('no secret');
-  // Two schemes may read the same header (OpenAI).
+  if (secrets.every((secret) => secret === '')) return refused('no secret');
+  // A set, because two schemes may read the same header (OpenAI).
   const places = new Set(schemes.flatMap((scheme) => placesOf(scheme)));
   const candidates = valuesAt([...places], delivery);
   if (candidates.length > MAX_CANDIDATES) return refused('too many signatures');
 
-  let verdict = refused('secret malformed');
+  const withJson = DeliveryWithJson.from(delivery);
+  let verdict: Verdict = refused('secret malformed');
   for (const scheme of schemes) {
-    if ('token' in scheme) verdict = await verifyToken(scheme, delivery, usable);
+    if (scheme.token !== undefined) verdict = await verifyToken(scheme, delivery, secrets);
     else {
-      const checks = await checksFor(scheme, usable);
-      // Not a secret of this scheme: another one decides.
-      if (checks.length > 0) verdict = await verifySignature(scheme, provider, delivery, checks, now);
+      const checks = await checksFor(scheme, secrets);
+      // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
+      if (checks.length > 0) verdict = await verifySignature(scheme, provider, withJson, checks, now);
     }
-    // A time is judged once the signature held: it was this scheme's, and no other has a say.
+    // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
     if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
   }
   return verdict;
 }
 
-/** Where a scheme's signatures stand. */
+/** The places where a scheme's signatures or tokens are. */
 export function placesOf(scheme: Scheme): Signature['signature'] {
-  return 'token' in scheme ? scheme.token : scheme.signature;
+  return scheme.token !== undefined ? scheme.token : scheme.signature;
 }
 
-async function checksFor(scheme: Signature, secrets: readonly string[]): Promise<Check[]> {
-  const keys = secrets.map((secret) => keyBytes(secret, scheme)).filter((key) => key !== undefined);
-  const checks = await Promise.all(keys.map((key) => checkWith(scheme.algorithm ?? 'hmac-sha256', key)));
-  return checks.filter((check) => check !== undefined);
+interface SecretCheck {
+  readonly secretIndex: number;
+  readonly check: Check;
+}
+
+/** A check for each secret that is a key of this scheme. */
+async function checksFor(scheme: Signature, secrets: readonly string[]): Promise<SecretCheck[]> {
+  const checks: SecretCheck[] = [];
+  for (const [secretIndex, secret] of secrets.entries()) {
+    const key = keyBytes(secret, scheme);
+    const check = key && (await checkWith(scheme.algorithm ?? 'hmac-sha256', key));
+    if (check) checks.push({ secretIndex, check });
+  }
+  return checks;
 }
 
 async function verifySignature(
   scheme: Signature,
   provider: Provider,
-  delivery: Delivery,
-  checks: readonly Check[],
+  delivery: DeliveryWithJson,
+  checks: readonly SecretCheck[],
   now: Date,
 ): Promise<Verdict> {
-  if (scheme.bodyHash && !(await bodyHashHolds(scheme.bodyHash, delivery))) return refused('signature mismatch');
-  const sights = sightsOf(scheme, provider, delivery);
-  if (sights.length === 0) return refused('signature missing');
-  for (const sight of sights) {
-    const verdict = await verifyOne(scheme, sight, checks);
+  if (scheme.bodyHash && !(await bodyHashMatches(scheme.bodyHash, delivery))) return refused('signature mismatch');
+  let verdict: Verdict = refused('signature missing');
+  for (const part of signedParts(scheme, provider, delivery)) {
+    verdict = await verifyPart(scheme, part, checks);
     if (verdict.outcome === 'refused') return verdict;
+    // After the signature: the log then never blames a time that a stranger wrote.
+    const wrongTime = scheme.timestamp && judgeTime(scheme.timestamp, part, delivery, now);
+    if (wrongTime) return refused(wrongTime);
   }
-  const [sight = delivery] = sights;
-  return scheme.timestamp === undefined ? { outcome: 'verified' } : judgeTime(scheme.timestamp, sight, now);
+  return verdict;
 }
 
 /**
- * What is looked at, each with a signature of its own. Here alone JSON is parsed before it is verified: Mailgun puts
- * its signature inside the body, and Adyen one inside every item, so that there is nothing to verify without parsing.
+ * The parts of a delivery that have a signature of their own: the whole delivery, or each item of the batch (Adyen).
+ * The JSON is parsed before it is verified only if the signature is inside it (Mailgun, Adyen), because otherwise there
+ * would be nothing to verify. In all other cases a part has no JSON, and `json:` places in it hold nothing.
  */
-function sightsOf(scheme: Signature, provider: Provider, delivery: Delivery): Sight[] {
-  const inside = [scheme.signature].flat().some((place) => place.startsWith('json:'));
-  if (!inside) return [delivery];
-  const json = jsonOf(delivery.body);
-  if (!scheme.perItem) return [{ ...delivery, json }];
-  const items = provider.batch ? itemsOf({ each: provider.batch.each }, json) : undefined;
-  return (items ?? []).map((item) => ({ ...delivery, json: item }));
+function* signedParts(scheme: Signature, provider: Provider, delivery: DeliveryWithJson): Generator<TemplateValues> {
+  const insideBody = [scheme.signature].flat().some((place) => place.startsWith('json:'));
+  if (!insideBody) {
+    yield delivery;
+    return;
+  }
+  const json = delivery.readJson();
+  // Without an envelope: an item is signed as it is.
+  const parts = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, json) : [json];
+  for (const part of parts ?? []) yield { ...delivery, json: part };
 }
 
-async function verifyOne(scheme: Signature, sight: Sight, checks: readonly Check[]): Promise<Verdict> {
-  const candidates = valuesAt(scheme.signature, sight);
+async function verifyPart(scheme: Signature, part: TemplateValues, checks: readonly SecretCheck[]): Promise<Verdict> {
+  const candidates = valuesAt(scheme.signature, part);
   if (candidates.length === 0) return refused('signature missing');
   const signatures = candidates.map((text) => decode(text, scheme.encoding)).filter((bytes) => bytes !== undefined);
   if (signatures.length === 0) return refused('signature malformed');
 
-  const texts = signedTexts(scheme, sight);
+  const texts = signedTexts(scheme, part);
   if (texts.length === 0) return refused('signed header missing');
-  for (const check of checks) {
+  for (const { secretIndex, check } of checks) {
     for (const text of texts) {
-      for (const signature of signatures) if (await check(signature, text)) return { outcome: 'verified' };
+      for (const signature of signatures) {
+        if (await check(signature, text)) return { outcome: 'verified', secretIndex };
+      }
     }
   }
   return refused('signature mismatch');
 }
 
-/** One text, but for the escape hatch. */
-export function signedTexts({ signed }: Signature, sight: Sight): Bytes[] {
-  if (typeof signed !== 'string') return signed.custom(sight);
-  const text = fillBytes(signed, sight);
+/** The texts that may have been signed. A template gives one text, a custom function may give several. */
+export function signedTexts({ signed }: Signature, part: TemplateValues): Bytes[] {
+  if (typeof signed !== 'string') return signed.custom(part);
+  const text = fillBytes(signed, part);
   return text === undefined ? [] : [text];
 }
 
-/** Holds also where no hash is given: then the body itself must be among what is signed. */
-async function bodyHashHolds(place: NonNullable<Signature['bodyHash']>, delivery: Delivery): Promise<boolean> {
+/** True also if the URL carries no hash: then the body itself must be part of the signed text. */
+async function bodyHashMatches(place: NonNullable<Signature['bodyHash']>, delivery: Delivery): Promise<boolean> {
   const [hash, ...more] = valuesAt(place, delivery);
   return hash === undefined || (more.length === 0 && hash === (await sha256(delivery.body)));
 }
@@ -129,24 +152,31 @@ async function verifyToken(scheme: Token, delivery: Delivery, secrets: readonly 
   const [given, ...more] = valuesAt(scheme.token, delivery);
   if (given === undefined) return refused('signature missing');
   if (more.length > 0) return refused('signature malformed');
-  for (const secret of secrets) {
+  for (const [secretIndex, secret] of secrets.entries()) {
+    if (secret === '') continue;
     const expected = scheme.basic ? `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(secret)))}` : secret;
-    if (await sameText(expected, given)) return { outcome: 'verified' };
+    if (await sameText(expected, given)) return { outcome: 'verified', secretIndex };
   }
   return refused('signature mismatch');
 }
 
-/** Judged after the signature, so that the reason in the log is never about a time that a stranger wrote. */
-function judgeTime(timestamp: Timestamp, sight: Sight, now: Date): Verdict {
-  const inside = timestamp.at.startsWith('json:') && !('json' in sight);
-  const text = valueAt(timestamp.at, inside ? { ...sight, json: jsonOf(sight.body) } : sight);
-  // The text as it stood was signed; re-formatting it ("123abc" to 123) would judge another time than the signed one.
-  if (text === undefined || !/^\d{1,15}$/.test(text)) return refused('timestamp malformed');
-  const seconds = Number(text) / (timestamp.unit === 'ms' ? 1000 : 1);
+/** The reason to refuse a time, if there is one. */
+function judgeTime(
+  { at, unit, windowSeconds }: Timestamp,
+  part: TemplateValues,
+  delivery: DeliveryWithJson,
+  now: Date,
+): Reason | undefined {
+  // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
+  const unparsed = at.startsWith('json:') && part.json === undefined;
+  const text = valueAt(at, unparsed ? { ...part, json: delivery.readJson() } : part);
+  // The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one.
+  if (text === undefined || !/^\d{1,15}$/.test(text)) return 'timestamp malformed';
+  const seconds = Number(text) / (unit === 'ms' ? 1000 : 1);
   const age = Math.abs(Math.floor(now.getTime() / 1000) - Math.floor(seconds));
-  return age <= timestamp.windowSeconds ? { outcome: 'verified' } : refused('timestamp outside the window');
+  return age <= windowSeconds ? undefined : 'timestamp outside the window';
 }
 
-function refused(reason: Reason): Verdict {
+function refused(reason: Reason): Extract<Verdict, { outcome: 'refused' }> {
   return { outcome: 'refused', reason };
 }

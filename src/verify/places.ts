@@ -1,40 +1,42 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
 import { formOf } from '../encoding/form.ts';
+import { listValues } from '../encoding/header.ts';
 import type { Delivery, Place, Template } from '../providers/types.ts';
 
-/** What places are looked up in. `json` is absent until the signature has been verified. */
-export interface Sight extends Delivery {
+/** What places are looked up in, and what templates are filled from. */
+export interface TemplateValues extends Delivery {
+  /** The JSON of the body, or of one item of a batch. While the body must not be parsed yet, it is absent. */
   readonly json?: unknown;
-  /** Of the event's own JSON, where a template asks for it. */
+  /** For `{sha256}`. */
   readonly sha256?: string;
-  /** What a value comes to when it is signed with the secret. */
+  /** For `{hmac-hex:…}`: the value at each place, signed with the secret. */
   readonly hmacHex?: Readonly<Record<Place, string>>;
 }
 
-/** Every value found at a place: none, one, or the several candidates of a list header. */
-export function valuesAt(place: Place | readonly Place[], sight: Sight): string[] {
-  return typeof place === 'string' ? valuesOf(place, sight) : place.flatMap((one) => valuesOf(one, sight));
+/** Every value found at a place. Only a list header can hold more than one on purpose. */
+export function valuesAt(place: Place | readonly Place[], values: TemplateValues): string[] {
+  return typeof place === 'string' ? valuesOf(place, values) : place.flatMap((one) => valuesOf(one, values));
 }
 
-/** The one value at a place. Two are as good as none: nobody could say which of them was meant. */
-export function valueAt(place: Place, sight: Sight): string | undefined {
-  const values = valuesAt(place, sight);
-  return values.length === 1 ? values[0] : undefined;
+/** The only value at a place. If there are two, we can't know which one the sender meant, so there is none. */
+export function valueAt(place: Place, values: TemplateValues): string | undefined {
+  const found = valuesAt(place, values);
+  return found.length === 1 ? found[0] : undefined;
 }
 
-function valuesOf(place: Place, sight: Sight): string[] {
+function valuesOf(place: Place, { json, url, headers, body }: TemplateValues): string[] {
   const [kind, rest] = split(place, ':');
   switch (kind) {
     case 'json': {
-      const value = asText(jsonAt(rest, sight.json));
+      const value = asText(jsonAt(rest, json));
       return value === undefined ? [] : [value];
     }
     case 'form':
-      return formOf(sight.headers, sight.body)?.getAll(rest) ?? [];
+      return formOf(headers, body)?.getAll(rest) ?? [];
     case 'query':
-      return URL.canParse(sight.url) ? new URL(sight.url).searchParams.getAll(rest) : [];
+      return URL.canParse(url) ? new URL(url).searchParams.getAll(rest) : [];
     default:
-      return headerValues(rest, sight.headers);
+      return headerValues(rest, headers);
   }
 }
 
@@ -42,60 +44,59 @@ function headerValues(place: string, headers: Headers): string[] {
   const [name, key] = split(place, '#');
   const header = headers.get(name);
   if (header === null) return [];
-  if (key === '') return [header];
-  const entry = new RegExp(`(?:^|[,;\\s])${key}[=,]([^,;\\s]*)`, 'g');
-  return Array.from(header.matchAll(entry), (match) => match[1] ?? '');
+  return key === '' ? [header] : listValues(header, key);
 }
 
-/** Fills a template in as bytes; `{body}` goes in untouched. */
-export function fillBytes(template: Template, sight: Sight): Bytes | undefined {
+/** Fills a template with bytes. `{body}` is copied as it came. `undefined` if a place holds no value. */
+export function fillBytes(template: Template, values: TemplateValues): Bytes | undefined {
   const parts: (string | Uint8Array)[] = [];
   for (const [index, part] of template.split(/[{}]/).entries()) {
-    // Splitting at the braces leaves plain text at even places and the names between braces at odd ones.
-    const piece = index % 2 === 0 ? part : part === 'body' ? sight.body : pieceOf(part, sight);
+    // Splitting at the braces gives plain text at even positions and the names between braces at odd ones.
+    const piece = index % 2 === 0 ? part : part === 'body' ? values.body : pieceOf(part, values);
     if (piece === undefined) return undefined;
     parts.push(piece);
   }
   return join(parts);
 }
 
-/** Fills a template in as text. */
-export function fillText(template: Template, sight: Sight): string | undefined {
+/** Fills a template with text. `undefined` if a place holds no value. */
+export function fillText(template: Template, values: TemplateValues): string | undefined {
   let text = '';
   for (const [index, part] of template.split(/[{}]/).entries()) {
-    const piece = index % 2 === 0 ? part : pieceOf(part, sight);
+    const piece = index % 2 === 0 ? part : pieceOf(part, values);
     if (piece === undefined) return undefined;
     text += piece;
   }
   return text;
 }
 
-/** Fills in the first of several templates that can be. */
-export function fillFirst(templates: Template | readonly Template[], sight: Sight): string | undefined {
-  return [templates]
-    .flat()
-    .map((template) => fillText(template, sight))
-    .find((text) => text !== undefined);
+/** Fills the first template whose places all hold a value. */
+export function fillFirst(templates: Template | readonly Template[], values: TemplateValues): string | undefined {
+  for (const template of [templates].flat()) {
+    const text = fillText(template, values);
+    if (text !== undefined) return text;
+  }
+  return undefined;
 }
 
-function pieceOf(name: string, sight: Sight): string | undefined {
+function pieceOf(name: string, values: TemplateValues): string | undefined {
   switch (name) {
     case 'method':
     case 'url':
     case 'sha256':
-      return sight[name];
+      return values[name];
     case 'random':
       return crypto.randomUUID();
   }
-  if (name.startsWith('hmac-hex:')) return sight.hmacHex?.[name.slice('hmac-hex:'.length) as Place];
-  if (!name.startsWith('json?:')) return valueAt(name as Place, sight);
-  const value = jsonAt(name.slice('json?:'.length), sight.json);
+  if (name.startsWith('hmac-hex:')) return values.hmacHex?.[name.slice('hmac-hex:'.length) as Place];
+  if (!name.startsWith('json?:')) return valueAt(name as Place, values);
+  const value = jsonAt(name.slice('json?:'.length), values.json);
   return value === undefined || value === null ? '' : asText(value);
 }
 
-/** The headers a provider's templates name, so that what identified an event can be kept with it. */
+/** The headers that a provider's templates name. They identified the event, so they are kept with it. */
 export function headersNamed(templates: readonly string[]): string[] {
-  return templates.flatMap((template) => Array.from(template.matchAll(/header:([^}#]+)/g), (match) => match[1] ?? ''));
+  return templates.flatMap((template) => Array.from(template.matchAll(/header:([^}#]+)/g), ([, name = '']) => name));
 }
 
 export function jsonAt(path: string, json: unknown): unknown {
@@ -109,7 +110,7 @@ export function jsonAt(path: string, json: unknown): unknown {
 
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
-  // An integer beyond 2^53 has been rounded by JSON.parse: two ids would become one, and an event would be lost.
+  // JSON.parse has rounded an integer beyond 2^53, so two ids could become one and an event would be lost.
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 

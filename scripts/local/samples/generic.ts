@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Provider } from '../../../src/providers/index.ts';
 import type { Sample } from './sample.ts';
 
-/** A delivery for a provider of one's own, made from what its data names. */
+/** A sample for a user's own provider. It has a value at each place that the provider's data names. */
 export function genericSample({ scheme, id, type, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
-    'token' in scheme ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
+    scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
   const [idAt, typeAt] = [[id.at].flat()[0] ?? '', type[0] ?? ''];
   const wanted: [place: string, value: string][] = [
     ...(timestamp ? [[timestamp, '{timestamp}'] as [string, string]] : []),
-    [signature ?? '', 'token' in scheme ? '{token}' : '{signature}'],
+    [signature ?? '', scheme.token !== undefined ? '{token}' : '{signature}'],
     ...placesIn(idAt).map((place): [string, string] => [place, '{id}']),
     ...placesIn(typeAt).map((place): [string, string] => [place, '{type}']),
   ];
@@ -33,7 +33,7 @@ function placesIn(template: string): string[] {
   return Array.from(template.matchAll(/\{([^}]+)\}/g), ([, place = '']) => place);
 }
 
-/** Values of one list header come behind each other, as `k=v`. */
+/** The values of one list header are joined: `k=v,k=v`. */
 function headersFrom(wanted: readonly [place: string, value: string][]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [place, value] of wanted) {

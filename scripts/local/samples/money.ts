@@ -126,7 +126,11 @@ export const money: Samples = {
   woocommerce: {
     types: ['order.created', 'order.updated'],
     id: number,
-    headers: { 'x-wc-webhook-topic': '{type}', 'x-wc-webhook-signature': '{signature}' },
+    headers: {
+      'x-wc-webhook-topic': '{type}',
+      'x-wc-webhook-delivery-id': '{id}',
+      'x-wc-webhook-signature': '{signature}',
+    },
     body: (id, _type, now) => ({
       id: Number(id),
       status: 'processing',

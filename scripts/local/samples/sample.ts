@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * A small, plausible delivery of a provider. In its headers and in its JSON `{signature}` is filled in, in its headers
- * also `{timestamp}`, `{id}`, `{type}` and `{token}`.
+ * A small, plausible delivery of a provider. `{signature}` is replaced in its headers and in its JSON. `{timestamp}`,
+ * `{id}`, `{type}` and `{token}` are replaced in its headers only.
  */
 export interface Sample {
   readonly types: readonly [string, ...string[]];

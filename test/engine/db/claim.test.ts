@@ -1,8 +1,12 @@
-import { beforeEach, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NeonRequest } from '../../../scripts/local/neon.ts';
-import { claim } from '../../../src/db/claim.ts';
+import { type Claims, claim, MAX_REPLAYS } from '../../../src/db/claim.ts';
+import { discardParked } from '../../../src/db/discard.ts';
+import { retryParked } from '../../../src/db/retry.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { WAIT } from '../running.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -18,17 +22,33 @@ const claimAll = (ids: string[], now = NOW, source = 'test') =>
     now,
   );
 
-beforeEach(() => sql('truncate webhook_events cascade'));
+const claims = (lists: Partial<Claims> = {}): Claims => ({
+  claimed: [],
+  parked: [],
+  dropped: [],
+  overdue: [],
+  ...lists,
+});
 
-it('claims an event and keeps its body in one request', async () => {
-  let requests = 0;
-  database.stack.neon.fault = () => {
-    requests++;
+/** What Neon was asked. */
+let requests: NeonRequest[];
+
+beforeEach(async () => {
+  await sql('truncate webhook_events cascade');
+  requests = [];
+  database.stack.neon.fault = (request) => {
+    requests.push(request);
     return undefined;
   };
-  await claimAll(['a']);
+});
+
+afterEach(() => {
   database.stack.neon.fault = undefined;
-  expect(requests).toBe(1);
+});
+
+it('claims an event and keeps its body in one request', async () => {
+  await claimAll(['a']);
+  expect(requests).toHaveLength(1);
   expect(await sql('select event_id, body from webhook_bodies')).toEqual([{ event_id: 'a', body: '{}' }]);
 });
 
@@ -45,47 +65,143 @@ it('tells two sources with the same id apart', async () => {
 
 it('reports a duplicate as overdue only once its time has passed, and only while it is pending', async () => {
   await claimAll(['a']);
-  expect(await claimAll(['a'], minutesLater(9))).toEqual({ claimed: [], overdue: [] });
-  expect(await claimAll(['a'], minutesLater(10))).toEqual({ claimed: [], overdue: ['a'] });
+  expect(await claimAll(['a'], minutesLater(9))).toEqual(claims());
+  expect(await claimAll(['a'], minutesLater(10))).toEqual(claims({ overdue: ['a'] }));
   await sql(`update webhook_events set status = 'done'`);
-  expect(await claimAll(['a'], minutesLater(10))).toEqual({ claimed: [], overdue: [] });
-});
-
-it('finds an event by its fingerprint under whatever id it comes', async () => {
-  const one = (eventId: string, now: Date) =>
-    claim(database.db, 'test', [claimable(eventId, { fingerprint: 'same' })], {}, now);
-  await one('first', NOW);
-  expect(await one('second', minutesLater(1))).toEqual({ claimed: [], overdue: [] });
-  expect(await one('second', minutesLater(11))).toEqual({ claimed: [], overdue: ['first'] });
-  expect(await sql('select event_id from webhook_events')).toEqual([{ event_id: 'first' }]);
+  expect(await claimAll(['a'], minutesLater(10))).toEqual(claims());
 });
 
 it('lets exactly one of fifty concurrent claims win', async () => {
-  const claims = await Promise.all(Array.from({ length: 50 }, () => claimAll(['a'])));
-  expect(claims.filter(({ claimed }) => claimed.length === 1)).toHaveLength(1);
+  const all = await Promise.all(Array.from({ length: 50 }, () => claimAll(['a'])));
+  expect(all.filter(({ claimed }) => claimed.length === 1)).toHaveLength(1);
 });
 
-it('does not deadlock where deliveries carry the same events in opposite orders', async () => {
+it('does not deadlock when deliveries carry the same events in opposite orders', async () => {
   const ids = Array.from({ length: 200 }, (_, n) => `evt_${n}`);
-  const claims = await Promise.all(
-    Array.from({ length: 20 }, (_, n) => claimAll(n % 2 === 0 ? ids : ids.toReversed())),
-  );
-  expect(claims.flatMap(({ claimed }) => claimed)).toHaveLength(ids.length);
+  const all = await Promise.all(Array.from({ length: 20 }, (_, n) => claimAll(n % 2 === 0 ? ids : ids.toReversed())));
+  expect(all.flatMap(({ claimed }) => claimed)).toHaveLength(ids.length);
 });
 
-it('finds a duplicate through indexes only, by key and by fingerprint', async () => {
+describe('a suspected replay', () => {
+  const NAMES = Array.from({ length: 50 }, (_, n) => `evt_${n}`);
+  const replay = (...eventIds: string[]) =>
+    claim(
+      database.db,
+      'test',
+      eventIds.map((id) => claimable(id, { fingerprint: 'same' })),
+      {},
+      NOW,
+    );
+  const counts = () => sql(`select status, count(*)::int from webhook_events group by 1 order by 1`);
+
+  it('is claimed as parked in one request, with its body and with an error that says what to do', async () => {
+    await replay('first');
+    requests = [];
+    expect(await replay('second')).toEqual(claims({ parked: ['second'] }));
+    expect(requests).toHaveLength(1);
+    const [row] = await sql<{ status: string; last_error: string; finished_at: Date; body: string }>(
+      `select status, last_error, finished_at, body from webhook_events join webhook_bodies using (source, event_id)
+       where event_id = 'second'`,
+    );
+    expect(row).toMatchObject({ status: 'parked', finished_at: NOW, body: '{}' });
+    expect(row?.last_error).toMatch(/event first has the same body.*retry.*discard.*bodiesRepeat/i);
+    expect(await sql(`select last_error from webhook_events where event_id = 'first'`)).toEqual([{ last_error: null }]);
+  });
+
+  it('that is delivered again is known by its own id', async () => {
+    await replay('first');
+    await replay('second');
+    requests = [];
+    expect(await replay('second')).toEqual(claims());
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is found although it comes in the same delivery as the first event', async () => {
+    const { claimed, parked } = await replay('a', 'b', 'c');
+    expect([claimed, parked.toSorted()]).toEqual([['a'], ['b', 'c']]);
+  });
+
+  it('at another source is an ordinary event', async () => {
+    await replay('first');
+    const event = claimable('second', { fingerprint: 'same' });
+    expect(await claim(database.db, 'other', [event], {}, NOW)).toEqual(claims({ claimed: ['second'] }));
+  });
+
+  it('names the event that is still remembered if the first one has been pruned', async () => {
+    await replay('first');
+    await replay('second');
+    await sql(`delete from webhook_events where event_id = 'first'`);
+    expect(await replay('third')).toEqual(claims({ parked: ['third'] }));
+    const [row] = await sql<{ last_error: string }>(`select last_error from webhook_events where event_id = 'third'`);
+    expect(row?.last_error).toContain('event second ');
+  });
+
+  it('is dropped once the most that may wait are parked, and an event that is known stays known', async () => {
+    for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
+    expect(await replay('one too many')).toEqual(claims({ dropped: ['one too many'] }));
+    for (const known of ['evt_0', 'evt_1']) expect(await replay(known)).toEqual(claims());
+    expect(await counts()).toEqual([
+      { status: 'parked', count: MAX_REPLAYS },
+      { status: 'pending', count: 1 },
+    ]);
+  });
+
+  it('makes room for another one by being retried or discarded, and never for more', async () => {
+    for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
+    await retryParked(database.db, { id: 'evt_3' }, NOW);
+    await discardParked(database.db, { id: 'evt_4' }, 'not real');
+    const all = await Promise.all(['x', 'y', 'z'].map((name) => replay(name)));
+    expect([all.flatMap(({ parked }) => parked).length, all.flatMap(({ dropped }) => dropped).length]).toEqual([2, 1]);
+    const states = `select event_id, status from webhook_events where event_id in ('evt_3', 'evt_4') order by 1`;
+    expect(await sql(states)).toEqual([
+      { event_id: 'evt_3', status: 'pending' },
+      { event_id: 'evt_4', status: 'ignored' },
+    ]);
+  });
+
+  it('is parked although the first event was not committed yet when it came', async () => {
+    const client = new pg.Client({ connectionString: database.stack.databaseUrl });
+    await client.connect();
+    try {
+      await client.query(`begin; insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
+                                 values ('test', 'first', now(), now(), 'same')`);
+      const waiting = Promise.all([replay('a'), replay('b')]);
+      await vi.waitFor(async () => {
+        const blocked = await sql(`select from pg_stat_activity where wait_event_type = 'Lock'`);
+        expect(blocked).toHaveLength(2);
+      }, WAIT);
+      await client.query('commit');
+      expect(await waiting).toEqual([claims({ parked: ['a'] }), claims({ parked: ['b'] })]);
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('of fifty at the same moment: one event is claimed, the most that may wait are parked, no other is kept', async () => {
+    const all = await Promise.all(NAMES.map((name) => replay(name)));
+    const lengths = (['claimed', 'parked', 'dropped', 'overdue'] as const).map(
+      (list) => all.flatMap((one) => one[list]).length,
+    );
+    expect(lengths).toEqual([1, MAX_REPLAYS, 50 - 1 - MAX_REPLAYS, 0]);
+    expect(await counts()).toEqual([
+      { status: 'parked', count: MAX_REPLAYS },
+      { status: 'pending', count: 1 },
+    ]);
+  });
+
+  it('is not seen in concurrent deliveries of one event', async () => {
+    const all = await Promise.all(NAMES.map(() => replay('a')));
+    expect(all.flatMap(({ claimed, parked, dropped }) => [...claimed, ...parked, ...dropped])).toEqual(['a']);
+  });
+});
+
+it('finds a duplicate through indexes only, by id and by replay key', async () => {
   await sql(`
     insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
     select 'test', 'evt_' || n, now(), now(), 'print_' || n from generate_series(1, 20000) n`);
   await sql('analyze webhook_events');
-  const asked: NeonRequest[] = [];
-  database.stack.neon.fault = (request) => {
-    asked.push(request);
-    return undefined;
-  };
   await claim(database.db, 'test', [claimable('evt_1', { fingerprint: 'print_2' })], {}, NOW);
-  database.stack.neon.fault = undefined;
-  const plan = await sql<{ 'QUERY PLAN': string }>(`explain ${asked[0]?.query}`, asked[0]?.params);
+  const plan = await sql<{ 'QUERY PLAN': string }>(`explain ${requests[0]?.query}`, requests[0]?.params);
   const text = plan.map((row) => row['QUERY PLAN']).join('\n');
   expect(text).toContain('webhook_events_fingerprint');
   expect(text).toContain('webhook_events_source_event_id_pk');

@@ -48,6 +48,18 @@ afterAll(async () => {
   if (dataDir) await rm(dataDir, { recursive: true, force: true });
 });
 
+const TABLES = `
+import { pgTable, text } from 'drizzle-orm/pg-core';
+export const notes = pgTable('dev_test_notes', { id: text('id').primaryKey() });
+`;
+
+const HANDLER_WITH_TABLE = HANDLER.replace(
+  '=> [effect',
+  '}, { db }) => [db.insert(notes).values({ id: data.record }), effect',
+)
+  .replace('handle: ({ data })', 'handle: ({ data')
+  .replace('import { sources }', "import { notes } from '../tables.ts';\nimport { sources }");
+
 /** What dev has printed while and after something was done. */
 function since(): () => string {
   const start = dev.output().length;
@@ -165,6 +177,23 @@ describe('npm run dev', () => {
     expect(list.text).toMatch(
       /^1 parked:\n\S+ \S+ +orders {2}evt_schema {2}order\.paid {2}1 attempts {2}PermanentError/,
     );
+  });
+
+  it('names a table without a migration, and applies the migration once it is generated', async () => {
+    await checkout.write('src/app/tables.ts', TABLES);
+    await changed('src/app/handlers/index.ts', HANDLER_WITH_TABLE);
+    const printed = since();
+    await send('evt_table');
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
+    await expect.poll(printed, SOON).toContain('no migration creates dev_test_notes: run npm run db:generate');
+    // What db:generate writes: the statement first, then the journal that names it.
+    const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/meta/_journal.json'), 'utf8'));
+    journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
+    await checkout.write('drizzle/0999_notes.sql', 'create table dev_test_notes (id text primary key);');
+    await checkout.write('drizzle/meta/_journal.json', JSON.stringify(journal));
+    await expect.poll(printed, SOON).toContain('the migrations are applied, and pending events');
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}done/m);
+    await changed('src/app/handlers/index.ts', HANDLER);
   });
 
   it('shows a compile error', async () => {

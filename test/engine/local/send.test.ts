@@ -1,11 +1,14 @@
-import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../scripts/local/keys.ts';
 import { listen } from '../../../scripts/local/port.ts';
-import { type Provider, providers, verify } from '../../../src/providers/index.ts';
+import { type Provider, providers } from '../../../src/providers/index.ts';
+import { verify } from '../../../src/verify/index.ts';
+import { Checkout } from '../checkout.ts';
 
-interface Came {
+interface Received {
   readonly method: string;
   readonly url: string;
   readonly headers: Headers;
@@ -13,35 +16,71 @@ interface Came {
 }
 
 let server: Server;
-let port = 0;
-const came: Came[] = [];
+let receiver = '';
+let checkout: Checkout;
+const received: Received[] = [];
+const lastBody = () => new TextDecoder().decode(received.at(-1)?.body);
 
 beforeAll(async () => {
   server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
     const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const { method = '', url = '' } = request;
-    came.push({ method, url: `http://127.0.0.1:${port}${url}`, headers, body: Uint8Array.from(Buffer.concat(parts)) });
+    received.push({ method, url: `${receiver}${url}`, headers, body: Uint8Array.from(Buffer.concat(chunks)) });
     response.end('{}');
   });
-  port = await listen(server, 0);
-});
-afterAll(() => server.close());
-
-/** As `npm run send` runs it. */
-function send(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; error: string }> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      'node_modules/.bin/node',
-      ['scripts/run.mjs', 'send', ...args],
-      { env: { ...process.env, ...env } },
-      (_error, out, error) => resolve({ code: child.exitCode ?? -1, out, error }),
-    );
+  receiver = `http://127.0.0.1:${await listen(server, 0)}`;
+  checkout = await Checkout.make({
+    'sources.ts': `
+      import { gethook } from '../providers/gethook.ts';
+      import { shopify } from '../providers/shopify.ts';
+      export const sources = {
+        orders: { provider: gethook, types: ['order.paid', 'order.sent'] },
+        shop: { provider: shopify, types: ['orders/paid'] },
+      };`,
+    'samples.ts': `
+      export const samples = { orders: { 'order.paid': ({ id, type }) => ({ id, type, cents: 4200 }) } };
+      export const answers = () => undefined;`,
   });
-}
+});
+afterAll(async () => {
+  server.close();
+  await checkout.remove();
+});
+
+const SECRETS = { ORDERS_WEBHOOK_SECRET: 'a secret', SHOP_WEBHOOK_SECRET: 'another secret' };
+const send = (args: string[], env: Record<string, string> = {}) =>
+  checkout.run(['send', ...args], { ...SECRETS, ...env });
+const sendTo = (args: string[], env: Record<string, string> = {}) => send([...args, '--url', receiver], env);
 
 describe('npm run send', () => {
+  it('sends the first type that the source is subscribed to, with the body of src/app/samples.ts', async () => {
+    const { code, out } = await sendTo(['orders', '--id', 'o_1']);
+    expect([code, lastBody()]).toEqual([0, '{"id":"o_1","type":"order.paid","cents":4200}']);
+    expect(out).toContain('event o_1, type order.paid');
+  });
+
+  it('prints the id under which the ledger knows the event', async () => {
+    const { out } = await sendTo(['shop', '--id', 'evt_1']);
+    expect(out).toContain('event orders/paid:evt_1, type orders/paid');
+  });
+
+  it('takes a body from the command line, and from a file', async () => {
+    await sendTo(['orders', '--body', '{"id":"o_2"}']);
+    expect(lastBody()).toBe('{"id":"o_2"}');
+    await writeFile(join(checkout.folder, 'order.json'), '{"id":"o_3"}');
+    await sendTo(['orders', '--body', '@order.json']);
+    expect(lastBody()).toBe('{"id":"o_3"}');
+  });
+
+  it('sends the same event as often as it is told', async () => {
+    const before = received.length;
+    await sendTo(['orders', '--times', '5', '--concurrency', '2']);
+    const bodies = received.slice(before).map(({ body }) => new TextDecoder().decode(body));
+    expect([bodies.length, new Set(bodies).size]).toEqual([5, 1]);
+  });
+
   it('lists every provider with the types of its sample', async () => {
     const { code, out } = await send(['--list']);
     expect(code).toBe(0);
@@ -59,26 +98,32 @@ describe('npm run send', () => {
     ['mailgun', 'MAILGUN_WEBHOOK_SECRET'],
     ['mollie-classic', 'MOLLIE_CLASSIC_WEBHOOK_SECRET'],
     ['hubspot-v3', 'HUBSPOT_V3_WEBHOOK_SECRET'],
-  ])('sends for %s, which no source names yet, what the receiver would accept', async (name, variable) => {
+  ])('sends for %s, which no source names yet, a delivery that the receiver would accept', async (name, variable) => {
     const provider = providers[name] as Provider;
     const keys = madeUpKeys(provider);
-    const { code, error } = await send([name, '--url', `http://127.0.0.1:${port}`], { [variable]: keys.signingKey });
+    const { code, error } = await sendTo([name], { [variable]: keys.signingKey });
     expect([code, error]).toEqual([0, '']);
-    const sent = came.at(-1);
-    expect(sent && (await verify(provider, sent, [keys.secret], new Date()))).toEqual({ outcome: 'verified' });
+    const sent = received.at(-1);
+    expect(sent && (await verify(provider, sent, [keys.secret], new Date()))).toMatchObject({ outcome: 'verified' });
   });
 
-  it('signs for a source of any name with --provider, and with a made-up key where none is set', async () => {
-    const { code, out } = await send(['shop', '--provider', 'shopify', '--url', `http://127.0.0.1:${port}`]);
+  it('signs for a source of any name with --provider, and with a random key if none is set', async () => {
+    const { code, out } = await sendTo(['store', '--provider', 'shopify']);
     expect(code).toBe(0);
-    expect(out).toContain('SHOP_WEBHOOK_SECRET is not set');
-    expect(came.at(-1)?.url).toBe(`http://127.0.0.1:${port}/webhooks/shop`);
-    expect(came.at(-1)?.headers.get('x-shopify-topic')).toBe('orders/create');
+    expect(out).toContain('STORE_WEBHOOK_SECRET is not set');
+    expect(received.at(-1)?.url).toBe(`${receiver}/webhooks/store`);
+    expect(received.at(-1)?.headers.get('x-shopify-topic')).toBe('orders/create');
   });
 
   it.each([
-    [['nobody'], /^send: there is no source nobody; there are .*--list\)\n$/],
-    [['shop', '--provider', 'nobody'], /^send: there is no provider nobody: npm run send -- --list shows them\n$/],
+    [['nobody'], /^send: there is no source nobody in .* \(sources: orders, shop\), .*--list\)\n$/],
+    [['orders', '--body', '@nowhere.json'], /^send: --body @nowhere.json: there is no such file\n$/],
+    [
+      ['orders', '--url', 'http://127.0.0.1:1'],
+      /^send: no receiver answers at http:..127.0.0.1:1: start it with npm run dev\n$/,
+    ],
+    [['orders', '--tiems', '5'], /^send: Unknown option '--tiems'.*\n$/],
+    [['store', '--provider', 'nobody'], /^send: there is no provider nobody: npm run send -- --list shows them\n$/],
     [['discord', '--url', 'nowhere'], /^send: --url takes an address such as .*\n$/],
     [['discord', '--times', 'x'], /^send: --times takes a whole number from 1\n$/],
     [['mailgun', '--body', '{'], /^send: --body must be JSON here: .*\n$/],
@@ -86,7 +131,7 @@ describe('npm run send', () => {
       ['standardwebhooks', '--url', 'http://127.0.0.1:1'],
       /^send: the key of standardwebhooks is not in the form .*\n$/,
     ],
-  ])('%j is one line that says what to do', async (args, line) => {
+  ])('%j is answered with one line that says what to do', async (args, line) => {
     const { code, error } = await send(args, { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' });
     expect(code).toBe(1);
     expect(error).toMatch(line);

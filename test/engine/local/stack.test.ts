@@ -3,9 +3,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { initialise, keptDir } from '../../../scripts/local/data-dir.ts';
 import { migrate } from '../../../scripts/local/migrations.ts';
 import { freePort, listen } from '../../../scripts/local/port.ts';
+import { findPrograms } from '../../../scripts/local/programs.ts';
 import { type Stack, startStack } from '../../../scripts/local/stack.ts';
 
 const stacks: Stack[] = [];
@@ -40,38 +42,45 @@ afterEach(async () => {
   await rm(join(dataDir, '..'), { recursive: true, force: true });
 });
 
-describe('kept data', () => {
+describe('data that is kept', () => {
   it('is there at the next start, and gone with --fresh', async () => {
     const port = await freePort();
     const first = await start(port);
-    await ask(first.databaseUrl, `insert into fixture.balances values ('c', 1)`);
+    await ask(first.databaseUrl, `create table notes as select 'kept' as note`);
     await first.stop();
     const second = await start(port);
-    expect(await ask(second.databaseUrl, 'select customer from fixture.balances')).toEqual([{ customer: 'c' }]);
+    expect(await ask(second.databaseUrl, 'select note from notes')).toEqual([{ note: 'kept' }]);
     await second.stop();
     const third = await start(port, { fresh: true });
-    expect(await ask(third.databaseUrl, 'select customer from fixture.balances')).toEqual([]);
+    expect(await ask(third.databaseUrl, `select to_regclass('notes') as notes`)).toEqual([{ notes: null }]);
   });
 
-  it('that another server uses is left alone, with one line that names its process', async () => {
+  it('that another server uses is refused with one line that names its process', async () => {
     await start(await freePort());
     await expect(start(await freePort())).rejects.toThrow(/belongs to a running server: stop process \d+ first/);
   });
 
-  it('that another server uses is left alone by --fresh as well', async () => {
+  it('that another server uses is not deleted by --fresh', async () => {
     const first = await start(await freePort());
     await expect(start(await freePort(), { fresh: true })).rejects.toThrow(/belongs to a running server/);
     expect(await ask(first.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('made with another password is explained in one line', async () => {
+  it('that was made with another password is refused with one line that names --fresh', async () => {
     const port = await freePort();
     await (await start(port)).stop();
     await expect(start(port, { password: 'other' })).rejects.toThrow(/--fresh/);
   });
+
+  it('that was made by an earlier version is refused with one line that names --fresh', async () => {
+    await initialise(await findPrograms(), keptDir(dataDir), { user: 'claimcheck', password: 'secret' });
+    const port = await freePort();
+    await expect(start(port)).rejects.toThrow(/^the data in .* earlier version.*npm run dev -- --fresh$/);
+    expect(await ask((await start(port, { fresh: true })).databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
 });
 
-it('a port that is taken is named, with the place where another is chosen', async () => {
+it('a port that is taken is refused with one line that says where to choose another', async () => {
   await (await start(await freePort())).stop();
   const server = createServer();
   const port = await listen(server, 0);
@@ -79,13 +88,39 @@ it('a port that is taken is named, with the place where another is chosen', asyn
   server.close();
 });
 
-it('two run side by side', async () => {
+it('two stacks run side by side', async () => {
   const both = await Promise.all([startStack(), startStack()]);
   stacks.push(...both);
   expect(new Set(both.map(({ databaseUrl }) => new URL(databaseUrl).port)).size).toBe(2);
 });
 
-it('migrations run twice, and from four machines at once, without harm', async () => {
+it('stop() ends the running statements before it ends Postgres', async () => {
+  const stack = await startStack();
+  stacks.push(stack);
+  const { port } = new URL(stack.databaseUrl);
+  const headers = { 'neon-connection-string': stack.databaseUrl };
+  const body = JSON.stringify({ query: `select pg_sleep(5), 'over HTTP'` });
+  void fetch(`http://127.0.0.1:${port}/sql`, { method: 'POST', headers, body }).catch(() => {});
+  const direct = new URL(stack.databaseUrl);
+  direct.port = String(stack.postgres.port);
+  const running = () =>
+    ask(direct.href, `select query from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'`);
+  await vi.waitFor(async () => expect(await running()).toHaveLength(1));
+
+  const stopPostgres = stack.postgres.stop;
+  const atTheEnd: unknown[] = [];
+  vi.spyOn(stack.postgres, 'stop').mockImplementation(async () => {
+    atTheEnd.push(await running());
+    await stopPostgres();
+  });
+  const started = Date.now();
+  await stack.stop();
+  expect(atTheEnd).toEqual([[]]);
+  // It does not wait for their own end.
+  expect(Date.now() - started).toBeLessThan(4000);
+});
+
+it('migrations can run twice, and on four machines at once', async () => {
   const stack = await startStack();
   stacks.push(stack);
   await ask(stack.databaseUrl, 'create database empty');

@@ -17,7 +17,7 @@ const TOO_LARGE = { type: 'about:blank', title: 'The body is larger than this so
 const NO_SOURCE = { type: 'about:blank', title: 'There is no such source', status: 404 };
 const unclaimable = (detail: string) => ({
   type: 'about:blank',
-  title: 'The delivery is signed correctly, but holds no event that can be claimed',
+  title: 'The delivery is signed correctly, but it contains no event that can be claimed',
   status: 400,
   detail,
 });
@@ -30,13 +30,13 @@ function problem(body: { status: number }) {
   return { status: body.status, type: 'application/problem+json', body };
 }
 
-/** Whatever came in, nothing of it may be in Postgres. */
+/** None of these deliveries may leave anything in Postgres. */
 afterEach(async () => {
   expect(await sql('select event_id from webhook_events')).toEqual([]);
   expect(await sql('select event_id from webhook_bodies')).toEqual([]);
 });
 
-describe('a delivery is refused with 401', () => {
+describe('a delivery whose signature is wrong', () => {
   const stripe = async (change: (header: string) => string): Promise<SignedDelivery> => {
     const signed = await sign('stripe', body());
     return { body: signed.body, headers: { 'stripe-signature': change(signed.headers['stripe-signature'] ?? '') } };
@@ -46,18 +46,18 @@ describe('a delivery is refused with 401', () => {
     'with a signature that is not hex': () => stripe((header) => header.replace(/v1=..../, 'v1=zzzz')),
     'with a signature cut short': () => stripe((header) => header.replace(/v1=(.{20}).*/, 'v1=$1')),
     'signed with another secret': () => sign('stripe', body(), { secret: 'not the secret' }),
-    'signed for a far future': () => sign('stripe', body(), { now: new Date('2099-01-01') }),
+    'signed at a time in the far future': () => sign('stripe', body(), { now: new Date('2099-01-01') }),
     'with 20 candidate signatures, one of them right': () =>
       stripe((header) => `${header},${Array.from({ length: 19 }, () => `v1=${'0'.repeat(64)}`).join(',')}`),
     'without a timestamp': () => stripe((header) => header.replace(/t=\d+,/, '')),
     'with an empty body that nobody signed': async () => ({ body: '', headers: {} }),
   };
-  it.each(Object.keys(cases))('%s', async (name) => {
+  it.each(Object.keys(cases))('a delivery %s is refused with 401', async (name) => {
     expect(await answerOf(await post('stripe', (await cases[name]?.()) ?? {}))).toEqual(problem(REFUSED));
   });
 });
 
-describe('a verified delivery without a claimable event is answered 400', () => {
+describe('a verified delivery without a claimable event', () => {
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
   const event = (id: unknown) => JSON.stringify({ id, type: 'test' });
@@ -81,7 +81,7 @@ describe('a verified delivery without a claimable event is answered 400', () => 
     'a raw NUL': [bytes('{"id":"evt_', [0], '"}'), 'not JSON'],
     'arrays nested 100,000 deep': [`{"id":"evt_1","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'not JSON'],
   };
-  it.each(Object.keys(cases))('%s', async (name) => {
+  it.each(Object.keys(cases))('a verified delivery with %s is answered 400', async (name) => {
     const [sent = '', detail = ''] = cases[name] ?? [];
     const { createHmac } = await import('node:crypto');
     const signature = createHmac('sha256', running.secret('gethook')).update(sent).digest('hex');
@@ -92,18 +92,24 @@ describe('a verified delivery without a claimable event is answered 400', () => 
     expect(await answerOf(answer)).toEqual(problem(unclaimable(detail)));
   });
 
-  it.each(['', ' ', 'x'.repeat(2048)])('an id in a header: %j', async (id) => {
-    const { headers, body: sent } = await sign('github', '{}', { id: 'replaced' });
-    const answer = await post('github', { headers: { ...headers, 'x-github-delivery': id }, body: sent });
-    expect(await answerOf(answer)).toEqual(problem(unclaimable('no usable id')));
-  });
+  it.each(['', ' ', 'x'.repeat(2048)])(
+    'a verified delivery with the unusable id %j in a header is answered 400',
+    async (id) => {
+      const { headers, body: sent } = await sign('github', '{}', { id: 'replaced' });
+      const answer = await post('github', { headers: { ...headers, 'x-github-delivery': id }, body: sent });
+      expect(await answerOf(answer)).toEqual(problem(unclaimable('no usable id')));
+    },
+  );
 });
 
-describe('what is no delivery at all', () => {
-  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])('%s is answered 405 with Allow', async (method) => {
-    const answer = await fetch(`${running.workers.url}webhooks/stripe`, { method });
-    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
-  });
+describe('a request that is not a delivery', () => {
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
+    'a request with the method %s is answered 405 with Allow',
+    async (method) => {
+      const answer = await fetch(`${running.workers.url}webhooks/stripe`, { method });
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+    },
+  );
 
   it.each(['nobody', 'constructor', '__proto__', 'stripe%2f', '%00', 'stripe/more', ''])(
     'a delivery to the source %j is answered 404',
@@ -113,22 +119,22 @@ describe('what is no delivery at all', () => {
   );
 });
 
-describe('a body over the limit is answered 413', () => {
+describe('a body over the limit', () => {
   const oversize = (length: number) => `{"id":"evt_1","pad":"${'x'.repeat(length - 24)}"}`.padEnd(length);
 
-  it('with its length announced', async () => {
+  it('a body over the limit whose length is announced is answered 413', async () => {
     const signed = await sign('stripe', oversize(LIMIT + 1));
     expect(signed.body.length).toBe(LIMIT + 1);
     expect(await answerOf(await post('stripe', signed))).toEqual(problem(TOO_LARGE));
   });
 
-  it('sent in chunks', async () => {
+  it('a body over the limit that is sent in chunks is answered 413', async () => {
     const signed = await sign('stripe', oversize(LIMIT + 1));
     expect(await postChunked(`${running.workers.url}webhooks/stripe`, signed)).toEqual(TOO_LARGE);
   });
 });
 
-it('a secret that is not set fails closed, asks the sender to come again, and is named once in the log', async () => {
+it('a delivery to a source without a secret is answered 503, and the log names the missing variable once', async () => {
   const without = await startWorkers(running.stack, { ...FIXTURE, secrets: { SESMETRIC_WEBHOOK_SECRET: '' } });
   try {
     const deliver = async (source: Name) =>
@@ -145,7 +151,7 @@ it('a secret that is not set fails closed, asks the sender to come again, and is
   }
 });
 
-it('a secret that is not in its provider’s form is treated like one that is not set', async () => {
+it('a delivery to a source whose secret is not in the form of its provider is answered 503', async () => {
   const malformed = await startWorkers(running.stack, {
     ...FIXTURE,
     secrets: { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' },
@@ -162,7 +168,7 @@ it('a secret that is not in its provider’s form is treated like one that is no
   }
 });
 
-it('the previous secret is accepted while it is set', async () => {
+it('a delivery signed with the previous secret is accepted while that secret is set', async () => {
   const signed = await sign('stripe', body(), { secret: PREVIOUS });
   expect((await post('stripe', signed)).status).toBe(200);
   await sql('truncate webhook_events cascade');
@@ -176,7 +182,7 @@ function postChunked(url: string, { headers, body: sent }: SignedDelivery): Prom
       for await (const chunk of response) text += chunk;
       resolve(JSON.parse(text));
     });
-    // The receiver stops reading once it has seen too much.
+    // The receiver stops reading at the limit, so that the rest can't be sent.
     outgoing.on('error', reject);
     for (let at = 0; at < sent.length; at += 65_536) outgoing.write(sent.slice(at, at + 65_536));
     outgoing.end();

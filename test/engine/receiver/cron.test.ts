@@ -19,7 +19,7 @@ beforeEach(async () => {
   lines = [];
 });
 
-/** The queues are stood in for: a real one can't be made to refuse on this machine. */
+/** Runs the cron with fake queues, because a real queue can't be made to refuse on this machine. */
 async function run(now: Date, refuses = false): Promise<void> {
   const queue = {
     sendBatch: async (messages: { body: unknown }[]) => {
@@ -41,14 +41,14 @@ const claimMany = (count: number) =>
     NOW,
   );
 
-it('a run sends every overdue ticket once, and says in one line what it did', async () => {
+it('a run sends every overdue ticket once and writes one line about it', async () => {
   await claimMany(1200);
   await run(later({ minutes: 15 }));
   expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
   expect(lines[0]).toEqual({ step: 'sweep', outcome: 'done', events: 1200, effects: 0 });
 });
 
-it('a queue that refuses ends the sweep, and pruning goes on', async () => {
+it('a queue that refuses ends the sweep, and old events are pruned all the same', async () => {
   await claimMany(1200);
   await run(later({ minutes: 15 }), true);
   expect(lines).toEqual([
@@ -57,7 +57,7 @@ it('a queue that refuses ends the sweep, and pruning goes on', async () => {
   ]);
 });
 
-it('a run prunes as much as has piled up', async () => {
+it('a run prunes several chunks if that many events and bodies are old', async () => {
   await claimMany(2500);
   await sql(`update webhook_events set status = 'done', finished_at = received_at`);
   await run(later({ days: 8 }));
@@ -68,4 +68,11 @@ it('a run prunes as much as has piled up', async () => {
     expect.objectContaining({ step: 'sweep' }),
     { step: 'prune', outcome: 'done', events: 2500, bodies: 0 },
   ]);
+});
+
+it('a run without Postgres fails, and the log says why', async () => {
+  database.stack.neon.fault = () => ({ kind: 'refused' });
+  await expect(run(NOW)).rejects.toThrow('Postgres could not be reached');
+  database.stack.neon.fault = undefined;
+  expect(lines).toEqual([{ step: 'sweep', outcome: 'failed', reason: 'Postgres could not be reached' }]);
 });

@@ -5,7 +5,7 @@ import { useRunning, WAIT } from '../running.ts';
 const running = useRunning();
 const { post, sign, sql } = running;
 
-/** A value that stands in bodies, and must never stand anywhere else. */
+/** A value in the bodies of these tests that must never appear in a log or an answer. */
 const CANARY = 'canary-7f3a';
 
 afterEach(() => {
@@ -30,7 +30,7 @@ const body = (id: string) =>
     data: { object: { id: CANARY, customer: CANARY, currency: CANARY } },
   });
 
-it('neither logs nor answers repeat a body, a secret or a signature, whatever the delivery is', async () => {
+it('no log and no answer contains a body, a secret or a signature, whatever the delivery is', async () => {
   const signed = await sign('stripe', body('evt_1'));
   const answers = [
     await post('stripe', signed),
@@ -51,15 +51,15 @@ const faults: Fault[] = [
   { kind: 'slow', ms: 2500 },
 ];
 
-it.each(faults)('nor while Postgres fails: $kind', async (fault) => {
+it.each(faults)('no log and no answer contains a body or a secret while Postgres fails with $kind', async (fault) => {
   running.stack.neon.fault = () => fault;
   const answer = await post('stripe', await sign('stripe', body(`evt_${fault.kind}`)));
-  // Forwarded to the queue, which is well.
+  // It was forwarded to the queue.
   expect(answer.status).toBe(200);
   await expectSilence([await answer.text()]);
 });
 
-it('nor when Postgres itself refuses a statement that carries the body', async () => {
+it('no log and no answer contains a body or a secret if Postgres refuses the statement with the body', async () => {
   await sql('alter table webhook_bodies rename to hidden');
   try {
     const answer = await post('stripe', await sign('stripe', body('evt_refused')));
@@ -71,7 +71,7 @@ it('nor when Postgres itself refuses a statement that carries the body', async (
   }
 });
 
-it('a payload that misses its schema is parked with the path that failed, and no value', async () => {
+it('a payload that does not match its schema is parked with the path that failed and without the value', async () => {
   await post('stripe', await sign('stripe', body('evt_parked')));
   const row = await vi.waitFor(async () => {
     const parked = `select last_error from webhook_events where event_id = 'evt_parked' and status = 'parked'`;

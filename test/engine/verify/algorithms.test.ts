@@ -11,9 +11,9 @@ describe('an ECDSA signature in DER', async () => {
   const check = await checkWith('ecdsa-p256-der', Uint8Array.from(publicKey.export({ type: 'spki', format: 'der' })));
   const sign = () => Uint8Array.from(createSign('sha256').update(text).sign(privateKey));
 
-  it('is right whatever lengths its two numbers have', async () => {
+  it('is accepted for every length of its two numbers', async () => {
     const lengths = new Set<number>();
-    // A number is a byte shorter than its neighbour every 256 times, and needs a leading zero every second time.
+    // One number in 256 is a byte shorter than the others, and every second one needs a leading zero.
     for (let time = 0; time < 600; time++) {
       const signature = sign();
       lengths.add(signature.length);
@@ -22,7 +22,7 @@ describe('an ECDSA signature in DER', async () => {
     expect(lengths.size).toBeGreaterThanOrEqual(3);
   });
 
-  it('is refused in any other spelling', async () => {
+  it('is refused in any other encoding', async () => {
     const [, , , first = 0] = sign();
     expect([32, 33]).toContain(first);
     const good = sign();
@@ -35,11 +35,11 @@ describe('an ECDSA signature in DER', async () => {
       spelled(...good, 0),
       good.subarray(0, -1),
       spelled(0x31, ...good.subarray(1)),
-      // One needless zero before the first number, with the lengths put right.
+      // One unnecessary zero before the first number, with correct lengths.
       spelled(0x30, (good[1] ?? 0) + 1, 0x02, length + 1, 0, ...good.subarray(4)),
-      // The length in its long form.
+      // The length in DER's long form.
       spelled(0x30, 0x81, ...good.subarray(1)),
-      // Numbers of no length at all.
+      // Numbers without any bytes.
       spelled(0x30, 4, 0x02, 0, 0x02, 0),
       spelled(0x30, 6, 0x02, 1, 0, 0x02, 1, 0),
     ];
@@ -47,13 +47,13 @@ describe('an ECDSA signature in DER', async () => {
   });
 });
 
-it('a key that is none of its algorithm is no key', async () => {
+it('bytes that are not a key of the algorithm are not imported', async () => {
   expect(await checkWith('ed25519', bytesOf('too short'))).toBeUndefined();
   expect(await checkWith('ecdsa-p256-der', bytesOf('not SPKI'))).toBeUndefined();
   expect(await checkWith('hmac-sha256', new Uint8Array())).toBeUndefined();
 });
 
-it('tells equal texts from others', async () => {
+it('sameText is true for equal texts only', async () => {
   expect(await sameText('a token', 'a token')).toBe(true);
   for (const other of ['', 'a toke', 'a token ', 'b token']) expect(await sameText('a token', other)).toBe(false);
 });

@@ -1,8 +1,8 @@
 import { type Keys, madeUpKeys } from '../../../scripts/local/keys.ts';
 import { sampleOf, sign } from '../../../scripts/local/sign.ts';
-import { type Provider, providers, verify } from '../../../src/providers/index.ts';
+import { type Provider, providers } from '../../../src/providers/index.ts';
 import type { Delivery, Place } from '../../../src/providers/types.ts';
-import { placesOf } from '../../../src/verify/index.ts';
+import { placesOf, verify } from '../../../src/verify/index.ts';
 import { valuesAt } from '../../../src/verify/places.ts';
 
 export const NOW = new Date('2026-03-01T12:00:00Z');
@@ -31,7 +31,7 @@ export interface Wanted {
   readonly url?: string;
 }
 
-/** A provider's sample, signed with keys of its own. */
+/** A provider's sample, signed with new keys unless the test brings its own. */
 export function deliver(name: string, wanted: Wanted = {}): Sent {
   const provider = providerOf(name);
   const sample = sampleOf(provider);
@@ -70,29 +70,29 @@ export function withHeader(sent: Sent, name: string, change: (value: string) => 
   return { ...sent, headers };
 }
 
-/** What stands at a place, and the same delivery with something else there. */
+/** The value at a place, and a function that makes the same delivery with another value there. */
 export interface Spot {
   readonly place: Place;
   readonly value: string;
   readonly put: (value: string) => Sent;
 }
 
-/** Where the signature or token stands. */
+/** The places of the signature or token. */
 export function signatureSpots(name: string, sent: Sent): Spot[] {
   return [placesOf(providerOf(name).scheme)].flat().flatMap((place) => spotAt(place, name, sent));
 }
 
-/** The places a signature covers by name; the body as a whole is none of them. */
+/** The places that the signed text names, without the body as a whole. */
 export function signedSpots(name: string, sent: Sent): Spot[] {
   const { scheme } = providerOf(name);
-  if ('token' in scheme) return [];
-  const template = typeof scheme.signed === 'string' ? scheme.signed : (BY_CODE[name] ?? '');
+  if (scheme.token !== undefined) return [];
+  const template = typeof scheme.signed === 'string' ? scheme.signed : (CUSTOM_TEXTS[name] ?? '');
   const places = Array.from(template.matchAll(/\{((?:header|json)\??:[^}]+)\}/g), ([, place = '']) => place);
   return places.flatMap((place) => spotAt(place.replace('?', '') as Place, name, sent));
 }
 
-/** What the escape hatch covers besides the body: the samples' own choice of headers. */
-const BY_CODE: Record<string, string> = {
+/** What the custom signed texts contain besides the body: the headers that the samples list. */
+const CUSTOM_TEXTS: Record<string, string> = {
   contentful: '{header:x-contentful-timestamp}{header:x-contentful-topic}',
   'coinbase-cdp': '{header:x-hook0-signature#t}{header:content-type}{header:x-hook0-id}',
 };
@@ -116,7 +116,7 @@ function spotAt(place: Place, name: string, sent: Sent): Spot[] {
   return [{ place, value, put }];
 }
 
-/** A value in the sample's JSON, found by the key that its path ends in. */
+/** A value in the sample's JSON, found by the last key of its path. */
 function spotsInBody(place: Place, sent: Sent): Spot[] {
   const key = place.split(/[.:]/).at(-1);
   const found = new RegExp(`"${key}":"?([^",{}]+)`).exec(sent.text);
@@ -130,8 +130,8 @@ function spotsInBody(place: Place, sent: Sent): Spot[] {
   return [{ place, value, put }];
 }
 
-/** Does a byte of the body matter? Tokens cover nothing, Mailgun its token, Adyen some fields. */
+/** Whether every byte of the body is signed. Tokens cover nothing, Mailgun signs its token, and Adyen some fields. */
 export function coversBody(name: string): boolean {
   const { scheme } = providerOf(name);
-  return !('token' in scheme) && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
+  return scheme.token === undefined && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
 }

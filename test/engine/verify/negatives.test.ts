@@ -19,10 +19,10 @@ import {
 const verified = { outcome: 'verified' };
 const refused = { outcome: 'refused' };
 
-/** Fixed, so that a failure is the same for everybody; the number of runs is per property and provider. */
+/** A fixed seed, so that a failure can be repeated. The number of runs is for each property and provider. */
 const runs = (numRuns: number) => ({ seed: 20_260_301, numRuns });
 
-/** Any other printable character in the place of each one in turn. */
+/** Replaces each character in turn with another printable one. */
 async function refusesEveryFlip(name: string, { value, put }: Spot): Promise<void> {
   const other = fc.integer({ min: 1, max: 93 });
   const shifts = fc.array(other, { minLength: value.length, maxLength: value.length });
@@ -43,24 +43,24 @@ const sorted = (text: string) => [...new URLSearchParams(text)].map(String).sort
 describe.each(names)('%s', (name) => {
   const provider = providerOf(name);
   const { scheme } = provider;
-  const timestamp = 'token' in scheme ? undefined : scheme.timestamp;
+  const timestamp = scheme.token !== undefined ? undefined : scheme.timestamp;
   const sent = deliver(name);
   const spots = signatureSpots(name, sent);
 
-  it('accepts what is signed right', async () => {
-    expect(await check(name, sent)).toEqual(verified);
+  it('accepts a correctly signed delivery', async () => {
+    expect(await check(name, sent)).toMatchObject(verified);
   });
 
-  it('refuses every other byte in its signature or token', async () => {
+  it('refuses every changed character in its signature or token', async () => {
     expect(spots.length).toBeGreaterThan(0);
     for (const spot of spots) await refusesEveryFlip(name, spot);
   });
 
-  it('refuses every other byte in what is signed by name: timestamp, id, fields', async () => {
+  it('refuses every changed character in the signed timestamp, id and fields', async () => {
     for (const spot of signedSpots(name, sent)) await refusesEveryFlip(name, spot);
   });
 
-  it('covers its id where it says so', () => {
+  it('signs its id if and only if its data says so', () => {
     const ids = [provider.id.at].flat().flatMap((at) => Array.from(at.matchAll(/\{(header:[^}]+)\}/g), ([, id]) => id));
     const covered = signedSpots(name, sent).map(({ place }) => place);
     if (provider.id.signed) expect(ids.filter((id) => !covered.some((place) => place === id))).toEqual([]);
@@ -78,7 +78,7 @@ describe.each(names)('%s', (name) => {
           for (let at = 0; at < sent.body.length; at++) {
             const body = Uint8Array.from(sent.body);
             body[at] = (body[at] ?? 0) ^ (1 << (by[at] ?? 0));
-            // %2B and %2b are the same field to Twilio, who signs what a form says.
+            // Twilio signs the decoded fields, so %2B and %2b are the same.
             if (provider.form && sorted(new TextDecoder().decode(body)) === sorted(sent.text)) continue;
             expect(await check(name, { ...sent, body }), `byte ${at}`).toMatchObject(refused);
           }
@@ -88,7 +88,7 @@ describe.each(names)('%s', (name) => {
     });
 
   if (coversBody(name))
-    it('refuses any other body', async () => {
+    it('refuses random bytes as a body', async () => {
       await fc.assert(
         fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
           expect(await check(name, { ...sent, body: Uint8Array.from(bytes) })).toMatchObject(refused);
@@ -98,11 +98,11 @@ describe.each(names)('%s', (name) => {
     });
 
   if (timestamp)
-    it('holds its window in both directions, to the second', async () => {
+    it('accepts times up to exactly its window, in both directions', async () => {
       const window = timestamp.windowSeconds;
       const at = (offset: number) => check(name, sent, undefined, new Date(NOW.getTime() + offset * 1000));
       for (const side of [-1, 1]) {
-        expect(await at(side * window)).toEqual(verified);
+        expect(await at(side * window)).toMatchObject(verified);
         expect(await at(side * (window + 1))).toEqual({ outcome: 'refused', reason: 'timestamp outside the window' });
       }
       const beyond = fc.integer({ min: window + 1, max: 10_000_000_000 });
@@ -114,15 +114,15 @@ describe.each(names)('%s', (name) => {
       );
     });
 
-  it('refuses another key, an empty one and none, and takes the right one in second place', async () => {
+  it('refuses a wrong key, an empty key and no key, and accepts the right key in second place', async () => {
     const other = madeUpKeys(provider).secret;
     expect(await check(name, sent, [other])).toEqual({ outcome: 'refused', reason: 'signature mismatch' });
     expect(await check(name, sent, [''])).toEqual({ outcome: 'refused', reason: 'no secret' });
     expect(await check(name, sent, [])).toEqual({ outcome: 'refused', reason: 'no secret' });
-    expect(await check(name, sent, [other, sent.keys.secret])).toEqual(verified);
+    expect(await check(name, sent, [other, sent.keys.secret])).toEqual({ outcome: 'verified', secretIndex: 1 });
   });
 
-  it('refuses any text for a key, and is never thrown off by one', async () => {
+  it('refuses random texts as a key, and never throws', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 80 }), async (secret) => {
         expect(await check(name, sent, [secret])).toMatchObject(refused);
@@ -131,7 +131,7 @@ describe.each(names)('%s', (name) => {
     );
   });
 
-  it('refuses fifty candidates, though one of them is right', async () => {
+  it('refuses fifty signatures, even if one of them is right', async () => {
     for (const spot of spots) {
       const fifty = fiftyTimes(spot, sent);
       if (fifty) expect(await check(name, fifty)).toMatchObject(refused);
@@ -154,7 +154,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('refuses white space inside a signature, and a header or field of it alone', async () => {
+  it('refuses white space inside or instead of a signature', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(' ', '\t', '  '),
@@ -172,7 +172,7 @@ describe.each(names)('%s', (name) => {
     );
   });
 
-  it('refuses whatever else stands where its signature should, and is never thrown off by it', async () => {
+  it('refuses random texts as a signature, and never throws', async () => {
     const anything = fc.string({ unit: fc.integer({ min: 32, max: 126 }).map((code) => String.fromCharCode(code)) });
     await fc.assert(
       fc.asyncProperty(anything, async (text) => {
@@ -182,7 +182,7 @@ describe.each(names)('%s', (name) => {
     );
   });
 
-  it('refuses a delivery without any of the headers that matter', async () => {
+  it('refuses a delivery if one of its signed or signature headers is missing', async () => {
     for (const { place } of [...spots, ...signedSpots(name, sent)]) {
       const [, header] = /^header:([^#]+)/.exec(place) ?? [];
       if (!header) continue;
@@ -193,7 +193,7 @@ describe.each(names)('%s', (name) => {
   });
 });
 
-/** In a list header fifty entries; elsewhere fifty values in one. */
+/** Fifty entries in a list header. In other headers, fifty values. */
 function fiftyTimes({ place, value, put }: Spot, sent: Sent): Sent | undefined {
   const [, header, key] = /^header:([^#]+)#?(.*)$/.exec(place) ?? [];
   if (!header)

@@ -1,25 +1,28 @@
 import { describe, expect, it } from 'vitest';
+import { sdks } from '../../../scripts/local/proofs/sdks.ts';
 import { check, deliver, withBody } from './deliveries.ts';
-import { oracles } from './oracles.ts';
+import { type Oracle, oracles } from './oracles.ts';
 
 const verified = { outcome: 'verified' };
 
-describe.each(Object.entries(oracles))('%s', (name, { sdk, accepts, signs }) => {
-  it(`what npm run send signs is accepted by ${sdk}`, async () => {
+describe.each(Object.entries(sdks))('the SDK of %s', (name, proof) => {
+  const { accepts, signs }: Oracle = oracles[name as keyof typeof sdks];
+
+  it('accepts what npm run send signs', async () => {
     expect(await accepts(deliver(name, { now: new Date() }))).toBe(true);
   });
 
-  it(`and not with another body, so that ${sdk} has looked`, async () => {
+  it('refuses the same delivery with another body, so the SDK has really checked it', async () => {
     const sent = deliver(name, { now: new Date() });
     expect(await accepts(withBody(sent, sent.text.replace(/.$/, ' }')))).toBe(false);
   });
 
-  if (signs) {
-    it(`what ${sdk} signs is accepted by us`, async () => {
-      const sent = deliver(name, { now: new Date(0) });
-      const headers = new Headers(sent.headers);
-      for (const [header, value] of Object.entries(await signs(sent))) headers.set(header, value);
-      expect(await check(name, { ...sent, headers }, undefined, new Date())).toEqual(verified);
-    });
-  }
+  it(`${proof.signs ? 'signs deliveries that we accept' : 'cannot sign, and docs/providers.md does not say it can'}`, async () => {
+    expect(signs !== undefined).toBe(proof.signs);
+    if (!signs) return;
+    const sent = deliver(name, { now: new Date(0) });
+    const headers = new Headers(sent.headers);
+    for (const [header, value] of Object.entries(await signs(sent))) headers.set(header, value);
+    expect(await check(name, { ...sent, headers }, undefined, new Date())).toMatchObject(verified);
+  });
 });

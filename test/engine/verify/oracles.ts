@@ -1,4 +1,4 @@
-// The providers' own SDKs, asked whether our signatures are right, and asked to sign for us where they can.
+// The providers' own SDKs. They judge whether our signatures are right, and those that can sign also sign for us.
 import { signWebhookPayload, verifyWebhookSignature } from '@notionhq/client';
 import { sign as signGithub, verify as verifyGithub } from '@octokit/webhooks-methods';
 import sendgrid from '@sendgrid/eventwebhook';
@@ -7,19 +7,18 @@ import { verifyKey } from 'discord-interactions';
 import { Resend } from 'resend';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
+import type { sdks } from '../../../scripts/local/proofs/sdks.ts';
 import type { Sent } from './deliveries.ts';
 
 export interface Oracle {
-  /** The package, as pinned in package.json. */
-  readonly sdk: string;
   readonly accepts: (sent: Sent) => boolean | Promise<boolean>;
-  /** The headers it would send with this body. Not every SDK signs: where there is a pair of keys, none can. */
+  /** The headers that the SDK would send with this body. An SDK that only has the public key can't sign. */
   readonly signs?: (sent: Sent) => Record<string, string> | Promise<Record<string, string>>;
 }
 
 const header = (sent: Sent, name: string) => sent.headers.get(name) ?? '';
 
-/** The SDKs look at the clock themselves, so all of this happens now. */
+/** The SDKs read the clock themselves, so these deliveries are signed with the current time. */
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 async function passes(verify: () => unknown): Promise<boolean> {
@@ -31,10 +30,9 @@ async function passes(verify: () => unknown): Promise<boolean> {
   }
 }
 
-/** Standard Webhooks, under either set of header names: the SDK takes both. */
-function standard(sdk: string, prefix: 'svix' | 'webhook'): Oracle {
+/** The SDK of Standard Webhooks accepts both sets of header names. */
+function standard(prefix: 'svix' | 'webhook'): Oracle {
   return {
-    sdk,
     accepts: (sent) => passes(() => new Webhook(sent.keys.secret).verify(sent.text, Object.fromEntries(renamed(sent)))),
     signs: (sent) => ({
       [`${prefix}-id`]: header(sent, `${prefix}-id`),
@@ -51,13 +49,13 @@ function renamed(sent: Sent): [string, string][] {
 const resend = new Resend('no key is needed to verify');
 const { webhooks: workos } = new WorkOS('no key is needed to verify');
 
-export const oracles: Readonly<Record<string, Oracle>> = {
-  standardwebhooks: standard('standardwebhooks', 'webhook'),
-  openai: standard('standardwebhooks', 'webhook'),
-  svix: standard('standardwebhooks', 'svix'),
-  clerk: standard('standardwebhooks', 'svix'),
+/** One for each entry of `sdks`, so that docs/providers.md names no SDK that the tests don't call. */
+export const oracles: Readonly<Record<keyof typeof sdks, Oracle>> = {
+  standardwebhooks: standard('webhook'),
+  openai: standard('webhook'),
+  svix: standard('svix'),
+  clerk: standard('svix'),
   resend: {
-    sdk: 'resend',
     accepts: (sent) =>
       passes(() =>
         resend.webhooks.verify({
@@ -72,7 +70,6 @@ export const oracles: Readonly<Record<string, Oracle>> = {
       ),
   },
   stripe: {
-    sdk: 'stripe',
     accepts: ({ text, headers, keys }) =>
       passes(() => Stripe.webhooks.constructEventAsync(text, headers.get('stripe-signature') ?? '', keys.secret)),
     signs: async ({ text, keys }) => {
@@ -81,12 +78,10 @@ export const oracles: Readonly<Record<string, Oracle>> = {
     },
   },
   github: {
-    sdk: '@octokit/webhooks-methods',
     accepts: (sent) => verifyGithub(sent.keys.secret, sent.text, header(sent, 'x-hub-signature-256')),
     signs: async ({ text, keys }) => ({ 'x-hub-signature-256': await signGithub(keys.secret, text) }),
   },
   notion: {
-    sdk: '@notionhq/client',
     accepts: (sent) =>
       verifyWebhookSignature({
         body: sent.body,
@@ -98,7 +93,6 @@ export const oracles: Readonly<Record<string, Oracle>> = {
     }),
   },
   workos: {
-    sdk: '@workos-inc/node',
     accepts: ({ text, headers, keys }) =>
       passes(() =>
         workos.verifyHeader({ payload: text, sigHeader: headers.get('workos-signature') ?? '', secret: keys.secret }),
@@ -109,7 +103,6 @@ export const oracles: Readonly<Record<string, Oracle>> = {
     },
   },
   discord: {
-    sdk: 'discord-interactions',
     accepts: (sent) =>
       verifyKey(
         Uint8Array.from(sent.body),
@@ -119,7 +112,6 @@ export const oracles: Readonly<Record<string, Oracle>> = {
       ),
   },
   sendgrid: {
-    sdk: '@sendgrid/eventwebhook',
     accepts: (sent) => {
       const { EventWebhook } = sendgrid;
       const webhook = new EventWebhook();

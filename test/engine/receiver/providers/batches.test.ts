@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { accepted, documented, refused } from './batch-bodies.ts';
 import { useProviders } from './running.ts';
 
 const running = useProviders();
@@ -198,6 +199,30 @@ describe('Meta', () => {
     ]);
   });
 
+  it('keeps with each message and each status only the contact that it belongs to', async () => {
+    const contact = (wa_id: string) => ({ profile: { name: `Person ${wa_id}` }, wa_id });
+    const entry = (contacts: unknown[], items: object) => [
+      { id: 'account', changes: [{ field: 'messages', value: { ...value, contacts, ...items } }] },
+    ];
+    const messages = ['1', '2', '9'].map((from) => ({ ...message(`wamid.${from}`), from }));
+    const statuses = [{ ...status('wamid.3', 'read'), recipient_user_id: 'US.3' }];
+    const contacts = [contact('1'), contact('2'), { profile: { name: 'Person 3' }, user_id: 'US.3' }];
+    const object = 'whatsapp_business_account';
+    await deliver('meta', { object, entry: entry(contacts, { messages, statuses }) });
+    await deliver('meta', { object, entry: entry([contact('7')], { messages: [message('wamid.alone')] }) });
+    const kept = (await claimed('meta')).map((row) => [
+      row.event_id,
+      JSON.parse(row.body).entry[0].changes[0].value.contacts,
+    ]);
+    expect(kept).toEqual([
+      ['wamid.1', [contacts[0]]],
+      ['wamid.2', [contacts[1]]],
+      ['wamid.3:read', [contacts[2]]],
+      ['wamid.9', []],
+      ['wamid.alone', [contact('7')]],
+    ]);
+  });
+
   it('has a message of Messenger’s claimed by its id, whatever time its batch was sent, and its deletion beside it', async () => {
     const entry = (time: number, message: object) => ({ id: 'page', time, messaging: [{ message }] });
     const deliverOne = async (time: number, message: object) =>
@@ -263,4 +288,27 @@ describe('Adyen, who signs each item', () => {
     for (const items of wrong) expect((await send2(items)).status).toBe(401);
     expect(await claimed('adyen')).toEqual([]);
   });
+});
+
+describe('the size of a batch', () => {
+  it.each(Object.entries({ ...documented, ...accepted }))(
+    'of %s is accepted within 3 seconds, and every event is in Postgres',
+    async (_what, { provider, events, make }) => {
+      const started = performance.now();
+      const answer = await send(provider, sample(provider, { body: make() }));
+      expect(performance.now() - started).toBeLessThan(3000);
+      expect(await answer.json()).toEqual(counts(events, 0));
+      const [row] = await sql<{ events: number }>('select count(*)::int as events from webhook_bodies');
+      expect(row?.events).toBe(events);
+    },
+  );
+
+  it.each(Object.entries(refused))(
+    'of %s is answered 400 with the reason, and nothing of it is claimed',
+    async (_what, { provider, reason, make }) => {
+      const answer = await send(provider, sample(provider, { body: make() }));
+      expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([400, reason]);
+      expect(await sql('select event_id from webhook_events')).toEqual([]);
+    },
+  );
 });

@@ -20,6 +20,7 @@ export const sources: Readonly<Record<string, Source>> = {
   ...variant('twilio', 'queried', { url: `${toldUrl('twilio')}?tenant=1` }),
   ...variant('github', 'repeats', { bodiesRepeat: true }),
   ...variant('shopify', 'repeats', { bodiesRepeat: true }),
+  ...variant('woocommerce', 'repeats', { bodiesRepeat: true }),
   ...variant('mailgun', 'repeats', { bodiesRepeat: true }),
 };
 

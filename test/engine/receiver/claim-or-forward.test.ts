@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import { unpack } from '../../../src/queue/forwarded.ts';
-import { hold } from '../../../src/receiver/hold.ts';
+import { claimOrForward } from '../../../src/receiver/claim-or-forward.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -47,7 +47,7 @@ afterEach(() => {
   database.stack.neon.fault = undefined;
 });
 
-/** Does one fault after another, then none. */
+/** The endpoint answers the next requests with these faults, one each, and works after that. */
 function fail(...faults: (Fault | undefined)[]): void {
   requests = 0;
   database.stack.neon.fault = () => faults[requests++];
@@ -55,19 +55,22 @@ function fail(...faults: (Fault | undefined)[]): void {
 
 function held(given = delivery()) {
   const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS: queue } as unknown as ReceiverEnv;
-  return hold(given, env, (line) => lines.push(line));
+  return claimOrForward(given, env, (line) => lines.push(line));
 }
 
 const always = (fault: Fault) => Array.from({ length: 10 }, () => fault);
 
 it('a claim is one request, and its ticket is written before the answer', async () => {
   fail();
-  expect(await held()).toEqual({ outcome: 'claimed', claims: { claimed: ['a'], overdue: [] } });
+  expect(await held()).toEqual({
+    outcome: 'claimed',
+    claims: { claimed: ['a'], parked: [], dropped: [], overdue: [] },
+  });
   expect([requests, queue.tickets]).toEqual([1, [{ source: 'test', eventId: 'a' }]]);
 });
 
 it.each(['refuses', 'hangs'] as const)(
-  'a queue that %s takes nothing back: the claim is durable',
+  'a claim is kept although the queue %s when its ticket is sent',
   async (behaviour) => {
     queue.behaviour = behaviour;
     expect(await held()).toMatchObject({ outcome: 'claimed' });
@@ -76,32 +79,32 @@ it.each(['refuses', 'hangs'] as const)(
 );
 
 describe('a claim that fails', () => {
-  const passing: Fault[] = [
+  const temporary: Fault[] = [
     { kind: 'server error' },
     { kind: 'connection died' },
     { kind: 'refused' },
     { kind: 'not JSON' },
   ];
 
-  it.each(passing)('with $kind is tried a second time', async (fault) => {
+  it.each(temporary)('a claim that fails with $kind is tried a second time', async (fault) => {
     fail(fault);
     expect(await held()).toMatchObject({ outcome: 'claimed', claims: { claimed: ['a'] } });
     expect([requests, queue.forwarded]).toEqual([2, []]);
   });
 
-  it('after it had committed is found by the second try, and its ticket sent', async () => {
+  it('a claim that committed although its answer was lost is found by the second try, which sends its ticket', async () => {
     fail({ kind: 'reply dropped' });
     expect(await held()).toMatchObject({ outcome: 'claimed', claims: { claimed: [] } });
     expect(queue.tickets).toEqual([{ source: 'test', eventId: 'a' }]);
   });
 
-  it('for good is forwarded without a second try', async () => {
+  it('a claim that fails permanently is forwarded without a second try', async () => {
     fail(...always({ kind: 'server error', message: 'Your project has exceeded the compute time quota' }));
     expect(await held()).toEqual({ outcome: 'forwarded' });
     expect(requests).toBe(1);
   });
 
-  it.each(passing)('twice with $kind is forwarded whole', async (fault) => {
+  it.each(temporary)('a claim that fails twice with $kind is forwarded with its whole delivery', async (fault) => {
     fail(...always(fault));
     const given = delivery('{"emoji":"✅","escaped":"\\u0000"}');
     expect(await held(given)).toEqual({ outcome: 'forwarded' });
@@ -110,38 +113,54 @@ describe('a claim that fails', () => {
     expect(await unpack(message)).toEqual(given);
   });
 
-  it('because it takes too long is forwarded', async () => {
+  it('a claim that takes too long is forwarded', async () => {
     fail({ kind: 'slow', ms: 10_000 });
     expect(await held()).toEqual({ outcome: 'forwarded' });
   });
 
-  it('because DATABASE_URL is missing is forwarded', async () => {
+  it('a claim without a DATABASE_URL is forwarded', async () => {
     const env = { EVENTS: queue } as unknown as ReceiverEnv;
-    expect(await hold(delivery(), env, (line) => lines.push(line))).toEqual({ outcome: 'forwarded' });
+    expect(await claimOrForward(delivery(), env, (line) => lines.push(line))).toEqual({ outcome: 'forwarded' });
     expect(JSON.stringify(lines)).toContain('DATABASE_URL');
   });
 
-  it('is forwarded up to what a message holds, compressed', async () => {
+  it('a forwarded delivery is compressed, so that a body of 1 MB fits into a message', async () => {
     fail(...always({ kind: 'server error' }));
     expect(await held(delivery(JSON.stringify({ pad: 'x'.repeat(1_000_000) })))).toEqual({ outcome: 'forwarded' });
     expect(queue.forwarded[0]?.length).toBeLessThan(128_000);
   });
 
-  it('and doesn’t fit into a message is not held', async () => {
+  it('a delivery that is too large for a message is not held while Postgres is away', async () => {
     fail(...always({ kind: 'server error' }));
     const pad = randomBytes(200_000).toString('base64');
     expect(await held(delivery(JSON.stringify({ pad })))).toEqual({ outcome: 'not_held' });
     expect(queue.forwarded).toEqual([]);
   });
 
-  it.each(['refuses', 'hangs'] as const)('while the queue %s is not held', async (behaviour) => {
-    fail(...always({ kind: 'server error' }));
-    queue.behaviour = behaviour;
-    expect(await held()).toEqual({ outcome: 'not_held' });
-  });
+  it.each(['refuses', 'hangs'] as const)(
+    'a delivery is not held if Postgres is away and the queue %s',
+    async (behaviour) => {
+      fail(...always({ kind: 'server error' }));
+      queue.behaviour = behaviour;
+      expect(await held()).toEqual({ outcome: 'not_held' });
+    },
+  );
 });
 
-it('while both hang, the answer is there in less than three seconds', async () => {
+it('a mistake in our code on the way to Postgres is logged with its position, and the delivery is forwarded', async () => {
+  const given = { ...delivery(), events: [{ ...claimable('a'), occurredAt: 'not a date' as never }] };
+  expect(await held(given)).toEqual({ outcome: 'forwarded' });
+  expect(lines).toEqual([
+    expect.objectContaining({
+      step: 'claim',
+      outcome: 'failed',
+      error: 'TypeError',
+      position: expect.stringContaining('claim.ts'),
+    }),
+  ]);
+});
+
+it('the answer comes within three seconds although Postgres and the queue hang', async () => {
   fail({ kind: 'slow', ms: 10_000 });
   queue.behaviour = 'hangs';
   const slow = new Promise((resolve) => setTimeout(() => resolve('too late'), 3000));

@@ -1,0 +1,54 @@
+import type { Placeholder, Provider, ProviderData } from './types.ts';
+
+/**
+ * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, is a compile error at the place
+ * of the typo. Nothing happens at run time.
+ */
+export function defineProvider<const Data extends ProviderData>(
+  // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then
+  // enough.
+  data: Data & (ProviderData extends Data ? unknown : Checked<Data>),
+): Provider {
+  // The brand exists only in the types.
+  return data as ProviderData as Provider;
+}
+
+/** What tsc says about a wrong template. No string has this property, so the string is refused. */
+interface Mistake<Words> {
+  readonly mistake: Words;
+}
+
+/**
+ * `unknown` for every part of the data that is right, and a `Mistake` for every text that is wrong. `Key` is the
+ * property that the data belongs to, and stays `id` for everything inside `id`.
+ */
+type Checked<Data, Key = ''> = Data extends string
+  ? CheckedTemplate<Data> & (Key extends 'id' | 'signed' ? CheckedForPlace<Data> : unknown)
+  : Data extends RegExp | ((...args: never) => unknown)
+    ? unknown
+    : Data extends object
+      ? {
+          readonly [Name in keyof Data]: Checked<
+            Data[Name],
+            Key extends 'id' ? 'id' : Data extends readonly unknown[] ? Key : Name
+          >;
+        }
+      : unknown;
+
+/** Takes the placeholders away one by one. Any brace that is left over is a mistake. */
+type CheckedTemplate<Text extends string> = Text extends `${infer Before}{${infer Inside}}${infer After}`
+  ? Inside extends Placeholder
+    ? CheckedTemplate<`${Before}${After}`>
+    : Mistake<`{${Inside}} is not a place`>
+  : Text extends `${string}${'{' | '}'}${string}`
+    ? Mistake<'a brace is missing'>
+    : unknown;
+
+/**
+ * An id or a signed text without any place would be the same for every delivery: `json:id` where `{json:id}` is meant.
+ */
+type CheckedForPlace<Text extends string> = string extends Text
+  ? unknown
+  : Text extends `${string}{${string}}${string}`
+    ? unknown
+    : Mistake<`"${Text}" has no place in braces`>;

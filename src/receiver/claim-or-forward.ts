@@ -1,0 +1,51 @@
+import { type Claims, claim, MAX_REPLAYS } from '../db/claim.ts';
+import { openDatabase } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
+import { errorFields, eventIdFields, type Log } from '../log.ts';
+import { type Forwarded, pack } from '../queue/forwarded.ts';
+import { isWritten, sendTickets } from '../queue/send.ts';
+
+/** Where the events of a verified delivery are now: claimed in Postgres, on the queue until Postgres is back, or nowhere. */
+export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarded' } | { outcome: 'not_held' };
+
+/** Some senders wait three seconds for our answer (Slack, Zoom, Discord), and the queue needs up to one of them. */
+const CLAIM_TIMEOUT_MS = 1500;
+
+/** Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. */
+export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log: Log): Promise<Held> {
+  const { source } = delivery;
+  try {
+    const claims = await claimWithSecondTry(delivery, env);
+    if (claims.dropped.length > 0) {
+      log({ step: 'claim', source, outcome: 'too_many_replays', ...eventIdFields(claims.dropped), limit: MAX_REPLAYS });
+    }
+    const tickets = [...claims.claimed, ...claims.overdue].map((eventId) => ({ source, eventId }));
+    if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', source, outcome: 'not_sent' });
+    return { outcome: 'claimed', claims };
+  } catch (error) {
+    const mistake = DatabaseError.isCauseOf(error) ? {} : errorFields(error);
+    log({ step: 'claim', source, outcome: 'failed', reason: DatabaseError.from(error).message, ...mistake });
+  }
+  const message = await pack(delivery);
+  const forwarded = message && (await isWritten(env.EVENTS.send(message, { contentType: 'bytes' })));
+  return { outcome: forwarded ? 'forwarded' : 'not_held' };
+}
+
+/** Both tries share one time limit. */
+async function claimWithSecondTry(
+  { source, events, headers, receivedAt }: Forwarded,
+  env: ReceiverEnv,
+): Promise<Claims> {
+  const db = openDatabase(env.DATABASE_URL, AbortSignal.timeout(CLAIM_TIMEOUT_MS));
+  const attempt = () => claim(db, source, events, headers, receivedAt);
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!DatabaseError.from(error).retryable) throw error;
+    const claims = await attempt();
+    // The first try may have committed although its answer was lost. Then its events are known now and have no tickets.
+    const settled = new Set([...claims.claimed, ...claims.parked, ...claims.dropped]);
+    const overdue = events.map(({ eventId }) => eventId).filter((eventId) => !settled.has(eventId));
+    return { ...claims, overdue };
+  }
+}

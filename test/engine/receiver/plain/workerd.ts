@@ -1,0 +1,69 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, vi } from 'vitest';
+import { OFFLINE } from '../../../../scripts/local/offline.ts';
+import { freePort, isListening } from '../../../../scripts/local/port.ts';
+import { WAIT } from '../../running.ts';
+
+/** Where the program is. The package has no types. */
+const workerd: string = createRequire(import.meta.url)('workerd').default;
+
+/** One Worker in a workerd that nothing stands in front of. wrangler's own proxies would hold bodies in memory too. */
+export interface PlainWorkerd {
+  readonly port: number;
+  /** The memory that the process occupies, in MiB. */
+  readonly memory: () => number;
+  /** What the Worker has logged. */
+  readonly lines: () => Record<string, unknown>[];
+}
+
+export function usePlainWorkerd(config: string, vars: Record<string, string>): PlainWorkerd {
+  const folder = mkdtempSync(join(tmpdir(), 'claimcheck-workerd-'));
+  let port = 0;
+  let output = '';
+  let child: ChildProcess;
+  beforeAll(async () => {
+    const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '-c', config, '--outdir', folder];
+    execFileSync(process.execPath, build, { stdio: 'ignore', env: { ...process.env, ...OFFLINE } });
+    port = await freePort();
+    writeFileSync(join(folder, 'workerd.capnp'), configuration(port, vars));
+    child = spawn(workerd, ['serve', join(folder, 'workerd.capnp')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    child.stdout?.on('data', (chunk) => {
+      output += chunk;
+    });
+    await vi.waitFor(async () => {
+      if (!(await isListening(port))) throw new Error('workerd does not listen yet');
+    }, WAIT);
+  });
+  afterAll(() => {
+    child?.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    get port() {
+      return port;
+    },
+    memory: () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024,
+    lines: () =>
+      output
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line)),
+  };
+}
+
+function configuration(port: number, vars: Record<string, string>): string {
+  const bindings = Object.entries(vars).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`);
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "receiver", worker = (
+    modules = [(name = "worker.js", esModule = embed "worker.js")],
+    compatibilityDate = "2026-09-18",
+    bindings = [${bindings.join(', ')}],
+  ))],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "receiver")],
+);`;
+}

@@ -1,0 +1,87 @@
+import { beforeEach, expect, it, vi } from 'vitest';
+import { MAX_REPLAYS } from '../../../src/db/claim.ts';
+import { openDatabase } from '../../../src/db/client.ts';
+import { discardParked } from '../../../src/db/discard.ts';
+import { retryParked } from '../../../src/db/retry.ts';
+import { useRunning, WAIT } from '../running.ts';
+
+const running = useRunning();
+const { post, quiet, sign, sql } = running;
+
+const BODY = '{"inputs":{"environment":"production"},"ref":"refs/heads/main"}';
+
+/** GitHub doesn't sign its ids, and says the same of every workflow that is started by hand. */
+const dispatch = async (id: string) => post('github', await sign('github', BODY, { id, type: 'workflow_dispatch' }));
+const db = () => openDatabase(running.stack.databaseUrl);
+const events = () => sql('select event_id, status, completions from webhook_events order by event_id');
+const linesAbout = (text: string) =>
+  running
+    .logs()
+    .split('\n')
+    .filter((line) => line.includes(text));
+
+beforeEach(() => sql('truncate webhook_events cascade'));
+
+it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, parked and not run', async () => {
+  expect(await (await dispatch('first')).json()).toEqual({ status: 'accepted' });
+  expect(await (await dispatch('second')).json()).toEqual({ status: 'accepted' });
+  expect(await (await dispatch('second')).json()).toEqual({ status: 'duplicate' });
+  await quiet();
+  expect(await events()).toEqual([
+    { event_id: 'first', status: 'ignored', completions: 1 },
+    { event_id: 'second', status: 'parked', completions: 0 },
+  ]);
+  const [line] = linesAbout('"event_id":"second"');
+  expect(JSON.parse(line ?? '')).toMatchObject({ step: 'delivery', outcome: 'accepted', parked: 1 });
+});
+
+it('a suspected replay runs once a person retries it, and ends once a person discards it', async () => {
+  for (const id of ['first', 'real', 'not real']) await dispatch(id);
+  await retryParked(db(), { id: 'real' }, new Date());
+  await discardParked(db(), { id: 'not real' }, 'somebody sent it again');
+  await running.workers.tick(new Date());
+  await quiet();
+  expect(await events()).toEqual([
+    { event_id: 'first', status: 'ignored', completions: 1 },
+    { event_id: 'not real', status: 'ignored', completions: 0 },
+    { event_id: 'real', status: 'ignored', completions: 1 },
+  ]);
+});
+
+it('of fifty parallel deliveries of one body one event runs, and a few are parked for a person to decide', async () => {
+  const ids = Array.from({ length: 50 }, (_, n) => `dispatch_${n}`);
+  const answers = await Promise.all(ids.map(dispatch));
+  expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
+  const statuses = await Promise.all(
+    answers.map(async (answer) => ((await answer.json()) as { status: string }).status),
+  );
+  const dropped = ids.filter((_, n) => statuses[n] === 'duplicate');
+  expect(dropped).toHaveLength(50 - 1 - MAX_REPLAYS);
+  await quiet();
+  expect(await sql('select status, count(*)::int from webhook_events group by 1 order by 1')).toEqual([
+    { status: 'ignored', count: 1 },
+    { status: 'parked', count: MAX_REPLAYS },
+  ]);
+  const named = linesAbout('"too_many_replays"').map((line) => JSON.parse(line).event_id);
+  expect(named.toSorted()).toEqual(dropped.toSorted());
+});
+
+it('a suspected replay that went through the queue while Postgres was away is parked by the consumer', async () => {
+  await dispatch('first');
+  await quiet();
+  running.stack.neon.fault = () => ({ kind: 'refused' });
+  expect((await dispatch('forwarded')).status).toBe(200);
+  running.stack.neon.fault = undefined;
+  await vi.waitFor(async () => {
+    expect(await events()).toContainEqual({ event_id: 'forwarded', status: 'parked', completions: 0 });
+  }, WAIT);
+});
+
+it('two events with one body are both run if their provider says that its bodies repeat', async () => {
+  for (const id of ['one', 'two']) await post('awardee', await sign('awardee', '{"same":1}', { id }));
+  await quiet();
+  expect(await events()).toEqual([
+    { event_id: 'one', status: 'ignored', completions: 1 },
+    { event_id: 'two', status: 'ignored', completions: 1 },
+  ]);
+});
