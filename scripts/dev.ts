@@ -35,7 +35,7 @@ export default async function main(): Promise<void> {
   const stop = async (code: number) => {
     if (stopping) return;
     stopping = true;
-    // What has begun to start can be ended only once it is there.
+    // A server that is still starting can be stopped only when it has started.
     await starting.catch(() => {});
     await ends.disposeAsync();
     process.exit(code);
@@ -45,7 +45,7 @@ export default async function main(): Promise<void> {
   try {
     await starting;
   } catch (error) {
-    // Ctrl-C in a terminal also reaches initdb, whose failure is then no news.
+    // A Ctrl-C in a terminal also ends initdb, and its failure is then expected.
     if (stopping) return;
     await ends.disposeAsync();
     throw error;
@@ -53,7 +53,7 @@ export default async function main(): Promise<void> {
 }
 
 interface Lifetime {
-  /** What must be ended, the last first. */
+  /** How to end what has been started, in the reverse order. */
   readonly ends: AsyncDisposableStack;
   readonly stop: (code: number) => Promise<void>;
   readonly isStopping: () => boolean;
@@ -94,7 +94,7 @@ async function start(
   configurator.write(stack.outside.url);
   ends.defer(configurator.watch(stack.outside.url));
 
-  // A reload loses what the local queue holds, tickets of events that wait for their next attempt among them.
+  // A reload empties the local queues. The tickets of events that wait for their next attempt are lost with them.
   const tryAgain = async (why: string) => {
     const pending = await ledger.makePendingDue();
     say(pending > 0 ? `${why}, and pending events and effects are tried again now: ${pending}` : why);
@@ -111,7 +111,7 @@ async function start(
     },
   });
   ends.defer(() => wrangler.stop());
-  // It has said why.
+  // wrangler has printed the reason.
   void wrangler.exited.then((code) => stop(code ?? 1));
   void wrangler.ready(receiver).then(() => {
     printer.readBundles();
@@ -123,7 +123,7 @@ async function start(
   });
 }
 
-/** Two of them would write the same files. */
+/** Two runs in one checkout would write the same files. */
 function assertOnly(): void {
   const other = runningDev();
   if (!other) return;
@@ -133,7 +133,7 @@ function assertOnly(): void {
   );
 }
 
-/** Said before anything is started, rather than by the last part of it. */
+/** Checked first, so that nothing has been started when the port is refused. */
 async function assertFree(port: number): Promise<void> {
   const probe = createServer();
   await listen(probe, port, `PORT=${port + 1} npm run dev chooses another`);

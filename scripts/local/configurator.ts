@@ -24,6 +24,7 @@ export interface Configurator {
 type Sources = Readonly<Record<string, Source>>;
 
 export async function createConfigurator(sources: Sources, say: (text: string) => void): Promise<Configurator> {
+  let latestSources = sources;
   let current = await load(sources, say);
   let errors = sayNew(current.errors, [], say);
   const started = current;
@@ -39,10 +40,11 @@ export async function createConfigurator(sources: Sources, say: (text: string) =
   const refresh = async (outsideUrl: string) => {
     const before = current;
     try {
-      current = await load(await sourcesNow(sources), say);
+      latestSources = await sourcesNow(latestSources);
+      current = await load(latestSources, say);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      return say(`${error.message}: what it said before is still in use`);
+      return say(`${error.message}: the previous version stays in use`);
     }
     errors = sayNew(current.errors, errors, say);
     const mustRestart = whatNeedsRestart(started, current);
@@ -77,25 +79,25 @@ async function load(sources: Sources, say: (text: string) => void) {
   return { receiver, consumer, devVars, errors };
 }
 
-/** They keep nobody from trying an event here. Each is said once. */
+/** These errors don't prevent a local run, so each is printed only once. */
 function sayNew(errors: readonly string[], before: readonly string[], say: (text: string) => void): readonly string[] {
   for (const error of errors) if (!before.includes(error)) say(`not ready for a deploy: ${error}`);
   return errors;
 }
 
-/** Node keeps a module that it has imported. Another query makes it another module. */
+/** Node imports a module only once. With another query it is another module. */
 async function sourcesNow(before: Sources): Promise<Sources> {
   try {
     return (await import(`../../${SOURCES}?${Date.now()}`)).sources;
   } catch {
-    // wrangler, which builds the same file, says what is wrong with it.
+    // wrangler builds the same file, and prints what is wrong with it.
     return before;
   }
 }
 
 type Loaded = Awaited<ReturnType<typeof load>>;
 
-/** These are in use outside the Workers, and wrangler knows a Worker by its name. */
+/** The database is already running with this URL, and wrangler identifies a Worker by its name. */
 function whatNeedsRestart(before: Loaded, now: Loaded): string | undefined {
   if (before.devVars.DATABASE_URL !== now.devVars.DATABASE_URL) return `DATABASE_URL in ${DEV_VARS}`;
   if (before.receiver.name !== now.receiver.name) return `the name in ${RECEIVER_CONFIG}`;

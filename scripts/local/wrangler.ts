@@ -6,7 +6,7 @@ import { OFFLINE } from './offline.ts';
 import { LOOPBACK } from './port.ts';
 import { createSorter, type Printed } from './wrangler-output.ts';
 
-/** `wrangler dev` ends within a second. If it hangs, nothing is lost by ending it the hard way. */
+/** `wrangler dev` usually ends within a second. If it hangs it can be killed, because it holds no data. */
 const STOPS_WITHIN_MS = 5000;
 
 /** wrangler names files relative to its configuration, which is a copy in .data/dev/<worker>. */
@@ -37,9 +37,9 @@ export function startWrangler(
   const program = ['node_modules/wrangler/bin/wrangler.js', 'dev', '--show-interactive-dev-session=false'];
   const child = spawn(process.execPath, [...program, ...configs, ...options], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a process group of its own: a Ctrl-C in the terminal is for us, and we stop things in their order.
+    // In a process group of its own, because a Ctrl-C in the terminal must not end it before we stop it.
     detached: true,
-    // In another checkout's registry the queues of the same names would be found, and would get our tickets.
+    // A registry of our own: in the shared one, wrangler could find the queues of another checkout under the same names.
     env: { ...process.env, ...OFFLINE, WRANGLER_REGISTRY_PATH: '.data/dev/registry' },
   });
   let stopping = false;
@@ -84,6 +84,6 @@ function endGroup(pid: number | undefined): void {
   try {
     if (pid) process.kill(-pid, 'SIGKILL');
   } catch {
-    // There is nobody left.
+    // No process is left in the group.
   }
 }

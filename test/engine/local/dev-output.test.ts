@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { createPrinter } from '../../../scripts/local/dev-printer.ts';
 import { readable } from '../../../scripts/local/log-lines.ts';
 import { ownFrames } from '../../../scripts/local/positions.ts';
 import { createSorter } from '../../../scripts/local/wrangler-output.ts';
@@ -82,4 +83,17 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
     { kind: 'reloaded' },
     { kind: 'text', text: '{"step": not JSON' },
   ]);
+});
+
+it('with --json the log lines are printed as they are, and everything else elsewhere', async () => {
+  const said: string[] = [];
+  const out = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const ledger = { detailsOf: () => Promise.reject(new Error('not needed')) };
+  const printer = createPrinter({ ledger, json: true, say: (text) => said.push(text) });
+  const raw = '{"step":"delivery","outcome":"accepted"}';
+  printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' }, raw });
+  printer.outside({ method: 'POST', path: '/thanks', idempotencyKey: undefined, body: '' });
+  await vi.waitFor(() => expect(said).toEqual(['outside        POST /thanks']));
+  expect(out.mock.calls).toEqual([[raw]]);
+  out.mockRestore();
 });

@@ -245,7 +245,7 @@ describe('npm run dev', () => {
     await checkout.write('wrangler.toml', `${APP['wrangler.toml']}\nqueues = [`);
     await expect
       .poll(printed, SOON)
-      .toMatch(/^wrangler\.toml:\d+ can't be read: .*what it said before is still in use$/m);
+      .toMatch(/^wrangler\.toml:\d+ can't be read: .*the previous version stays in use$/m);
     await checkout.write('wrangler.toml', APP['wrangler.toml'] ?? '');
     expect(await send('evt_still')).toContain('accepted');
   });
