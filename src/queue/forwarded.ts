@@ -1,4 +1,4 @@
-import type { Claimable } from '../db/claim.ts';
+import type { Claimable } from '../db/incoming.ts';
 
 /** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
 export interface Forwarded {
