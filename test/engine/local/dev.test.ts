@@ -274,9 +274,15 @@ describe('a Ctrl-C leaves nothing behind', () => {
     const own = await makeCheckout();
     const data = keptDir(join(own.path, '.data/postgres'));
     const { child, result } = own.run(['dev'], { PORT: String(await freePort()) });
-    await until(data);
-    child.kill('SIGINT');
-    expect(await result).toMatchObject({ code: 0, text: expect.not.stringContaining('Error') });
+    try {
+      await until(data);
+    } finally {
+      child.kill('SIGINT');
+    }
+    const { code, text } = await result;
+    // Before it listens to signals it has not started anything, and the signal itself ends it.
+    expect([0, null]).toContain(code);
+    expect(text).not.toContain('Error');
     expect(processesOf(own.path, data)).toEqual([]);
     expect(existsSync(`${data}.password`)).toBe(false);
     await own.remove();
