@@ -33,7 +33,7 @@ export default async function main(): Promise<void> {
   const delivery = makeDelivery({
     name,
     source,
-    key: keyOf(name, source.provider),
+    key: signingKeyOf(name, source.provider),
     receiver: receiverUrl(values.url),
     type,
     id: values.id,
@@ -83,7 +83,7 @@ function providerOf(name: string, provider = name): Provider {
 }
 
 /** The key that the provider signs with. For a source that isn't configured yet, a random one that shows the form. */
-function keyOf(name: string, provider: Provider): string {
+function signingKeyOf(name: string, provider: Provider): string {
   const pair = !('token' in provider.scheme) && hasPair(provider.scheme);
   const variable = pair ? signingKeyName(name) : secretName(name);
   const vars = readDevVars();

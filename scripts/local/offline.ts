@@ -1,4 +1,4 @@
-/** With these variables wrangler asks nothing of the network: neither where it is, nor for an update, nor to be counted. */
+/** With these variables wrangler sends no request for the machine's location, for updates or for statistics. */
 export const OFFLINE = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   WRANGLER_SEND_METRICS: 'false',

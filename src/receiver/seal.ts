@@ -11,7 +11,7 @@ export async function seal(secret: string, passphrase: string): Promise<string> 
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const sealed = await crypto.subtle.encrypt(
     { name: 'AES-GCM', iv },
-    await keyOf(passphrase),
+    await aesKeyFrom(passphrase),
     new TextEncoder().encode(secret),
   );
   return btoa(String.fromCharCode(...iv, ...new Uint8Array(sealed)));
@@ -22,12 +22,12 @@ export async function unseal(text: string, passphrase: string): Promise<string> 
   const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
   const [iv, sealed] = [bytes.subarray(0, IV_BYTES), bytes.subarray(IV_BYTES)];
   return new TextDecoder().decode(
-    await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, await keyOf(passphrase), sealed),
+    await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, await aesKeyFrom(passphrase), sealed),
   );
 }
 
 /** A plain hash is enough to make a key, because the passphrase is random and long. */
-async function keyOf(passphrase: string): Promise<CryptoKey> {
+async function aesKeyFrom(passphrase: string): Promise<CryptoKey> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(passphrase));
   return crypto.subtle.importKey('raw', hash, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }

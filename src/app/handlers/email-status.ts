@@ -4,7 +4,7 @@ import { emailStatus } from '../tables.ts';
 
 const EmailEvent = v.object({ email: v.string() });
 
-/** Deliveries and bounces come in any order: the newest says how the address stands. */
+/** Deliveries and bounces come in any order: the newest one decides the status of the address. */
 function becomes(status: 'delivered' | 'bounced') {
   return defineHandler({
     schema: EmailEvent,

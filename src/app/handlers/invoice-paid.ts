@@ -32,7 +32,7 @@ export const invoicePaid = defineHandler({
         .values({ id, customer, amountPaid: amount_paid, currency, paidAt: occurredAt })
         // The first payment is the one that counts: `paid_at` stays as it was.
         .onConflictDoUpdate({ target: invoices.id, set: { amountPaid: amount_paid, currency } }),
-      // A blind increment, on purpose: run twice it would be wrong, and the completion sees to it that it isn't.
+      // A plain increment, which would be wrong if it ran twice. It can't, because the completion commits with it.
       db
         .insert(customerBalances)
         .values({ customer, balance: amount_paid })

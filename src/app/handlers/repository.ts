@@ -2,12 +2,12 @@ import * as v from 'valibot';
 import { currentState, defineHandler } from '#kit';
 import { repositories } from '../tables.ts';
 
-// Becomes a path, so nothing that could lead out of it.
+// It becomes part of a URL, so it must not contain anything that leads to another path.
 const FullName = v.pipe(v.string(), v.regex(/^[\w-]+\/(?!\.\.?$)[\w.-]+$/));
 const Push = v.object({ repository: v.object({ full_name: FullName }) });
 const Repository = v.object({ full_name: v.string(), default_branch: v.string(), pushed_at: v.string() });
 
-/** A push only says that something changed. What the repository looks like now is asked of GitHub. */
+/** A push only says that something has changed, so the handler fetches the current state from GitHub. */
 export const pushed = defineHandler({
   schema: Push,
   async handle({ data }, tools) {

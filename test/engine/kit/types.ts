@@ -18,7 +18,7 @@ defineHandlers(sources, { stripe: { 'charge.succeeded': handler } });
 defineHandlers(sources, { strip: { 'charge.succeeded': handler } });
 // @ts-expect-error a type that the source did not subscribe to
 defineHandlers(sources, { stripe: { 'charge.suceeded': handler } });
-// @ts-expect-error a provider that is none
+// @ts-expect-error the name of a provider instead of the provider
 defineSources({ stripe: { provider: 'stripe', types: [] } });
 // @ts-expect-error a source without its types
 defineSources({ stripe: { provider: stripe } });

@@ -11,7 +11,7 @@ import { WAIT } from '../../running.ts';
 /** Where the program is. The package has no types. */
 const workerd: string = createRequire(import.meta.url)('workerd').default;
 
-/** One Worker in a workerd that nothing stands in front of. wrangler's own proxies would hold bodies in memory too. */
+/** One Worker in a workerd without wrangler's proxies in front of it: they would hold bodies in memory too. */
 export interface PlainWorkerd {
   readonly port: number;
   /** The memory that the process occupies, in MiB. */

@@ -88,7 +88,7 @@ describe('Meta’s challenge', () => {
     `hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent(challenge)}`;
   const token = () => running.workers.secrets.META_VERIFY_TOKEN ?? '';
 
-  it('is answered where the verify token is right', async () => {
+  it('is answered if the verify token is right', async () => {
     expect(await answerOf(await get('meta', query(token())))).toEqual(text('1158201444'));
   });
 
@@ -201,7 +201,7 @@ describe.each(HAND_OVERS)('a secret that $name hands over', ({ name, headers, bo
     await expect(unseal(sealed, 'another passphrase of a fair length')).rejects.toThrow();
   });
 
-  it('is refused where it is none: too short, or markup', async () => {
+  it('is refused if it is too short, too long or contains markup', async () => {
     for (const wrong of ['short', `<script>${SECRET}`, 'x'.repeat(257)]) {
       expect((await handOver(`${name}-new`, wrong)).status).toBe(401);
     }
@@ -224,7 +224,7 @@ it('a secret that would be sealed with a guessable one is not taken', async () =
   expect(running.logs()).not.toMatch(/"source":"notion-short".*"sealed"/);
 });
 
-it.each(names)('%s is asked with GET only where a handshake is', async (name) => {
+it.each(names)('a GET to %s is answered 405 unless the provider has a handshake with GET', async (name) => {
   const asks = providerOf(name).handshakes?.some(({ method }) => method === 'GET');
   for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) {
     const { status, headers } = await fetch(`${running.workers.url}webhooks/${name}`, { method });
