@@ -2,7 +2,7 @@ import { claim } from '../db/claim.ts';
 import type { Database } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import type { EventKey } from '../db/keys.ts';
-import type { Log, LogLine } from '../log.ts';
+import { eventIdFields, type Log, type LogLine } from '../log.ts';
 import { type Unpacked, unpack } from '../queue/forwarded.ts';
 import { isTicket } from '../queue/tickets.ts';
 
@@ -12,9 +12,6 @@ export interface Contents {
   /** Whether something in it can't be read or claimed. The log says what. */
   readonly unreadable: boolean;
 }
-
-/** More ids would only make the log line long. */
-const MAX_LOGGED_IDS = 5;
 
 /** Reads a message. If it is a forwarded delivery, its events are claimed. */
 export async function readMessage({ body, attempts }: Message, db: Database, log: Log): Promise<Contents> {
@@ -33,10 +30,8 @@ export async function claimForwarded(
   step: LogLine['step'],
 ): Promise<Contents> {
   const ids = events.map(({ eventId }) => eventId);
-  const logUnreadable = (eventIds: readonly string[], reason: string) => {
-    const event_ids = eventIds.slice(0, MAX_LOGGED_IDS);
-    log({ step, outcome: 'unreadable', source, events: eventIds.length, event_ids, reason });
-  };
+  const logUnreadable = (eventIds: readonly string[], reason: string) =>
+    log({ step, outcome: 'unreadable', source, ...eventIdFields(eventIds), reason });
   if (unreadable.length > 0) logUnreadable(unreadable, 'not a forwarded event as this version knows it');
   if (events.length === 0) return { events: [], unreadable: true };
   try {

@@ -80,8 +80,7 @@ describe('a dead letter that can not be read or claimed', () => {
         step: 'dead_letter',
         outcome: 'unreadable',
         source: 'test',
-        events: 1,
-        event_ids: ['bad'],
+        event_id: 'bad',
         reason: 'not a forwarded event as this version knows it',
       },
     ]);
