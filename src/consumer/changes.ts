@@ -2,6 +2,7 @@ import { is, SQL } from 'drizzle-orm';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
 import { controlsTransaction, hasPlaceholder, queryOf } from '../db/statement.ts';
 import { type Change, Effect, PermanentError } from '../kit/index.ts';
+import { isStorableText } from '../queue/tickets.ts';
 
 /** A transaction is given up after 10 s, and holds its locks until then. 1,000 statements leave room on a slow day. */
 const MAX_CHANGES = 1000;
@@ -49,14 +50,20 @@ function problemOfStatement(change: unknown): string | undefined {
   }
   if (controlsTransaction(query.sql)) return `is a statement that ${CONTROL}`;
   if (hasPlaceholder(query)) return 'has an sql.placeholder() without a value: put the value there';
-  const objects = query.params.flat(Number.POSITIVE_INFINITY).filter((param) => typeof param === 'object');
+  const params = query.params.flat(Number.POSITIVE_INFINITY);
+  if (!params.every((param) => typeof param !== 'string' || isStorableText(param)))
+    return `has a parameter with ${NO_TEXT}`;
+  const objects = params.filter((param) => typeof param === 'object');
   if (!isJson(objects)) return `has a parameter that ${NO_JSON}`;
   return undefined;
 }
 
 function problemOfEffect({ name, payload }: Effect): string | undefined {
+  if (!isStorableText(name)) return `is an effect whose name is not a text, or is one with ${NO_TEXT}`;
   return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
 }
+
+const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres can not store';
 
 const NO_JSON = 'can not be written as JSON (an object that contains itself, or a bigint)';
 

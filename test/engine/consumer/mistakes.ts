@@ -133,6 +133,24 @@ export const parkedAtOnce: Mistakes = {
     }),
   },
 
+  'returns a statement with half a character in a parameter': {
+    error: 'half a character',
+    handler: returning((db) => [db.insert(balances).values({ ...row, customer: 'a\ud800' })]),
+  },
+  'returns a statement with NUL in a list of parameters': {
+    error: 'has a parameter with NUL',
+    handler: returning((db) => [db.execute(sql`select ${sql.param(['a', 'b\0'])}::text[]`)]),
+  },
+  ...Object.fromEntries(
+    ['a\0b', 'a\ud800', 7].map((name) => [
+      `returns an effect with the name ${JSON.stringify(name)}`,
+      {
+        error: 'is an effect whose name',
+        handler: returning(() => [new Effect('answers', {}, name as string)]),
+      },
+    ]),
+  ),
+
   'throws what can not be read': { error: 'can not be read', handler: throwing(unreadable) },
   'throws an error whose message can not be read': {
     error: 'can not be read',
@@ -198,10 +216,6 @@ export const CONTROL_STATEMENTS = [
 
 /** Another try may help, so each is tried again like any other failure. */
 export const triedAgain: Mistakes = {
-  'returns a statement with half a character in a parameter': {
-    error: 'half a character',
-    handler: returning((db) => [db.insert(balances).values({ ...row, customer: 'a\ud800' })]),
-  },
   'returns a statement with a list of bigints that divides by zero': {
     error: 'SQLSTATE 22012',
     handler: returning((db) => [db.execute(sql`select 1 / 0 from unnest(${sql.param([1n, 2n])}::bigint[])`)]),
