@@ -38,6 +38,7 @@ CREATE TABLE "webhook_events" (
 	"completions" integer DEFAULT 0 NOT NULL,
 	"fingerprint" text,
 	"replay_number" integer DEFAULT 0 NOT NULL,
+	"actions" jsonb,
 	CONSTRAINT "webhook_events_source_event_id_pk" PRIMARY KEY("source","event_id"),
 	CONSTRAINT "completed_at_most_once" CHECK ("webhook_events"."completions" <= 1),
 	CONSTRAINT "known_status" CHECK ("webhook_events"."status" in ('pending', 'done', 'ignored', 'parked'))
@@ -73,6 +74,8 @@ ALTER TABLE "webhook_bodies" ADD CONSTRAINT "webhook_bodies_event" FOREIGN KEY (
 ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "webhook_bodies_received" ON "webhook_bodies" USING brin ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "webhook_effects_parked" ON "webhook_effects" USING btree ("source","event_id") WHERE status = 'parked';--> statement-breakpoint
+CREATE INDEX "webhook_effects_sent" ON "webhook_effects" USING brin ("sent_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint","replay_number") WHERE fingerprint is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "webhook_events_received" ON "webhook_events" USING brin ("received_at");--> statement-breakpoint

@@ -2,10 +2,14 @@ import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/client.ts';
 import { discardParked } from '../src/db/discard.ts';
 import type { EventFilter } from '../src/db/filter.ts';
+import type { Operated } from '../src/db/operate.ts';
 import { rerunFinished } from '../src/db/rerun.ts';
 import { retryParked } from '../src/db/retry.ts';
 import { requireVar } from './local/dev-vars.ts';
 import { UserError } from './local/user-error.ts';
+
+/** Kept in the event's `actions`. */
+const WHO = 'npm run replay';
 
 const USAGE = `npm run replay -- retry   [which]               parked events and effects get all their attempts back
 npm run replay -- discard [which] --reason TEXT  parked events and effects are discarded
@@ -27,14 +31,14 @@ export default async function main(): Promise<void> {
   const now = new Date();
   switch (what) {
     case 'retry': {
-      const { events, effects } = await retryParked(db(), filter, now);
-      return console.log(`${events} events and ${effects} effects will be tried again`);
+      const retried = await retryParked(db(), { filter, action: { at: now, who: WHO, action: 'retry' } });
+      return console.log(`${counted(retried)} will be tried again`);
     }
     case 'discard':
       if (!values.reason) throw new UserError('discard takes --reason TEXT: it is all that will be left to say why');
       {
-        const { events, effects } = await discardParked(db(), filter, values.reason);
-        return console.log(`${events} events and ${effects} effects are discarded`);
+        const action = { at: now, who: WHO, action: 'discard', reason: values.reason } as const;
+        return console.log(`${counted(await discardParked(db(), { filter, action }))} are discarded`);
       }
     case 'rerun': {
       if (!values.yes) {
@@ -42,16 +46,20 @@ export default async function main(): Promise<void> {
           'a rerun makes the changes of its events A SECOND TIME: say --yes if your handlers bear that',
         );
       }
-      const { events, withoutBody } = await rerunFinished(db(), filter, { effects: values.effects, now });
+      const action = { at: now, who: WHO, action: 'rerun' } as const;
+      const rerun = await rerunFinished(db(), { filter, action, sendEffectsAgain: values.effects });
       console.log(
-        `${events} events WILL RUN THEIR CHANGES AGAIN${values.effects ? ', and ask for their effects again, with the same idempotency keys' : ''}`,
+        `${counted(rerun)} WILL RUN THEIR CHANGES AGAIN${values.effects ? ', and ask for their effects again, with the same idempotency keys' : ''}`,
       );
-      if (withoutBody > 0) console.log(`${withoutBody} more can't: their bodies are older than BODY_DAYS`);
       return;
     }
     default:
       console.log(USAGE);
   }
+}
+
+function counted(operated: Operated): string {
+  return operated.outcome === 'changed' ? `${operated.events} events and ${operated.effects} effects` : 'no events';
 }
 
 function readFilter({ source, id, type, since, until }: Record<string, unknown>): EventFilter {
@@ -63,7 +71,7 @@ function readFilter({ source, id, type, since, until }: Record<string, unknown>)
     return read === undefined ? undefined : new Date(read);
   };
   const [received, before] = [time('since', since), time('until', until)];
-  return { source: text(source), id: text(id), type: text(type), since: received, until: before };
+  return { source: text(source), eventId: text(id), type: text(type), since: received, until: before };
 }
 
 function readArgs() {

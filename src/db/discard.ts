@@ -1,38 +1,46 @@
 import { sql } from 'drizzle-orm';
-import { type Database, run } from './client.ts';
-import { type EventFilter, matches } from './filter.ts';
+import type { Database } from './client.ts';
+import { columnNames } from './columns.ts';
+import { checkedTarget, noteAction, type Operated, type Operation, operate, parkedTarget } from './operate.ts';
+import { webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
-export interface Discarded extends Record<string, unknown> {
-  readonly events: number;
-  readonly effects: number;
-}
+const eventColumn = columnNames(events);
 
 /**
- * Gives parked events up, for a reason that is kept; they count as ignored, and their error stays readable.
- * A parked effect goes for good, and its event's summary says so.
+ * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable.
+ * A parked effect is deleted, and its event's summary says so.
  */
-export async function discardParked(db: Database, filter: EventFilter, reason: string): Promise<Discarded> {
-  const [row] = await run<Discarded>(
+export async function discardParked(
+  db: Database,
+  { filter, action, expected }: Operation & { readonly action: { readonly reason: string } },
+): Promise<Operated> {
+  return operate(
     db,
-    sql`
-    with events as (
-      update webhook_events event set status = 'ignored', summary = ${`discarded: ${reason}`}
-      where status = 'parked' and ${matches(filter)}
-      returning 1
+    sql`${parkedTarget(filter)}, ${checkedTarget(expected)},
+    changed_effects as (
+      delete from ${effects} using parked_effects, checked
+      where as_expected
+        and (${effects.source}, ${effects.eventId}, ${effects.name})
+          = (parked_effects.source, parked_effects.event_id, parked_effects.name)
+      returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name
     ),
-    effects as (
-      delete from webhook_effects effect using webhook_events event
-      where (effect.source, effect.event_id) = (event.source, event.event_id)
-        and effect.status = 'parked' and ${matches(filter)}
-      returning effect.source, effect.event_id, effect.name
+    changed_events as (
+      update ${events} set
+        ${eventColumn.status} = 'ignored', ${eventColumn.summary} = ${`discarded: ${action.reason}`},
+        ${noteAction(action)}
+      from parked_events, checked
+      where as_expected and (${events.source}, ${events.eventId}) = (parked_events.source, parked_events.event_id)
+      returning ${events.source} as source, ${events.eventId} as event_id
     ),
     noted as (
-      update webhook_events event
-      set summary = concat_ws(', ', event.summary, 'discarded ' || gone.names || ': ' || ${reason}::text)
-      from (select source, event_id, string_agg(name, ', ') as names from effects group by 1, 2) as gone
-      where (event.source, event.event_id) = (gone.source, gone.event_id)
-    )
-    select (select count(*)::int from events) as events, (select count(*)::int from effects) as effects`,
+      update ${events} set
+        ${eventColumn.summary} = concat_ws(', ', ${events.summary}, 'discarded ' || gone.names || ': ' || ${action.reason}::text),
+        ${noteAction(action)}
+      from (
+        select source, event_id, string_agg(name, ', ') as names from changed_effects
+        where (source, event_id) not in (select * from parked_events) group by 1, 2
+      ) as gone
+      where (${events.source}, ${events.eventId}) = (gone.source, gone.event_id)
+    )`,
   );
-  return row ?? { events: 0, effects: 0 };
 }

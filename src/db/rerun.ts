@@ -1,46 +1,63 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { columnNames } from './columns.ts';
 import { type EventFilter, matches } from './filter.ts';
+import { checkedTarget, noteAction, type Operated, type Operation, operate, parkedTarget } from './operate.ts';
+import { webhookBodies as bodies, webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
-export interface Rerun extends Record<string, unknown> {
-  readonly events: number;
-  /** Finished events whose bodies have been pruned: there is nothing left to run. */
-  readonly withoutBody: number;
+const eventColumn = columnNames(events);
+
+/** Finished events that can run again: their bodies are still there. */
+function finishedTarget(filter: EventFilter): SQL {
+  return sql`target as (
+      select ${events.source} as source, ${events.eventId} as event_id
+      from ${events} join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
+      -- Discarded events are ignored as well, but were never completed: they stay discarded.
+      where ${events.status} in ('done', 'ignored') and ${events.completions} = 1 and ${matches(filter)}
+      for update of ${events}
+    )`;
 }
 
 /**
- * Opens finished events again, so that their handlers run once more: their changes are made a second time.
- * Effects that were enqueued before stay as they are, and the rerun can't add them again; with `effects` they are
- * forgotten first, and sent again, with the same idempotency keys as before.
+ * Makes finished events pending, so that their handlers run once more: their changes are made a second time.
+ * Effects that were enqueued before stay as they are, and the rerun can't add them again. With `sendEffectsAgain` they
+ * are deleted first, and sent again with the same idempotency keys as before.
  */
 export async function rerunFinished(
   db: Database,
-  filter: EventFilter,
-  { effects, now }: { effects: boolean; now: Date },
-): Promise<Rerun> {
-  const [row] = await run<Rerun>(
+  { filter, action, expected, sendEffectsAgain }: Operation & { readonly sendEffectsAgain: boolean },
+): Promise<Operated> {
+  return operate(
     db,
-    sql`
-    with finished as (
-      select event.source, event.event_id, kept.source is not null as has_body
-      from webhook_events event left join webhook_bodies kept using (source, event_id)
-      -- Discarded events are ignored as well, but were never completed: they stay discarded.
-      where status in ('done', 'ignored') and completions = 1 and ${matches(filter)}
-      for update of event
+    sql`${finishedTarget(filter)}, ${checkedTarget(expected)},
+    deleted_effects as (
+      delete from ${effects} using target, checked
+      where as_expected and ${sendEffectsAgain}
+        and (${effects.source}, ${effects.eventId}) = (target.source, target.event_id)
+      returning 1
     ),
-    forgotten as (
-      delete from webhook_effects effect using finished
-      where ${effects} and has_body and (effect.source, effect.event_id) = (finished.source, finished.event_id)
+    changed_events as (
+      update ${events} set
+        ${eventColumn.status} = 'pending', ${eventColumn.completions} = 0, ${eventColumn.attempts} = 0,
+        ${eventColumn.dueAt} = ${action.at.toISOString()}::timestamptz, ${eventColumn.notBefore} = null,
+        ${eventColumn.finishedAt} = null, ${eventColumn.summary} = null, ${eventColumn.lastError} = null,
+        ${noteAction(action)}
+      from target, checked
+      where as_expected and (${events.source}, ${events.eventId}) = (target.source, target.event_id)
+      returning ${events.source} as source, ${events.eventId} as event_id
     ),
-    opened as (
-      update webhook_events event set
-        status = 'pending', completions = 0, attempts = 0, due_at = ${now.toISOString()}::timestamptz,
-        not_before = null, finished_at = null, summary = null, last_error = null
-      from finished
-      where has_body and (event.source, event.event_id) = (finished.source, finished.event_id)
-    )
-    select count(*) filter (where has_body)::int as events, count(*) filter (where not has_body)::int as "withoutBody"
-    from finished`,
+    -- The handler asks for its effects, so none of them needs a ticket now.
+    changed_effects as (select null as source, null as event_id, null as name where false)`,
   );
-  return row ?? { events: 0, withoutBody: 0 };
+}
+
+/** How many events an action would change. */
+export async function countMatching(
+  db: Database,
+  action: 'retry' | 'discard' | 'rerun',
+  filter: EventFilter,
+): Promise<number> {
+  const target = action === 'rerun' ? finishedTarget(filter) : parkedTarget(filter);
+  const [row] = await run<{ matching: number }>(db, sql`with ${target} select count(*)::int as matching from target`);
+  return row?.matching ?? 0;
 }

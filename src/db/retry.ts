@@ -1,31 +1,39 @@
 import { sql } from 'drizzle-orm';
-import { type Database, run } from './client.ts';
-import { type EventFilter, matches } from './filter.ts';
+import type { Database } from './client.ts';
+import { columnNames } from './columns.ts';
+import { checkedTarget, noteAction, type Operated, type Operation, operate, parkedTarget } from './operate.ts';
+import { webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
-export interface Retried extends Record<string, unknown> {
-  readonly events: number;
-  readonly effects: number;
-}
+const eventColumn = columnNames(events);
+const effectColumn = columnNames(effects);
 
-/** Gives parked events, and parked effects, all their attempts back. The next sweep sends their tickets. */
-export async function retryParked(db: Database, filter: EventFilter, now: Date): Promise<Retried> {
-  const at = sql`${now.toISOString()}::timestamptz`;
-  const [row] = await run<Retried>(
+/** Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send. */
+export async function retryParked(db: Database, { filter, action, expected }: Operation): Promise<Operated> {
+  const at = sql`${action.at.toISOString()}::timestamptz`;
+  return operate(
     db,
-    sql`
-    with events as (
-      update webhook_events event set status = 'pending', attempts = 0, due_at = ${at}, not_before = null, finished_at = null
-      where status = 'parked' and ${matches(filter)}
-      returning 1
+    sql`${parkedTarget(filter)}, ${checkedTarget(expected)},
+    changed_events as (
+      update ${events} set
+        ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${at},
+        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${noteAction(action)}
+      from parked_events, checked
+      where as_expected and (${events.source}, ${events.eventId}) = (parked_events.source, parked_events.event_id)
+      returning ${events.source} as source, ${events.eventId} as event_id
     ),
-    effects as (
-      update webhook_effects effect set status = 'pending', attempts = 0, due_at = ${at}
-      from webhook_events event
-      where (effect.source, effect.event_id) = (event.source, event.event_id)
-        and effect.status = 'parked' and ${matches(filter)}
-      returning 1
-    )
-    select (select count(*)::int from events) as events, (select count(*)::int from effects) as effects`,
+    changed_effects as (
+      update ${effects} set
+        ${effectColumn.status} = 'pending', ${effectColumn.attempts} = 0, ${effectColumn.dueAt} = ${at}
+      from parked_effects, checked
+      where as_expected
+        and (${effects.source}, ${effects.eventId}, ${effects.name})
+          = (parked_effects.source, parked_effects.event_id, parked_effects.name)
+      returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name
+    ),
+    noted as (
+      update ${events} set ${noteAction(action)}
+      from (select * from target except select * from parked_events) as only_effects, checked
+      where as_expected and (${events.source}, ${events.eventId}) = (only_effects.source, only_effects.event_id)
+    )`,
   );
-  return row ?? { events: 0, effects: 0 };
 }

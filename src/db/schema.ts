@@ -39,6 +39,8 @@ export const webhookEvents = pgTable(
     fingerprint: text('fingerprint'),
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
+    /** What operators did to the event, oldest first. Null, and so without cost, until somebody does something. */
+    actions: jsonb('actions').$type<{ at: string; who: string; action: string; reason: string | null }[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
@@ -106,5 +108,9 @@ export const webhookEffects = pgTable(
       foreignColumns: [webhookEvents.source, webhookEvents.eventId],
     }).onDelete('cascade'),
     index('webhook_effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
+    index('webhook_effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
+    // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
+    index('webhook_effects_sent').using('brin', table.sentAt),
   ],
 );
