@@ -21,7 +21,7 @@ export interface FailingEvent {
 }
 
 /** As many as a terminal shows in a few seconds. Lines of one moment stay together, so it may be more. */
-const MAX_LINES = 500;
+export const MAX_LINES = 500;
 
 /** Nothing finds events by the time when they finished. Older events that finish now, after a retry, are not reported. */
 const FINISHED_WITHIN = '3 days';

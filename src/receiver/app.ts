@@ -1,7 +1,10 @@
 import { Hono } from 'hono';
+import { accessOf } from '../console/access.ts';
+import type { ConsoleDependencies } from '../console/dependencies.ts';
 import type { Source } from '../kit/index.ts';
 import { errorFields, type Log } from '../log.ts';
-import { answer, fieldsOf, problem } from './answer.ts';
+import { problem } from '../problem.ts';
+import { answer, fieldsOf } from './answer.ts';
 import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
 import { methodsOf } from './handshake.ts';
 import { receive } from './receive.ts';
@@ -13,6 +16,12 @@ export interface ReceiverDependencies {
   readonly log: Log;
   /** How long the body of a delivery may take. Tests set it, so that they need not wait. */
   readonly bodyDeadlineMs?: number;
+  /** Loads the operator's console. A bundle that doesn't name it doesn't contain it, and has nothing under /ops. */
+  readonly loadConsole?: () => Promise<{ createConsole: (dependencies: ConsoleDependencies) => Console }>;
+}
+
+interface Console {
+  readonly fetch: (request: Request, env: ReceiverEnv) => Response | Promise<Response>;
 }
 
 export function createReceiver({
@@ -20,10 +29,13 @@ export function createReceiver({
   now,
   log,
   bodyDeadlineMs = BODY_DEADLINE_MS,
+  loadConsole,
 }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
   const app = new Hono<{ Bindings: ReceiverEnv }>();
   const budget = new BodyBudget();
   const warned = new Set<string>();
+  let databaseUsedAt: Date | undefined;
+  let operatorConsole: Promise<Console> | undefined;
 
   app.all('/webhooks/:source', async (c) => {
     const name = c.req.param('source');
@@ -42,6 +54,7 @@ export function createReceiver({
         warned.add(name);
         log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
       }
+      if (result.outcome === 'accepted' || result.outcome === 'duplicate') databaseUsedAt = now();
       const response = answer(result, source.provider.ack);
       log({ step: 'delivery', source: name, ...fieldsOf(result), ms: ms() });
       return response;
@@ -50,6 +63,20 @@ export function createReceiver({
       log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ms: ms() });
       return answer({ outcome: 'error' });
     }
+  });
+
+  app.all('/ops/*', async (c) => {
+    const access = accessOf(c.env, c.req.raw);
+    if (loadConsole === undefined || access.kind === 'off') {
+      const mistake = access.kind === 'off' ? access.mistake : undefined;
+      if (mistake && !warned.has(mistake)) log({ step: 'configuration', outcome: mistake });
+      if (mistake) warned.add(mistake);
+      return c.notFound();
+    }
+    operatorConsole ??= loadConsole().then(({ createConsole }) =>
+      createConsole({ sources, now, log, databaseUsedAt: () => databaseUsedAt, fetch: (...call) => fetch(...call) }),
+    );
+    return (await operatorConsole).fetch(c.req.raw, c.env);
   });
 
   app.notFound(() => problem(404, 'There is no such source'));

@@ -3,7 +3,10 @@ import { log } from '../log.ts';
 import { createReceiver } from './app.ts';
 import { tick } from './cron.ts';
 
-const app = createReceiver({ sources, now: () => new Date(), log });
+// The console is loaded at the first request for it. Without this line, the bundle doesn't contain it.
+const loadConsole = () => import('../console/index.ts');
+
+const app = createReceiver({ sources, now: () => new Date(), log, loadConsole });
 
 export default {
   fetch: app.fetch,

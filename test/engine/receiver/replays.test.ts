@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import { MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
 import { discardParked } from '../../../src/db/discard.ts';
+import { MAX_REPLAYS } from '../../../src/db/park-replays.ts';
 import { retryParked } from '../../../src/db/retry.ts';
 import { useRunning, WAIT } from '../running.ts';
 
