@@ -1,13 +1,12 @@
 import { type Context, Hono } from 'hono';
 import { loadActivity } from '../db/activity.ts';
 import { type Database, openDatabase } from '../db/client.ts';
-import { type EventDetails, loadDetails } from '../db/details.ts';
+import { loadDetails } from '../db/details.ts';
 import { listEvents } from '../db/list.ts';
 import type { Operated } from '../db/operate.ts';
 import { countMatching } from '../db/rerun.ts';
 import { loadStatus } from '../db/status.ts';
 import { problem } from '../problem.ts';
-import { idempotencyKeyOf } from '../queue/idempotency-key.ts';
 import { isStorableText } from '../queue/tickets.ts';
 import { type ActionName, act, isAction, type Order } from './act.ts';
 import { nextActivity, readActivityCursor } from './activity.ts';
@@ -15,6 +14,7 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { isFromAnotherSite } from './identify.ts';
 import { cursorOf, readCursor, readFilter, readLimit } from './input.ts';
 import { readOrder } from './order.ts';
+import { withIdempotencyKeys } from './shown-event.ts';
 
 export interface ApiTypes {
   Bindings: ReceiverEnv;
@@ -97,15 +97,6 @@ async function orderIn(
   if (text !== '' && !/^application\/json\b/i.test(type)) return problem(415, 'The body is not application/json');
   const order = readOrder(action, text, key);
   return order.outcome === 'invalid' ? badRequest(order.detail) : order.value;
-}
-
-async function withIdempotencyKeys(event: EventDetails) {
-  const { source, event_id: eventId } = event;
-  const effects = event.effects.map(async (effect) => ({
-    ...effect,
-    idempotency_key: await idempotencyKeyOf({ source, eventId, name: effect.name }),
-  }));
-  return { ...event, effects: await Promise.all(effects) };
 }
 
 function counts(operated: Operated): Response {

@@ -10,9 +10,10 @@ export type Read<Value> =
   | { readonly outcome: 'read'; readonly value: Value }
   | { readonly outcome: 'invalid'; readonly detail: string };
 
-export const FILTER_FIELDS = ['source', 'status', 'type', 'q', 'since', 'until'] as const;
+export const FILTER_FIELDS = ['source', 'status', 'type', 'effect_status', 'q', 'since', 'until'] as const;
 
 const STATUSES = webhookEvents.status.enumValues;
+export const EFFECT_STATUSES = ['pending', 'parked'] as const;
 
 /** Empty texts are those of a form's empty fields. */
 export function readFilter(fields: Readonly<Record<string, unknown>>): Read<EventFilter> {
@@ -23,17 +24,43 @@ export function readFilter(fields: Readonly<Record<string, unknown>>): Read<Even
   for (const [name, value] of given) {
     if (!isStorableText(value)) return invalid(`${name} must be a text without NUL`);
   }
-  const { source, status, type, q, since, until } = Object.fromEntries(given) as Record<string, string | undefined>;
+  const {
+    source,
+    status,
+    type,
+    effect_status: ofEffect,
+    q,
+    since,
+    until,
+  } = Object.fromEntries(given) as Record<string, string | undefined>;
   const known = STATUSES.find((one) => one === status);
   if (status !== undefined && known === undefined) return invalid(`status is one of ${STATUSES.join(', ')}`);
+  const effectStatus = EFFECT_STATUSES.find((one) => one === ofEffect);
+  if (ofEffect !== undefined && effectStatus === undefined) return invalid('effect_status is pending or parked');
   const [from, to] = [timeOf(since), timeOf(until)];
   if (from === 'invalid' || to === 'invalid') return invalid('since and until are times, as 2026-01-31T12:00Z');
-  return { outcome: 'read', value: { source, status: known, type, eventId: q, since: from, until: to } };
+  return { outcome: 'read', value: { source, status: known, type, effectStatus, eventId: q, since: from, until: to } };
 }
 
 /** The same filter as the fields of a query or of a form. */
-export function fieldsOfFilter({ source, status, type, eventId, since, until }: EventFilter): Record<string, string> {
-  const fields = { source, status, type, q: eventId, since: since?.toISOString(), until: until?.toISOString() };
+export function fieldsOfFilter({
+  source,
+  status,
+  type,
+  effectStatus,
+  eventId,
+  since,
+  until,
+}: EventFilter): Record<string, string> {
+  const fields = {
+    source,
+    status,
+    type,
+    effect_status: effectStatus,
+    q: eventId,
+    since: since?.toISOString(),
+    until: until?.toISOString(),
+  };
   return Object.fromEntries(
     Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
   );

@@ -1,7 +1,7 @@
 // The description of the API. A test compares it with what the API really answers.
 import { webhookEffects, webhookEvents } from '../db/schema.ts';
 import { ACTIONS } from './act.ts';
-import { MAX_PAGE, PAGE } from './input.ts';
+import { EFFECT_STATUSES, MAX_PAGE, PAGE } from './input.ts';
 import { MAX_REASON_LENGTH } from './order.ts';
 
 const text = { type: 'string' } as const;
@@ -9,6 +9,7 @@ const textOrNull = { type: ['string', 'null'] } as const;
 const time = { type: 'string', format: 'date-time' } as const;
 const timeOrNull = { type: ['string', 'null'], format: 'date-time' } as const;
 const count = { type: 'integer', minimum: 0 } as const;
+const effectStatus = { type: 'string', enum: EFFECT_STATUSES } as const;
 const eventStatus = { type: 'string', enum: webhookEvents.status.enumValues } as const;
 
 /** An object with all of these fields, and no others. */
@@ -109,7 +110,15 @@ const schemas = {
     ),
     cursor: text,
   }),
-  Filter: optional({ source: text, status: eventStatus, type: text, q: text, since: text, until: text }),
+  Filter: optional({
+    source: text,
+    status: eventStatus,
+    type: text,
+    effect_status: effectStatus,
+    q: text,
+    since: text,
+    until: text,
+  }),
   Counts: object({ events: count, effects: count }, 'How many events and effects were changed'),
   Matching: object({ matching: count }, 'With dry_run=1: how many events would be changed'),
 };
@@ -158,6 +167,7 @@ export const openApi = {
           query('source', text, 'Only of this source'),
           query('status', eventStatus, 'Only with this status'),
           query('type', text, 'Only of this type'),
+          query('effect_status', effectStatus, 'Only with an effect of this status'),
           query('q', text, 'Only with this event id'),
           query('since', text, 'Received at or after this time (ISO 8601; without a zone it is UTC)'),
           query('until', text, 'Received before this time'),

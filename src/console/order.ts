@@ -6,6 +6,9 @@ import { invalid, type Read, readFilter } from './input.ts';
 /** As long as a reason in one or two sentences. */
 export const MAX_REASON_LENGTH = 500;
 
+/** The largest integer of Postgres. */
+const MAX_EXPECTED = 2_147_483_647;
+
 /** Reads the JSON of a change. With a key it is about one event, without one about all that match its filter. */
 export function readOrder(action: ActionName, text: string, key?: { source: string; eventId: string }): Read<Order> {
   const body = objectIn(text === '' ? '{}' : text);
@@ -18,12 +21,10 @@ export function readOrder(action: ActionName, text: string, key?: { source: stri
   if (!key && (typeof filter !== 'object' || filter === null)) return invalid('filter is missing. {} means all events');
   const read: Read<EventFilter> = key ? { outcome: 'read', value: key } : readFilter(filter as Record<string, unknown>);
   if (read.outcome === 'invalid') return read;
-  if (expected !== undefined && !(Number.isSafeInteger(expected) && Number(expected) >= 0)) {
-    return invalid('expected is a number of events');
-  }
+  if (expected !== undefined && typeof expected !== 'number') return invalid('expected is a number of events');
   if (effects !== undefined && typeof effects !== 'boolean') return invalid('effects is true or false');
   if (reason !== undefined && typeof reason !== 'string') return invalid('reason is a text');
-  return completeOrder(action, read.value, { expected: expected as number | undefined, reason, effects });
+  return completeOrder(action, read.value, { expected, reason, effects });
 }
 
 /** An order from what a form or a body says. */
@@ -32,6 +33,10 @@ export function completeOrder(
   filter: EventFilter,
   given: { expected?: number | undefined; reason?: string | undefined; effects?: boolean | undefined },
 ): Read<Order> {
+  const { expected } = given;
+  if (expected !== undefined && !(Number.isInteger(expected) && expected >= 0 && expected <= MAX_EXPECTED)) {
+    return invalid('expected is a number of events');
+  }
   const reason = cleanText(given.reason ?? '', MAX_REASON_LENGTH);
   if (action === 'discard' && reason === '')
     return invalid('reason is missing: it is all that will be left to say why');
@@ -40,7 +45,7 @@ export function completeOrder(
     value: {
       action,
       filter,
-      expected: given.expected,
+      expected,
       reason: reason === '' ? undefined : reason,
       effects: given.effects ?? false,
     },

@@ -35,8 +35,8 @@ export interface Page {
 /**
  * A page of the events that match, newest first. An event that arrives meanwhile doesn't move the others to another page.
  *
- * No index has the order of this list, because every claim would pay for it. Parked and pending events are few, and have
- * indexes of their own. A search by id uses the primary key. The rest is read in spans of time that become longer and
+ * No index has the order of this list, because every claim would pay for it. Parked and pending events and effects are
+ * few, and have indexes of their own. A search by id uses the primary key. The rest is read in spans of time that become longer and
  * longer, until the page is full: usually the first one fills it.
  */
 export async function listEvents(
@@ -84,7 +84,7 @@ function pageStatement(filter: EventFilter, after: Position | undefined, limit: 
     ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
   }
-  if (filter.status === 'parked' || filter.status === 'pending') {
+  if (filter.status === 'parked' || filter.status === 'pending' || filter.effectStatus !== undefined) {
     return sql`select ${columns} from ${events} where ${conditions} ${newestFirst}`;
   }
   // Nothing is received after now, except by the clock of another Worker. The first span has no end for these.

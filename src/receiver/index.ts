@@ -4,7 +4,7 @@ import { createReceiver } from './app.ts';
 import { tick } from './cron.ts';
 
 // The console is loaded at the first request for it. Without this line, the bundle doesn't contain it.
-const loadConsole = () => import('../console/index.ts');
+const loadConsole = () => import('../console/index.tsx');
 
 const app = createReceiver({ sources, now: () => new Date(), log, loadConsole });
 

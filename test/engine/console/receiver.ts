@@ -28,7 +28,7 @@ export function startConsole({ env = {}, now = new Date(), fetch: fetcher }: Cal
     now: () => time.now,
     log: (line) => lines.push(line),
     loadConsole: async () => {
-      const { createConsole } = await import('../../../src/console/index.ts');
+      const { createConsole } = await import('../../../src/console/index.tsx');
       return {
         createConsole: (dependencies) => createConsole({ ...dependencies, ...(fetcher ? { fetch: fetcher } : {}) }),
       };

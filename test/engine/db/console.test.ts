@@ -155,6 +155,19 @@ describe('listEvents', () => {
     expect(await readAll({ eventId: 'sam' }, 10)).toEqual([]);
   });
 
+  it('listEvents finds the events with an effect that is parked or pending', async () => {
+    await receive('stripe', ['a', 'b', 'c'], ago(90 * 24 * HOUR));
+    await sql(
+      `insert into webhook_effects (source, event_id, name, kind, payload, status, due_at)
+       values ('stripe', 'a', '1', 'mail', '{}', 'parked', $1), ('stripe', 'a', '2', 'mail', '{}', 'parked', $1),
+              ('stripe', 'b', '1', 'mail', '{}', 'pending', $1), ('stripe', 'c', '1', 'mail', '{}', 'sent', $1)`,
+      [NOW],
+    );
+    const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
+    expect(await ids({ effectStatus: 'parked' })).toEqual(['a']);
+    expect(await ids({ effectStatus: 'pending' })).toEqual(['b']);
+  });
+
   it('listEvents keeps to a span of time, and shows events of a Worker whose clock is ahead', async () => {
     await receive('stripe', ['old'], ago(3 * HOUR));
     await receive('stripe', ['ahead'], ago(-5000));
