@@ -16,8 +16,8 @@ export interface ReceiverDependencies {
   readonly log: Log;
   /** How long the body of a delivery may take. Tests set it, so that they need not wait. */
   readonly bodyDeadlineMs?: number;
-  /** Loads the operator's console. A bundle that doesn't name it doesn't contain it, and has nothing under /ops. */
-  readonly loadConsole?: () => Promise<{ createConsole: (dependencies: ConsoleDependencies) => Console }>;
+  /** The operator's console. Without it, everything under /ops is 404, and the bundle doesn't contain it. */
+  readonly createConsole?: (dependencies: ConsoleDependencies) => Console;
 }
 
 interface Console {
@@ -29,13 +29,13 @@ export function createReceiver({
   now,
   log,
   bodyDeadlineMs = BODY_DEADLINE_MS,
-  loadConsole,
+  createConsole,
 }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
   const app = new Hono<{ Bindings: ReceiverEnv }>();
   const budget = new BodyBudget();
   const warned = new Set<string>();
   let databaseUsedAt: Date | undefined;
-  let operatorConsole: Promise<Console> | undefined;
+  let operatorConsole: Console | undefined;
 
   app.all('/webhooks/:source', async (c) => {
     const name = c.req.param('source');
@@ -67,16 +67,20 @@ export function createReceiver({
 
   app.all('/ops/*', async (c) => {
     const access = accessOf(c.env, c.req.raw);
-    if (loadConsole === undefined || access.kind === 'off') {
+    if (createConsole === undefined || access.kind === 'off') {
       const mistake = access.kind === 'off' ? access.mistake : undefined;
       if (mistake && !warned.has(mistake)) log({ step: 'configuration', outcome: mistake });
       if (mistake) warned.add(mistake);
       return c.notFound();
     }
-    operatorConsole ??= loadConsole().then(({ createConsole }) =>
-      createConsole({ sources, now, log, databaseUsedAt: () => databaseUsedAt, fetch: (...call) => fetch(...call) }),
-    );
-    return (await operatorConsole).fetch(c.req.raw, c.env);
+    operatorConsole ??= createConsole({
+      sources,
+      now,
+      log,
+      databaseUsedAt: () => databaseUsedAt,
+      fetch: (...call) => fetch(...call),
+    });
+    return operatorConsole.fetch(c.req.raw, c.env);
   });
 
   app.notFound(() => problem(404, 'There is no such source'));

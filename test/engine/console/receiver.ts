@@ -1,5 +1,6 @@
 // The receiver with its console, called in Node: for tests that need another clock, another environment or another host
 // than a Worker on this machine has.
+import { createConsole } from '../../../src/console/index.tsx';
 import { createReceiver } from '../../../src/receiver/app.ts';
 import { sources } from '../fixture/sources.ts';
 
@@ -27,12 +28,7 @@ export function startConsole({ env = {}, now = new Date(), fetch: fetcher }: Cal
     sources,
     now: () => time.now,
     log: (line) => lines.push(line),
-    loadConsole: async () => {
-      const { createConsole } = await import('../../../src/console/index.tsx');
-      return {
-        createConsole: (dependencies) => createConsole({ ...dependencies, ...(fetcher ? { fetch: fetcher } : {}) }),
-      };
-    },
+    createConsole: (dependencies) => createConsole({ ...dependencies, ...(fetcher ? { fetch: fetcher } : {}) }),
   });
   const bindings = { EVENTS: queue, EFFECTS: queue, OPS_SIGN_INS: allowing, OPS_REQUESTS: allowing, ...env };
   const call = async (path: string, init: RequestInit = {}, host = 'https://hooks.example.com') =>
