@@ -7,6 +7,13 @@ CREATE TABLE "webhook_bodies" (
 	CONSTRAINT "webhook_bodies_source_event_id_pk" PRIMARY KEY("source","event_id")
 );
 --> statement-breakpoint
+CREATE TABLE "webhook_deliveries" (
+	"source" text NOT NULL,
+	"outcome" text NOT NULL,
+	"count" bigint NOT NULL,
+	CONSTRAINT "webhook_deliveries_source_outcome_pk" PRIMARY KEY("source","outcome")
+);
+--> statement-breakpoint
 CREATE TABLE "webhook_effects" (
 	"source" text NOT NULL,
 	"event_id" text NOT NULL,

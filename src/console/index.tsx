@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { DatabaseError } from '../db/errors.ts';
 import { errorFields } from '../log.ts';
 import { problem } from '../problem.ts';
@@ -9,10 +9,12 @@ import { CloudflareAccess } from './cloudflare-access.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { secure } from './headers.ts';
 import { identifyProgram, identifyVisitor, isFromAnotherSite, sessionCookie } from './identify.ts';
+import { Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { html } from './pages/html.ts';
 import { Message } from './pages/message.tsx';
 import { createPages, type PageTypes } from './pages.tsx';
+import { CONTENT_TYPE } from './prometheus.ts';
 import { signerFor, signIn, turnAway } from './visit.tsx';
 
 type Types = ApiTypes & PageTypes & { Variables: Partial<PageTypes['Variables']> };
@@ -21,6 +23,7 @@ type Types = ApiTypes & PageTypes & { Variables: Partial<PageTypes['Variables']>
 export function createConsole(dependencies: ConsoleDependencies): Hono<Types> {
   const { now, log } = dependencies;
   const cloudflare = new CloudflareAccess(dependencies.fetch);
+  const metrics = new Metrics();
   const app = new Hono<Types>();
 
   app.use(async (c, next) => {
@@ -28,7 +31,7 @@ export function createConsole(dependencies: ConsoleDependencies): Hono<Types> {
     c.res = secure(c.res);
   });
 
-  app.use('/ops/api/*', async (c, next) => {
+  const admitProgram: MiddlewareHandler<Types> = async (c, next) => {
     const access = accessOf(c.env, c.req.raw);
     if (access.kind === 'off') return c.notFound();
     if (access.kind !== 'open' && access.token !== undefined) {
@@ -42,10 +45,18 @@ export function createConsole(dependencies: ConsoleDependencies): Hono<Types> {
     }
     c.set('who', identified.who);
     return next();
-  });
+  };
+  app.use('/ops/api/*', admitProgram);
+  app.use('/ops/metrics', admitProgram);
   app.get('/ops/api/openapi.json', (c) => c.json(openApi));
   app.route('/ops/api', createApi(dependencies));
   app.all('/ops/api/*', (c) => c.notFound());
+
+  app.get('/ops/metrics', async (c) => {
+    const isLocal = accessOf(c.env, c.req.raw).kind === 'open';
+    const text = await metrics.text(c.env, { now: now(), databaseUsedAt: dependencies.databaseUsedAt(), isLocal });
+    return c.body(text, 200, { 'content-type': CONTENT_TYPE });
+  });
 
   app.get('/ops/assets/*', (c) => assetAt(c.req.path) ?? c.notFound());
   app.post('/ops/sign-in', (c) => signIn(c.req.raw, c.env, accessOf(c.env, c.req.raw), dependencies));

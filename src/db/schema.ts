@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   check,
   foreignKey,
   index,
@@ -116,4 +117,15 @@ export const webhookEffects = pgTable(
     // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
     index('webhook_effects_sent').using('brin', table.sentAt),
   ],
+);
+
+/** Deliveries by what became of them, for the metrics. A refused delivery leaves no other trace in Postgres. */
+export const webhookDeliveries = pgTable(
+  'webhook_deliveries',
+  {
+    source: text('source').notNull(),
+    outcome: text('outcome').notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.outcome] })],
 );

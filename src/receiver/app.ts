@@ -1,13 +1,16 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { accessOf } from '../console/access.ts';
 import type { ConsoleDependencies } from '../console/dependencies.ts';
+import { openDatabase } from '../db/client.ts';
+import { addDeliveries } from '../db/deliveries.ts';
 import type { Source } from '../kit/index.ts';
 import { errorFields, type Log } from '../log.ts';
 import { problem } from '../problem.ts';
 import { answer, fieldsOf } from './answer.ts';
 import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
+import { DeliveryCounts } from './counts.ts';
 import { methodsOf } from './handshake.ts';
-import { receive } from './receive.ts';
+import { type DeliveryOutcome, receive } from './receive.ts';
 import { secretName } from './secrets.ts';
 
 export interface ReceiverDependencies {
@@ -34,6 +37,7 @@ export function createReceiver({
   const app = new Hono<{ Bindings: ReceiverEnv }>();
   const budget = new BodyBudget();
   const warned = new Set<string>();
+  const counts = new DeliveryCounts();
   let databaseUsedAt: Date | undefined;
   let operatorConsole: Console | undefined;
 
@@ -54,7 +58,11 @@ export function createReceiver({
         warned.add(name);
         log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
       }
-      if (result.outcome === 'accepted' || result.outcome === 'duplicate') databaseUsedAt = now();
+      if (createConsole && accessOf(c.env, c.req.raw).kind !== 'off') counts.add(name, result.outcome, now());
+      if (hasUsedDatabase(result)) {
+        databaseUsedAt = now();
+        afterAnswer(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
+      }
       const response = answer(result, source.provider.ack);
       log({ step: 'delivery', source: name, ...fieldsOf(result), ms: ms() });
       return response;
@@ -85,4 +93,16 @@ export function createReceiver({
 
   app.notFound(() => problem(404, 'There is no such source'));
   return app;
+}
+
+function hasUsedDatabase(result: DeliveryOutcome): boolean {
+  const isAccepted = result.outcome === 'accepted' || result.outcome === 'duplicate';
+  return isAccepted && result.eventIds.length > 0 && !result.forwarded;
+}
+
+/** The sender doesn't wait for this work. Without a context, as in tests that run in Node, there is nothing to keep alive. */
+function afterAnswer(c: Context, work: () => Promise<void>): void {
+  try {
+    c.executionCtx.waitUntil(work());
+  } catch {}
 }

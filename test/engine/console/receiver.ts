@@ -31,10 +31,16 @@ export function startConsole({ env = {}, now = new Date(), fetch: fetcher }: Cal
     createConsole: (dependencies) => createConsole({ ...dependencies, ...(fetcher ? { fetch: fetcher } : {}) }),
   });
   const bindings = { EVENTS: queue, EFFECTS: queue, OPS_SIGN_INS: allowing, OPS_REQUESTS: allowing, ...env };
-  const call = async (path: string, init: RequestInit = {}, host = 'https://hooks.example.com') =>
+  const call = async (
+    path: string,
+    init: RequestInit = {},
+    host = 'https://hooks.example.com',
+    context?: ExecutionContext,
+  ) =>
     receiver.fetch(
       new Request(new URL(path, host), { redirect: 'manual', ...init }),
       bindings as unknown as ReceiverEnv,
+      context,
     );
   const bearer = { authorization: `Bearer ${TOKEN}` };
   return {
