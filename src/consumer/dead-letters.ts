@@ -2,13 +2,13 @@ import { openDatabase } from '../db/client.ts';
 import { parkEffects } from '../db/effects.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { parkEvents } from '../db/fail.ts';
+import { QUEUE_GAVE_UP } from '../db/parked-reasons.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket } from '../queue/tickets.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { claimForwarded } from './messages.ts';
 
-const ERROR =
-  'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days';
+const ERROR = `${QUEUE_GAVE_UP}: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days`;
 
 /** 100 retries x 4 h exceed the queue's retention, so `max_retries` never deletes a message. */
 const WAIT_SECONDS = 4 * 3600;

@@ -2,6 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { DatabaseError } from './errors.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
+import { SUSPECTED_REPLAY } from './parked-reasons.ts';
 import { webhookBodies, webhookEvents } from './schema.ts';
 
 export interface Claimable {
@@ -123,7 +124,7 @@ function claimStatement(source: string, events: readonly Claimable[], headers: R
                                     replay_number, status, last_error, finished_at)
       select ${source}, event_id, type, occurred_at, ${at}, ${dueAt}, fingerprint, coalesce(replay_number, 0),
              case when first_id is null then 'pending' else 'parked' end,
-             'suspected replay: event ' || first_id || ' has the same body or replay key. ' || ${HOW_TO_DECIDE},
+             ${SUSPECTED_REPLAY} || ': event ' || first_id || ' has the same body or replay key. ' || ${HOW_TO_DECIDE},
              case when first_id is not null then ${at} end
       from incoming left join suspected using (event_id, fingerprint)
       where first_id is null or replay_number is not null
