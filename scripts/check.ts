@@ -1,51 +1,53 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
-import config from '../drizzle.config.ts';
+import { sources } from '../src/app/sources.ts';
+import { readArguments } from './local/arguments.ts';
+import { checkImports } from './local/arrows.ts';
+import { CONSUMER_CONFIG, RECEIVER_CONFIG, readConfig } from './local/config.ts';
+import { assertConfigured } from './local/configuration.ts';
+import { unmigrated } from './local/schema-changes.ts';
 import { UserError } from './local/user-error.ts';
 import { types } from './types.ts';
 
-/** What a test run doesn't see: types, lint, generated files that have fallen behind, and whether both Workers build. */
+/** What a test run doesn't see: types, lint, the configuration, generated files, and whether both Workers build. */
 export default async function main(): Promise<void> {
+  readArguments({});
   const deploy = ['wrangler', 'deploy', '--dry-run', '--outdir', 'node_modules/.cache/claimcheck/bundle', '-c'];
-  step('types', ['tsc', '-p', '.']);
-  step('lint and format (npm run format mends)', ['biome', 'ci', '--colors=off', '.']);
-  for (const command of types) step(`${command[2]} is up to date (npm run types mends)`, [...command, '--check']);
-  step('docs/providers.md is up to date (npm run docs:providers mends)', [
-    'node',
-    'scripts/run.mjs',
-    'docs-providers',
-    '--check',
-  ]);
-  await checkMigrations();
-  step('the receiver builds', [...deploy, 'wrangler.toml']);
-  step('the consumer builds', [...deploy, 'wrangler.consumer.toml']);
-}
-
-function step(title: string, [program = '', ...args]: string[]): void {
-  const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', program), args, {
-    encoding: 'utf8',
-    // A program that wants to ask something has found something: it gets no answer, and fails.
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const configuration = { sources, receiver: readConfig(RECEIVER_CONFIG), consumer: readConfig(CONSUMER_CONFIG) };
+  const hints = step('the wrangler files fit each other and the sources', () => assertConfigured(configuration));
+  run('types', ['tsc', '-p', '.']);
+  run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
+  step('imports between the folders', checkImports);
+  for (const command of types) run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
+  const docs = ['node', 'scripts/run.mjs', 'docs-providers', '--check'];
+  run('docs/providers.md is up to date (npm run docs:providers)', docs);
+  const missing = await unmigrated();
+  step('the migrations match the tables', () => {
+    if (missing) throw new UserError(missing);
   });
-  if (status !== 0) {
-    console.error(stdout + stderr);
-    throw new UserError(`failed at ${title}`);
-  }
-  console.log(`ok  ${title}`);
+  run('the receiver builds', [...deploy, RECEIVER_CONFIG]);
+  run('the consumer builds', [...deploy, CONSUMER_CONFIG]);
+  for (const hint of hints) console.log(`hint: ${hint}`);
 }
 
-/** What drizzle-kit would generate now: anything at all is a migration that somebody forgot. */
-async function checkMigrations(): Promise<void> {
-  const files = await Promise.all([config.schema ?? []].flat().map((file) => import(`../${file}`)));
-  const newest = readdirSync('drizzle/meta')
-    .filter((name) => name.endsWith('_snapshot.json'))
-    .sort()
-    .at(-1);
-  const snapshot = JSON.parse(readFileSync(`drizzle/meta/${newest}`, 'utf8'));
-  const now = generateDrizzleJson(Object.assign({}, ...files), snapshot.id);
-  const missing = await generateMigration(snapshot, now);
-  if (missing.length > 0) throw new UserError('the schema has changed: npm run db:generate, and commit what it writes');
-  console.log('ok  the migrations match the schema');
+function step<Result>(title: string, work: () => Result): Result {
+  try {
+    const result = work();
+    console.log(`ok  ${title}`);
+    return result;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(`failed at ${title}\n${error.message}`);
+  }
+}
+
+function run(title: string, [program = '', ...args]: string[]): void {
+  step(title, () => {
+    const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', program), args, {
+      encoding: 'utf8',
+      // A program that asks a question gets no answer, and fails.
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    if (status !== 0) throw new UserError((stdout + stderr).trim());
+  });
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { type RunningApp, startApp } from './local/app.ts';
+import { readArguments } from './local/arguments.ts';
 import { KINDS, makeStorm, type Storm, type StormDelivery } from './local/storm.ts';
 
 /** Deliveries on their way at the same moment. */
@@ -11,6 +12,7 @@ const FAILING_WITHIN_MS = 5_000;
 
 /** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
 export default async function main(): Promise<void> {
+  readArguments({});
   console.log('starting PostgreSQL, the Neon endpoint and both Workers …');
   const app = await startApp();
   const stopOnSignal = () => void app.stop().finally(() => process.exit(130));

@@ -1,102 +1,141 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { databaseUrlOf, ensureDevVars, isLocal } from './local/dev-vars.ts';
-import { OFFLINE } from './local/offline.ts';
+import { sources } from '../src/app/sources.ts';
+import { answerAsApp } from './local/app.ts';
+import { readArguments } from './local/arguments.ts';
+import { createConfigurator } from './local/configurator.ts';
+import { createPrinter } from './local/dev-printer.ts';
+import { databaseUrlOf, isLocal } from './local/dev-vars.ts';
+import { openLedger } from './local/ledger.ts';
+import { migrate } from './local/migrations.ts';
+import { rememberCheckout, removeOrphanedData } from './local/orphans.ts';
 import { LOOPBACK, listen } from './local/port.ts';
-import { type Stack, startStack } from './local/stack.ts';
+import { commandOf } from './local/processes.ts';
+import { isRoot } from './local/programs.ts';
+import { noteRunning, runningDev } from './local/running.ts';
+import { startStack } from './local/stack.ts';
 import { UserError } from './local/user-error.ts';
+import { watchFiles } from './local/watch.ts';
+import { startWrangler } from './local/wrangler.ts';
 
-/** Production ticks every 15 minutes to let Neon sleep. Nobody pays for the local one, and a developer waits for it. */
+/** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
 const CRON_EVERY_MS = 60_000;
 
+/** Both Workers with everything around them on this machine, until Ctrl-C. */
 export default async function main(): Promise<void> {
-  const fresh = process.argv.includes('--fresh');
+  const { values } = readArguments({
+    options: { fresh: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  });
   const port = Number(process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UserError('PORT takes a number from 1 to 65535');
+  assertOnly();
   await assertFree(port);
 
-  const vars = await ensureDevVars();
-  const database = databaseUrlOf(vars.DATABASE_URL);
-  if (!isLocal(database)) {
-    throw new UserError(
-      'the DATABASE_URL of .dev.vars is not on 127.0.0.1: dev serves a database of its own, and touches no other',
-    );
-  }
-  const receipts = URL.parse(vars.RECEIPTS_URL ?? '');
-  const outsidePort = receipts && isLocal(receipts) ? Number(receipts.port) : 0;
-  const stack = await startStack({
-    keep: { dataDir: '.data/postgres', databaseUrl: database.href, outsidePort, fresh },
-  });
-  console.log(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
-  console.log(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql: the DATABASE_URL of .dev.vars`);
-  console.log(`the outside  ${stack.outside.url}, takes receipts and plays GitHub's API`);
-
-  const wrangler = startWrangler(port, vars);
-  const stop = stopOnce(wrangler, stack);
+  const ends = new AsyncDisposableStack();
+  let stopping = false;
+  const stop = async (code: number) => {
+    if (stopping) return;
+    stopping = true;
+    // A server that is still starting can be stopped only when it has started.
+    await starting.catch(() => {});
+    await ends.disposeAsync();
+    process.exit(code);
+  };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
-  wrangler.on('exit', (code) => void stop(code ?? 1));
-
-  await answering(`http://${LOOPBACK}:${port}`);
-  setInterval(() => void fetch(`http://${LOOPBACK}:${port}/cdn-cgi/local/scheduled`).catch(() => {}), CRON_EVERY_MS);
-  console.log(`ready        http://localhost:${port}/webhooks/<source>; in another terminal: npm run send -- stripe`);
+  const starting = start(port, values, { ends, stop, isStopping: () => stopping });
+  try {
+    await starting;
+  } catch (error) {
+    // A Ctrl-C in a terminal also ends initdb, and its failure is then expected.
+    if (stopping) return;
+    await ends.disposeAsync();
+    throw error;
+  }
 }
 
-/** Said before anything is started, rather than by the last part of it. */
+interface Lifetime {
+  /** How to end what has been started, in the reverse order. */
+  readonly ends: AsyncDisposableStack;
+  readonly stop: (code: number) => Promise<void>;
+  readonly isStopping: () => boolean;
+}
+
+async function start(
+  port: number,
+  { fresh, json }: { fresh: boolean; json: boolean },
+  { ends, stop, isStopping }: Lifetime,
+): Promise<void> {
+  // With --json the standard output holds nothing but the log of the Workers.
+  const say = json ? console.error : console.log;
+  const configurator = await createConfigurator(sources, say);
+  const database = databaseUrlOf(configurator.databaseUrl);
+  if (!isLocal(database)) {
+    throw new UserError(
+      'the DATABASE_URL in .dev.vars is not on 127.0.0.1: dev has a database of its own, and never uses another',
+    );
+  }
+  if (isRoot) removeOrphanedData();
+  if (isStopping()) return;
+  const keep = { dataDir: '.data/postgres', databaseUrl: database.href, outsidePort: 0, fresh };
+  const stack = await startStack({ keep });
+  ends.defer(() => stack.stop());
+  rememberCheckout(stack.postgres.dataDir);
+  say(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
+  say(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql: the DATABASE_URL in .dev.vars`);
+  say(`the outside  ${stack.outside.url}, in place of every URL in [vars]`);
+  if (isStopping()) return;
+
+  const receiver = `http://${LOOPBACK}:${port}`;
+  const tick = () => fetch(`${receiver}/cdn-cgi/local/scheduled`).catch(() => undefined);
+  const ledger = openLedger(stack.databaseUrl);
+  ends.defer(() => ledger.close());
+  const printer = createPrinter({ ledger, json, say });
+  answerAsApp(stack.outside);
+  stack.outside.onRequest = printer.outside;
+  configurator.write(stack.outside.url);
+  ends.defer(configurator.watch(stack.outside.url));
+
+  // A reload empties the local queues. The tickets of events that wait for their next attempt are lost with them.
+  const tryAgain = async (why: string) => {
+    const pending = await ledger.makePendingDue();
+    say(pending > 0 ? `${why}, and pending events and effects are tried again now: ${pending}` : why);
+    if (pending > 0) await tick();
+  };
+  const migrated = () => migrate(stack.databaseUrl).then(() => tryAgain('the migrations are applied'));
+  ends.defer(watchFiles(['drizzle/meta/_journal.json'], () => void migrated().catch((error) => say(String(error)))));
+
+  const wrangler = startWrangler(port, configurator.names(), {
+    onPrinted: printer.worker,
+    onReload: () => {
+      printer.readBundles();
+      return tryAgain('reloaded');
+    },
+  });
+  ends.defer(() => wrangler.stop());
+  // wrangler has printed the reason.
+  void wrangler.exited.then((code) => stop(code ?? 1));
+  void wrangler.ready(receiver).then(() => {
+    printer.readBundles();
+    const timer = setInterval(tick, CRON_EVERY_MS);
+    ends.defer(() => clearInterval(timer));
+    noteRunning(port);
+    const [name = '<source>'] = Object.keys(sources);
+    say(`ready        http://localhost:${port}/webhooks/<source>; in another terminal: npm run send -- ${name}`);
+  });
+}
+
+/** Two runs in one checkout would write the same files. */
+function assertOnly(): void {
+  const other = runningDev();
+  if (!other) return;
+  const command = commandOf(other.pid);
+  throw new UserError(
+    `it runs in this checkout already, on port ${other.port}: process ${other.pid}${command ? ` (${command})` : ''}`,
+  );
+}
+
+/** Checked first, so that nothing has been started when the port is refused. */
 async function assertFree(port: number): Promise<void> {
   const probe = createServer();
   await listen(probe, port, `PORT=${port + 1} npm run dev chooses another`);
   await new Promise((resolve) => probe.close(resolve));
-}
-
-/** wrangler is started as the program it is: a wrapper such as npx would be stopped alone, and leave it running. */
-function startWrangler(port: number, vars: Record<string, string>): ChildProcess {
-  const program = [
-    'node_modules/wrangler/bin/wrangler.js',
-    'dev',
-    '-c',
-    'wrangler.toml',
-    '-c',
-    'wrangler.consumer.toml',
-  ];
-  const options = [
-    '--ip',
-    LOOPBACK,
-    '--port',
-    String(port),
-    '--inspector-port',
-    '0',
-    '--show-interactive-dev-session=false',
-  ];
-  // wrangler hides every key of .dev.vars that secrets.required doesn't name, and these aren't required.
-  const previous = Object.entries(vars)
-    .filter(([name]) => /_(WEBHOOK_SECRET_PREVIOUS|VERIFY_TOKEN)$/.test(name))
-    .flatMap(([name, value]) => ['--var', `${name}:${value}`]);
-  return spawn(process.execPath, [...program, ...options, ...previous], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    // In a process group of its own: a Ctrl-C in the terminal is for us, and we stop things in their order.
-    detached: true,
-    env: { ...process.env, ...OFFLINE },
-  });
-}
-
-function stopOnce(wrangler: ChildProcess, stack: Stack): (code: number) => Promise<void> {
-  let stopping = false;
-  return async (code) => {
-    if (stopping) return;
-    stopping = true;
-    if (wrangler.exitCode === null && wrangler.kill('SIGINT')) await once(wrangler, 'exit');
-    await stack.stop();
-    process.exit(code);
-  };
-}
-
-async function answering(url: string): Promise<void> {
-  while (
-    !(await fetch(url).then(
-      () => true,
-      () => false,
-    ))
-  )
-    await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readArguments } from './local/arguments.ts';
 import { render } from './local/provider-table.ts';
 import { UserError } from './local/user-error.ts';
 
@@ -6,8 +7,9 @@ const FILE = 'docs/providers.md';
 
 /** Writes docs/providers.md from the data. With --check it writes nothing, and fails if the file is out of date. */
 export default async function main(): Promise<void> {
+  const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
   const text = render();
-  if (process.argv.includes('--check')) {
+  if (values.check) {
     if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
     throw new UserError(`${FILE} is out of date: run npm run docs:providers and commit the file`);
   }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { readArguments } from './local/arguments.ts';
 import { UserError } from './local/user-error.ts';
 
 const USAGE = 'npm run init -- <name> [--empty] [--dry-run]';
@@ -34,22 +34,18 @@ This is ${name} now. Look at it with git diff, and commit it. Then:
 }
 
 function readArgs() {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { empty: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false } },
-    });
-    const [name = '', ...more] = positionals;
-    if (more.length > 0 || name === '') throw new UserError(USAGE);
-    if (!NAME.test(name) || name === TEMPLATE) {
-      throw new UserError(
-        `"${name}" can't be a name: take 2 to 50 lower-case letters, digits and dashes, beginning with a letter, such as acme-hooks`,
-      );
-    }
-    return { name, empty: values.empty, dryRun: values['dry-run'] };
-  } catch (error) {
-    throw error instanceof UserError ? error : new UserError(`${(error as Error).message}\n${USAGE}`);
+  const { values, positionals } = readArguments({
+    allowPositionals: true,
+    options: { empty: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false } },
+  });
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new UserError(USAGE);
+  if (!NAME.test(name) || name === TEMPLATE) {
+    throw new UserError(
+      `"${name}" can't be a name: take 2 to 50 lower-case letters, digits and dashes, beginning with a letter, such as acme-hooks`,
+    );
   }
+  return { name, empty: values.empty, dryRun: values['dry-run'] };
 }
 
 function refuseUnlessFresh(dryRun: boolean): void {

@@ -1,56 +1,72 @@
-import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/client.ts';
 import { discardParked } from '../src/db/discard.ts';
+import { DatabaseError } from '../src/db/errors.ts';
 import type { EventFilter } from '../src/db/filter.ts';
 import { rerunFinished } from '../src/db/rerun.ts';
 import { retryParked } from '../src/db/retry.ts';
+import { readArguments } from './local/arguments.ts';
 import { requireVar } from './local/dev-vars.ts';
+import { listParked } from './local/parked.ts';
 import { UserError } from './local/user-error.ts';
 
-const USAGE = `npm run replay -- retry   [which]               parked events and effects get all their attempts back
+const USAGE = `npm run replay -- list    [which]               parked events and effects, the newest first
+npm run replay -- retry   [which]               parked events and effects get all their attempts back
 npm run replay -- discard [which] --reason TEXT  parked events and effects are discarded
 npm run replay -- rerun   [which] [--effects] --yes
                                                 finished events run again: their CHANGES ARE MADE A SECOND TIME;
                                                 effects are sent again only with --effects
 
-which: --source NAME --id ID --type TYPE --since TIME --until TIME (of receipt, ISO 8601); at least one of them
+which: --source NAME --id ID --type TYPE --since TIME --until TIME (of receipt, ISO 8601); at least one, except for list
 Events are worked after the next sweep: within 15 minutes, within one in npm run dev.`;
 
 export default async function main(): Promise<void> {
   const { values, positionals } = readArgs();
-  const filter = readFilter(values);
-  const [what] = positionals;
-  if (what && Object.values(filter).every((value) => value === undefined)) {
+  const [command] = positionals;
+  try {
+    await run(command, readFilter(values), values);
+  } catch (error) {
+    // The message holds neither a parameter nor the URL.
+    if (error instanceof DatabaseError)
+      throw new UserError(`${error.message}: check DATABASE_URL; for local data start npm run dev`);
+    throw error;
+  }
+}
+
+async function run(command: string | undefined, filter: EventFilter, options: Options): Promise<void> {
+  const changes = ['retry', 'discard', 'rerun'].includes(command ?? '');
+  if (changes && Object.values(filter).every((value) => value === undefined)) {
     throw new UserError('say which events: --source, --id, --type, --since or --until');
   }
   const db = () => openDatabase(requireVar('DATABASE_URL'));
   const now = new Date();
-  switch (what) {
+  switch (command) {
+    case 'list':
+      return console.log(await listParked(db(), filter));
     case 'retry': {
       const { events, effects } = await retryParked(db(), filter, now);
       return console.log(`${events} events and ${effects} effects will be tried again`);
     }
-    case 'discard':
-      if (!values.reason) throw new UserError('discard takes --reason TEXT: it is all that will be left to say why');
-      {
-        const { events, effects } = await discardParked(db(), filter, values.reason);
-        return console.log(`${events} events and ${effects} effects are discarded`);
-      }
+    case 'discard': {
+      if (!options.reason) throw new UserError('discard takes --reason TEXT: nothing else will say why');
+      const { events, effects } = await discardParked(db(), filter, options.reason);
+      return console.log(`${events} events and ${effects} effects are discarded`);
+    }
     case 'rerun': {
-      if (!values.yes) {
+      if (!options.yes) {
         throw new UserError(
-          'a rerun makes the changes of its events A SECOND TIME: say --yes if your handlers bear that',
+          'a rerun makes the changes of its events A SECOND TIME: say --yes if your handlers can tolerate that',
         );
       }
-      const { events, withoutBody } = await rerunFinished(db(), filter, { effects: values.effects, now });
-      console.log(
-        `${events} events WILL RUN THEIR CHANGES AGAIN${values.effects ? ', and ask for their effects again, with the same idempotency keys' : ''}`,
-      );
+      const { events, withoutBody } = await rerunFinished(db(), filter, { effects: options.effects, now });
+      const effects = options.effects ? ', and send their effects again, with the same idempotency keys' : '';
+      console.log(`${events} events WILL MAKE THEIR CHANGES AGAIN${effects}`);
       if (withoutBody > 0) console.log(`${withoutBody} more can't: their bodies are older than BODY_DAYS`);
       return;
     }
+    case undefined:
+      return console.log(USAGE);
     default:
-      console.log(USAGE);
+      throw new UserError(`there is no command ${command}: list, retry, discard or rerun`);
   }
 }
 
@@ -63,18 +79,16 @@ function readFilter({ source, id, type, since, until }: Record<string, unknown>)
     return read === undefined ? undefined : new Date(read);
   };
   const [received, before] = [time('since', since), time('until', until)];
-  return { source: text(source), id: text(id), type: text(type), since: received, until: before };
+  return { source: text(source), eventId: text(id), type: text(type), since: received, until: before };
 }
+
+type Options = ReturnType<typeof readArgs>['values'];
 
 function readArgs() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: { source: text, id: text, type: text, since: text, until: text, reason: text, effects: flag, yes: flag },
-    });
-  } catch (error) {
-    throw new UserError(error instanceof Error ? error.message : String(error));
-  }
+  return readArguments({
+    allowPositionals: true,
+    options: { source: text, id: text, type: text, since: text, until: text, reason: text, effects: flag, yes: flag },
+  });
 }

@@ -1,7 +1,8 @@
-// Plain JavaScript, so that it can say what is wrong on any Node. Starts the script it is named: `node scripts/run.mjs dev`.
+// Runs a script: `node scripts/run.mjs dev`. Plain JavaScript, so that it can print what is wrong on any version of Node.
 import { existsSync } from 'node:fs';
 
-const OLDEST_NODE = 24; // The first that runs TypeScript as it is. `npm run` puts the project's own first on the PATH.
+// The first version that runs TypeScript files directly. `npm run` puts the project's own Node first on the PATH.
+const OLDEST_NODE = 24;
 
 const [name, ...args] = process.argv.slice(2);
 process.chdir(new URL('..', import.meta.url).pathname);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { sources } from '../src/app/sources.ts';
 import type { Source } from '../src/kit/index.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
+import { readArguments } from './local/arguments.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './local/delivery.ts';
 import { readDevVars, requireVar, signingKeyName } from './local/dev-vars.ts';
 import { hasPair, madeUpKeys } from './local/keys.ts';
@@ -122,24 +122,20 @@ function textOf(body: string | undefined): string | undefined {
 }
 
 function readArgs() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        times: { type: 'string', default: '1' },
-        concurrency: { type: 'string', default: '1' },
-        id: { type: 'string' },
-        body: { type: 'string' },
-        url: { type: 'string' },
-        curl: { type: 'boolean', default: false },
-        provider: { type: 'string' },
-        list: { type: 'boolean', default: false },
-        help: { type: 'boolean', default: false },
-      },
-    });
-  } catch (error) {
-    throw new UserError(error instanceof Error ? error.message : String(error));
-  }
+  return readArguments({
+    allowPositionals: true,
+    options: {
+      times: { type: 'string', default: '1' },
+      concurrency: { type: 'string', default: '1' },
+      id: { type: 'string' },
+      body: { type: 'string' },
+      url: { type: 'string' },
+      curl: { type: 'boolean', default: false },
+      provider: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
 }
 
 function count(text: string, name: string): number {

@@ -3,12 +3,15 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { providers } from '../src/providers/index.ts';
+import { readArguments } from './local/arguments.ts';
+import { RECEIVER_CONFIG, readConfig } from './local/config.ts';
 import { OFFLINE } from './local/offline.ts';
 
 const FOLDER = 'node_modules/.cache/claimcheck/size';
 
-/** What providers weigh: the receiver as `wrangler deploy` would send it, with one provider and with all. */
+/** The size that providers add: the receiver as `wrangler deploy` would send it, with one provider and with all. */
 export default async function main(): Promise<void> {
+  readArguments({});
   rmSync(FOLDER, { recursive: true, force: true });
   for (const [title, names] of [
     ['one provider (stripe)', ['stripe']],
@@ -42,12 +45,10 @@ const app = createReceiver({ sources: Object.fromEntries([${sources.join(', ')}]
 export default { fetch: app.fetch, scheduled: (controller, env) => tick(env, new Date(), log) };
 `,
   );
-  const { compatibility_date } = {
-    compatibility_date: /compatibility_date = "(.+)"/.exec(readFileSync('wrangler.toml', 'utf8'))?.[1],
-  };
+  const { compatibility_date } = readConfig(RECEIVER_CONFIG).raw;
   const config = join(folder, 'wrangler.json');
   writeFileSync(config, JSON.stringify({ name: 'size', main: 'worker.ts', compatibility_date }));
-  // Resolved, since wrangler takes it from where its configuration lies.
+  // Absolute, because wrangler resolves it from the folder of its configuration.
   const out = resolve(folder, 'out');
   execFileSync(
     process.execPath,

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readArguments } from './local/arguments.ts';
 import { UserError } from './local/user-error.ts';
 
 const env = ['--include-runtime=false', '--strict-vars=false', '--env-interface'];
@@ -11,6 +12,7 @@ export const types = [
 ];
 
 export default async function main(): Promise<void> {
+  readArguments({});
   for (const [program = '', ...args] of types) {
     const { status } = spawnSync(`node_modules/.bin/${program}`, args, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (status !== 0) throw new UserError(`wrangler could not generate ${args[1]}`);

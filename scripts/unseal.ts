@@ -1,19 +1,20 @@
 import { unseal } from '../src/receiver/seal.ts';
 import { secretName } from '../src/receiver/secrets.ts';
+import { readArguments } from './local/arguments.ts';
 import { requireVar } from './local/dev-vars.ts';
 import { UserError } from './local/user-error.ts';
 
 const USAGE = `npm run unseal -- <source> <sealed>
 
-Shows the secret that a provider handed over while the source awaited one. <sealed> is what the receiver's log shows;
-<SOURCE>_WEBHOOK_SECRET must still be the one that was set while it was awaited.`;
+Decrypts a secret that a provider has sent to a source with awaitsSecret. <sealed> is the value in the receiver's log.
+<SOURCE>_WEBHOOK_SECRET must still have the value that it had at that time.`;
 
 export default async function main(): Promise<void> {
-  const [source, sealed] = process.argv.slice(2);
+  const [source, sealed] = readArguments({ allowPositionals: true }).positionals;
   if (!source || !sealed) return void console.log(USAGE);
   const name = secretName(source);
   const secret = await unseal(sealed, requireVar(name)).catch(() => {
-    throw new UserError(`that was not sealed with this ${name}, or not copied whole`);
+    throw new UserError(`the value was not encrypted with this ${name}, or it is not complete`);
   });
   console.log(secret);
 }

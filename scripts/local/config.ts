@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { experimental_readRawConfig as readRawConfig } from 'wrangler';
+import { UserError } from './user-error.ts';
+
+type RawConfig = ReturnType<typeof readRawConfig>['rawConfig'];
 
 /** What our scripts need to know of a wrangler file. */
 export interface WorkerConfig {
@@ -11,32 +14,52 @@ export interface WorkerConfig {
   readonly secrets: readonly string[];
   /** Names of the queues that it consumes. */
   readonly consumes: readonly string[];
+  /** The dead letter queue of each queue that it consumes. */
+  readonly deadLetterQueues: Readonly<Record<string, string | undefined>>;
+  /** By binding: the queue that it sends to. */
+  readonly produces: Readonly<Record<string, string | undefined>>;
+  /** The file as wrangler reads it. */
+  readonly raw: RawConfig;
 }
 
 export const RECEIVER_CONFIG = 'wrangler.toml';
 export const CONSUMER_CONFIG = 'wrangler.consumer.toml';
 
 export function readConfig(path: string): WorkerConfig {
-  const { rawConfig } = readRawConfig({ config: path });
-  const { name = '', main = '', vars = {}, secrets, queues } = rawConfig;
+  const raw = readRaw(path);
+  const { name = '', main = '', vars = {}, secrets, queues } = raw;
+  const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
+  const producers: { binding: string; queue?: string }[] = queues?.producers ?? [];
   return {
     path,
     name,
     main,
     vars,
     secrets: secrets?.required ?? [],
-    consumes: (queues?.consumers ?? []).map(({ queue }: { queue: string }) => queue),
+    consumes: consumers.map(({ queue }) => queue),
+    deadLetterQueues: Object.fromEntries(consumers.map((consumer) => [consumer.queue, consumer.dead_letter_queue])),
+    produces: Object.fromEntries(producers.map(({ binding, queue }) => [binding, queue])),
+    raw,
   };
 }
 
+function readRaw(path: string): RawConfig {
+  try {
+    return readRawConfig({ config: path }).rawConfig;
+  } catch (error) {
+    const { message, location } = error as Error & { location?: { line?: number } };
+    throw new UserError(`${path}${location?.line ? `:${location.line}` : ''} can't be read: ${message}`);
+  }
+}
+
 /** Every http(s) URL among a Worker's variables, replaced by the stand-in for the outside. */
-export function standInVars({ vars }: WorkerConfig, outsideUrl: string): Record<string, string> {
+export function standInVars({ vars }: Pick<WorkerConfig, 'vars'>, outsideUrl: string): Record<string, string> {
   const urls = Object.entries(vars).filter(([, value]) => typeof value === 'string' && /^https?:/i.test(value));
   return Object.fromEntries(urls.map(([name]) => [name, outsideUrl]));
 }
 
 /** Random values for the secrets that a Worker requires, except DATABASE_URL. */
-export function randomSecrets({ secrets }: WorkerConfig): Record<string, string> {
+export function randomSecrets({ secrets }: Pick<WorkerConfig, 'secrets'>): Record<string, string> {
   const names = secrets.filter((name) => name !== 'DATABASE_URL');
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
 }

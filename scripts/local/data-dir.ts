@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { collect, lastLine } from './output.ts';
 import { isListening } from './port.ts';
+import { commandOf } from './processes.ts';
 import { isRoot, type Programs, ROOT_HOME } from './programs.ts';
 import { UserError } from './user-error.ts';
 
@@ -36,7 +37,9 @@ export async function removeUnused(dataDir: string): Promise<void> {
 }
 
 export function inUse(dataDir: string, pid = ''): UserError {
-  return new UserError(`the data in ${dataDir} belongs to a running server: stop process ${pid} first`);
+  const command = commandOf(Number(pid));
+  const which = command ? ` (${command})` : '';
+  return new UserError(`the data in ${dataDir} belongs to a running server: stop process ${pid} first${which}`);
 }
 
 /** Creates the data of a new server, with one superuser. */

@@ -3,17 +3,17 @@ import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import { UserError } from './user-error.ts';
 
-/** Any number, as long as every machine that migrates uses the same. */
+/** Any number works, if all machines that migrate use the same one. */
 const LOCK = 20_260_101;
 
-/** Applies what is missing, over TCP. A second machine that migrates at the same time waits, and then has nothing to do. */
+/** Applies the migrations that are missing, over TCP. A second machine that migrates at the same time waits for the first. */
 export async function migrate(databaseUrl: string): Promise<void> {
   const client = await connect(directUrl(databaseUrl));
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     await applyMigrations(drizzle(client), { migrationsFolder: 'drizzle' });
   } finally {
-    // Ending the session also lets go of the lock.
+    // The end of the session also releases the lock.
     await client.end();
   }
 }
@@ -40,6 +40,6 @@ function hint(error: unknown): string {
   const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   if (code === '28P01') return 'the role or password in DATABASE_URL is wrong (for local data: npm run dev -- --fresh)';
   if (code === '3D000') return 'the database that DATABASE_URL names does not exist';
-  if (code === 'ECONNREFUSED') return 'nobody listens there; for local data start npm run dev first';
+  if (code === 'ECONNREFUSED') return 'no server listens there; for local data start npm run dev first';
   return `check DATABASE_URL and the network (${code ?? 'no answer'})`;
 }

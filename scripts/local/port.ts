@@ -1,4 +1,5 @@
 import { connect, createServer, type Server } from 'node:net';
+import { describeHolder } from './processes.ts';
 import { UserError } from './user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
@@ -15,7 +16,11 @@ export async function freePort(): Promise<number> {
 export function listen(server: Server, port: number, remedy = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? new UserError(`port ${port} is taken: ${remedy}`) : error),
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new UserError(`port ${port} is taken: ${remedy} (${describeHolder(port)})`)
+          : error,
+      ),
     );
     server.listen(port, LOOPBACK, () => {
       const address = server.address();

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../db/errors.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
-import { acknowledge, type Outcome } from './outcome.ts';
+import { acknowledge, databaseUnavailable, type Outcome } from './outcome.ts';
 
 /** A consumer is stopped after 15 minutes, and its acknowledgements are lost. So it stops by itself before that. */
 const RUN_MS = 10 * 60_000;
@@ -29,7 +29,7 @@ export async function workInPortions(
     if (messages.length === 0) continue;
     const late = now().getTime() - started > RUN_MS;
     // To ask Postgres again for every message would take longer than a consumer may run.
-    if (!late && !unavailable) unavailable = await databaseErrorOf(work(messages));
+    if (!late && !unavailable) unavailable = await databaseErrorOf(() => work(messages));
     const outcome = unavailable ? databaseUnavailable(unavailable) : late ? DEFERRED : undefined;
     if (outcome) for (const message of messages) acknowledge(message, [outcome], random());
   }
@@ -38,13 +38,10 @@ export async function workInPortions(
 
 const DEFERRED: Outcome = { outcome: 'deferred' };
 
-function databaseUnavailable({ message }: DatabaseError) {
-  return { outcome: 'database_unavailable', reason: message } as const;
-}
-
-async function databaseErrorOf(work: Promise<void>): Promise<DatabaseError | undefined> {
+/** Runs `work`, and returns the DatabaseError it throws, if any. */
+export async function databaseErrorOf(work: () => Promise<void>): Promise<DatabaseError | undefined> {
   try {
-    await work;
+    await work();
     return undefined;
   } catch (error) {
     if (error instanceof DatabaseError) return error;

@@ -7,38 +7,59 @@ import type { Failed, Prepared } from './prepare.ts';
 
 export interface Committed {
   readonly committed: readonly Prepared[];
+  /** Each failed in a transaction of its own. */
   readonly failed: readonly Failed[];
+  /** Not committed because of an error that may be about any of them, or about none. They come again, each alone. */
+  readonly undecided: readonly Failed[];
+}
+
+/** Commits events together, except those whose changes would be felt by the others. */
+export async function commitEvents(db: Database, prepared: readonly Prepared[], now: Date): Promise<Committed> {
+  const group = prepared.filter(({ alone }) => !alone);
+  const rest = prepared.filter(({ alone }) => alone);
+  return join(await commitGroup(db, group, now), await commitEachAlone(db, rest, now));
 }
 
 /**
  * Commits events as a group: all their changes and completions in one transaction. If it fails because of one event, the
  * others must not suffer: events that somebody else has completed are taken out, or each is committed in its own transaction.
  */
-export async function commitGroup(db: Database, group: readonly Prepared[], now: Date): Promise<Committed> {
+async function commitGroup(db: Database, group: readonly Prepared[], now: Date): Promise<Committed> {
   const error = await errorOfCommit(db, group, now);
-  if (error === undefined) return { committed: group, failed: [] };
-  if (group.length === 1 || !isCausedByOneEvent(error)) return { committed: [], failed: withError(group, error) };
+  if (error === undefined) return { ...NONE, committed: group };
+  if (group.length === 1) return { ...NONE, failed: withError(group, error) };
+  if (!isCausedByOneEvent(error)) return { ...NONE, undecided: withError(group, error) };
   if (!isCompletedBefore(error)) return commitEachAlone(db, group, now);
 
   const { pending, finished } = await splitByStatus(db, group);
   // Nobody else has finished any of them, so the error is about one of them alone.
   if (finished.length === 0) return commitEachAlone(db, group, now);
-  const rest = await commitGroup(db, pending, now);
-  return { committed: rest.committed, failed: [...withError(finished, error), ...rest.failed] };
+  return join({ ...NONE, failed: withError(finished, error) }, await commitGroup(db, pending, now));
 }
 
 async function commitEachAlone(db: Database, group: readonly Prepared[], now: Date): Promise<Committed> {
   const committed: Prepared[] = [];
   const failed: Failed[] = [];
-  let unavailable: unknown;
-  for (const prepared of group) {
-    // While Postgres is away, trying each event would only take time.
-    const error = unavailable ?? (await errorOfCommit(db, [prepared], now));
+  for (const [index, prepared] of group.entries()) {
+    const error = await errorOfCommit(db, [prepared], now);
     if (error === undefined) committed.push(prepared);
-    else failed.push({ outcome: 'failed', event: prepared.event, error });
-    if (error !== undefined && !isCausedByOneEvent(error)) unavailable = error;
+    else failed.push(...withError([prepared], error));
+    // If Postgres is away, trying the others would only take time.
+    if (error !== undefined && !isCausedByOneEvent(error)) {
+      return { committed, failed, undecided: withError(group.slice(index + 1), error) };
+    }
   }
-  return { committed, failed };
+  return { committed, failed, undecided: [] };
+}
+
+const NONE: Committed = { committed: [], failed: [], undecided: [] };
+
+function join(one: Committed, other: Committed): Committed {
+  return {
+    committed: [...one.committed, ...other.committed],
+    failed: [...one.failed, ...other.failed],
+    undecided: [...one.undecided, ...other.undecided],
+  };
 }
 
 async function errorOfCommit(db: Database, group: readonly Prepared[], now: Date): Promise<unknown> {
@@ -70,7 +91,7 @@ function withError(group: readonly Prepared[], error: unknown): Failed[] {
   return group.map(({ event }) => ({ outcome: 'failed', event, error }));
 }
 
-/** A deadlock or a serialization failure passes at once. Any other retryable error says that Postgres is away. */
+/** A deadlock or a serialization failure passes at once. Any other retryable error may mean that Postgres is away. */
 function isCausedByOneEvent(error: unknown): boolean {
   const { retryable, code } = DatabaseError.from(error);
   return !retryable || code === '40P01' || code === '40001';

@@ -1,10 +1,10 @@
 import { openDatabase } from '../db/client.ts';
 import { parkEffects } from '../db/effects.ts';
-import { DatabaseError } from '../db/errors.ts';
 import { parkEvents } from '../db/fail.ts';
 import { QUEUE_GAVE_UP } from '../db/parked-reasons.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket } from '../queue/tickets.ts';
+import { databaseErrorOf } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { claimForwarded } from './messages.ts';
 
@@ -15,7 +15,8 @@ const WAIT_SECONDS = 4 * 3600;
 
 /**
  * Parks the events or effects whose tickets the queue gave up. A forwarded delivery is claimed instead: it is here
- * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket.
+ * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. What can't be read or
+ * claimed ends here, with a log line. Each message is settled on its own, so that a bad one holds no other.
  */
 export async function parkDeadLetters(
   kind: 'events' | 'effects',
@@ -23,27 +24,37 @@ export async function parkDeadLetters(
   env: ConsumerEnv,
   { now, log }: ConsumerDependencies,
 ): Promise<void> {
-  const started = now();
-  const bodies = batch.messages.map(({ body }) => body);
-  try {
-    const db = openDatabase(env.DATABASE_URL);
-    for (const body of bodies) {
-      const forwarded = await unpack(body);
-      if (forwarded) await claimForwarded(db, forwarded);
-      else if (!isTicket(body)) log({ step: 'dead_letter', outcome: 'unreadable' });
+  let unavailable: string | undefined;
+  const settle = async (messages: readonly Message[], work: () => Promise<void>) => {
+    // To ask Postgres again for every message would take longer than a consumer may run.
+    unavailable ??= (await databaseErrorOf(work))?.message;
+    for (const message of messages) {
+      if (unavailable === undefined) message.ack();
+      else message.retry({ delaySeconds: WAIT_SECONDS });
     }
+  };
+
+  const isOurTicket = kind === 'effects' ? isEffectTicket : isTicket;
+  const tickets = batch.messages.filter(({ body }) => isOurTicket(body));
+  await settle(tickets, async () => {
+    const started = now();
+    const db = openDatabase(env.DATABASE_URL);
+    const keys = tickets.map(({ body }) => body);
     const parked =
       kind === 'effects'
-        ? await parkEffects(db, bodies.filter(isEffectTicket), ERROR)
-        : await parkEvents(db, bodies.filter(isTicket), ERROR, started);
+        ? await parkEffects(db, keys.filter(isEffectTicket), ERROR)
+        : await parkEvents(db, keys.filter(isTicket), ERROR, started);
     const ms = now().getTime() - started.getTime();
     for (const { source, eventId } of parked) {
       log({ step: 'dead_letter', source, event_id: eventId, outcome: 'parked', ms });
     }
-    batch.ackAll();
-  } catch (error) {
-    const { message: reason } = DatabaseError.from(error);
-    log({ step: 'dead_letter', outcome: 'database_unavailable', reason });
-    for (const message of batch.messages) message.retry({ delaySeconds: WAIT_SECONDS });
+  });
+  for (const message of batch.messages.filter(({ body }) => !isOurTicket(body))) {
+    await settle([message], async () => {
+      const forwarded = await unpack(message.body);
+      if (forwarded) await claimForwarded(openDatabase(env.DATABASE_URL), forwarded, log, 'dead_letter');
+      else log({ step: 'dead_letter', outcome: 'unreadable' });
+    });
   }
+  if (unavailable) log({ step: 'dead_letter', outcome: 'database_unavailable', reason: unavailable });
 }

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { LoadedEvent, WorkableEvent } from '../db/load.ts';
+import { queryOf } from '../db/statement.ts';
 import { parseJson } from '../encoding/json.ts';
 import {
   type Change,
@@ -10,6 +11,7 @@ import {
   PermanentError,
   type Tools,
 } from '../kit/index.ts';
+import { checkChanges, explainRefusal } from './changes.ts';
 
 /** What a handler wants for its event. An event without a handler is `ignored`, which is not an error. */
 export interface Answer {
@@ -39,12 +41,22 @@ export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tool
     raw: loaded.body,
     headers: loaded.headers,
   };
-  // The type of `data` is what the handler's own schema returned on the line above.
-  const changes = await handler.handle(event as Event<never>, tools);
+  const changes = await changesOf(handler, event, tools);
   const effects = changes.filter((change) => change instanceof Effect).map((effect) => effect.name);
   const statements = changes.length - effects.length;
   const summary = [`${statements} ${statements === 1 ? 'change' : 'changes'}`, ...effects].join(', ');
   return { status: 'done', summary, changes };
+}
+
+async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<Change[]> {
+  try {
+    // The type of `data` is what the handler's own schema returned.
+    const answer: unknown = handler.handle(event as Event<never>, tools);
+    // A statement without an array would run if it were awaited.
+    return checkChanges(queryOf(answer) ? answer : await answer);
+  } catch (error) {
+    throw explainRefusal(error);
+  }
 }
 
 /** The error names the paths that failed and never a value, because more people read errors than payloads. */

@@ -1,19 +1,51 @@
 import { claim } from '../db/claim.ts';
 import type { Database } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
 import type { EventKey } from '../db/keys.ts';
-import { type Forwarded, unpack } from '../queue/forwarded.ts';
+import type { Log, LogLine } from '../log.ts';
+import { type Unpacked, unpack } from '../queue/forwarded.ts';
 import { isTicket } from '../queue/tickets.ts';
 
-/** The events that a message is about. `undefined` if it is neither a ticket nor a forwarded delivery. */
-export async function eventsOf(message: unknown, db: Database): Promise<EventKey[] | undefined> {
-  if (isTicket(message)) return [{ source: message.source, eventId: message.eventId }];
-  const forwarded = await unpack(message);
-  return forwarded && claimForwarded(db, forwarded);
+/** What a message is about. */
+export interface Contents {
+  readonly events: readonly EventKey[];
+  /** Whether something in it can't be read or claimed. The log says what. */
+  readonly unreadable: boolean;
+}
+
+/** More ids would only make the log line long. */
+const MAX_LOGGED_IDS = 5;
+
+/** Reads a message. If it is a forwarded delivery, its events are claimed. */
+export async function readMessage({ body, attempts }: Message, db: Database, log: Log): Promise<Contents> {
+  if (isTicket(body)) return { events: [{ source: body.source, eventId: body.eventId }], unreadable: false };
+  const forwarded = await unpack(body);
+  if (forwarded) return claimForwarded(db, forwarded, log, 'completion');
+  log({ step: 'completion', outcome: 'unreadable', ticket_deliveries: attempts });
+  return { events: [], unreadable: true };
 }
 
 /** Claims a delivery that Postgres could not take when it arrived. An event that was claimed meanwhile stays as it is. */
-export async function claimForwarded(db: Database, forwarded: Forwarded): Promise<EventKey[]> {
-  const { source, events, headers, receivedAt } = forwarded;
-  await claim(db, source, events, headers, receivedAt);
-  return events.map(({ eventId }) => ({ source, eventId }));
+export async function claimForwarded(
+  db: Database,
+  { source, events, headers, receivedAt, unreadable }: Unpacked,
+  log: Log,
+  step: LogLine['step'],
+): Promise<Contents> {
+  const ids = events.map(({ eventId }) => eventId);
+  const logUnreadable = (eventIds: readonly string[], reason: string) => {
+    const event_ids = eventIds.slice(0, MAX_LOGGED_IDS);
+    log({ step, outcome: 'unreadable', source, events: eventIds.length, event_ids, reason });
+  };
+  if (unreadable.length > 0) logUnreadable(unreadable, 'not a forwarded event as this version knows it');
+  if (events.length === 0) return { events: [], unreadable: true };
+  try {
+    await claim(db, source, events, headers, receivedAt);
+    return { events: ids.map((eventId) => ({ source, eventId })), unreadable: unreadable.length > 0 };
+  } catch (error) {
+    const { isAboutData, message } = DatabaseError.from(error);
+    if (!isAboutData) throw error;
+    logUnreadable(ids, message);
+    return { events: [], unreadable: true };
+  }
 }

@@ -1,3 +1,4 @@
+import { DatabaseError } from '../db/errors.ts';
 import { isTicket } from '../queue/tickets.ts';
 import { backoff } from './backoff.ts';
 import type { Judgement } from './judge.ts';
@@ -9,13 +10,17 @@ export type Outcome =
   | { outcome: 'not_found' }
   /** Neither a ticket nor a forwarded delivery for this version of the code. A later version may be able to read it. */
   | { outcome: 'unreadable' }
-  /** Too large to be loaded together with the rest of its batch, or too late for this run. */
+  /** For a later batch: too large to be loaded with this one, too late for this run, or failed before, so worked alone. */
   | { outcome: 'deferred' }
   /** Another ticket of an event that waits for its next attempt. */
   | { outcome: 'not_due'; seconds: number }
   | Judgement;
 
-/** By then Postgres has been away for hours. The ticket may go: when Postgres is back, the sweep sends another. */
+export function databaseUnavailable(error: unknown) {
+  return { outcome: 'database_unavailable', reason: DatabaseError.from(error).message } as const;
+}
+
+/** By then Postgres has been away for hours. The ticket can be dropped, because the sweep sends another afterwards. */
 const MAX_TICKET_DELIVERIES = 20;
 
 /** Acknowledges a message, or asks for it again: after the longest wait that any of its outcomes needs. */

@@ -1,7 +1,9 @@
+import type { Database } from '../db/client.ts';
 import type { Completion } from '../db/complete.ts';
 import { enqueueEffect } from '../db/effects.ts';
 import type { EffectKey } from '../db/keys.ts';
 import type { WorkableEvent } from '../db/load.ts';
+import { changesSettings, queryOf } from '../db/statement.ts';
 import { Effect, PermanentError, type Tools } from '../kit/index.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { askHandler } from './handler.ts';
@@ -13,6 +15,8 @@ export interface Prepared {
   readonly event: WorkableEvent;
   readonly completion: Completion;
   readonly effects: readonly EffectKey[];
+  /** It changes settings (`set local`, `set_config`), which would hold for the changes of the events after it. */
+  readonly alone: boolean;
 }
 
 /** An event that could not be prepared or committed. */
@@ -25,6 +29,7 @@ export interface Failed {
 /** Asks the handler of an event, and turns its answer into the statements that complete the event. */
 export async function prepare(
   event: WorkableEvent,
+  db: Database,
   tools: Tools,
   { handlers, handlerMs, now }: ConsumerDependencies,
 ): Promise<Prepared | Failed> {
@@ -36,17 +41,14 @@ export async function prepare(
       throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');
     }
     const changes = answer.changes.map((change) =>
-      change instanceof Effect ? enqueueEffect(tools.db, event, change, now()) : change,
+      change instanceof Effect ? enqueueEffect(db, event, change, now()) : change,
     );
-    // A statement that can't be built fails here, so that only its own event fails.
-    for (const statement of changes) {
-      if ('toSQL' in statement && typeof statement.toSQL === 'function') statement.toSQL();
-    }
     return {
       outcome: 'prepared',
       event,
       completion: { source, eventId, status: answer.status, summary: answer.summary, changes },
       effects: effects.map(({ name }) => ({ source, eventId, name })),
+      alone: changes.some((statement) => changesSettings(queryOf(statement)?.sql ?? '')),
     };
   } catch (error) {
     return { outcome: 'failed', event, error };

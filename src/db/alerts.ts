@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { columnNames } from './columns.ts';
 import { QUEUE_GAVE_UP, SUSPECTED_REPLAY } from './parked-reasons.ts';
 import { webhookAlerts as alerts, webhookEffects as effects, webhookEvents as events } from './schema.ts';
 import { silentSources } from './silence.ts';
@@ -19,6 +20,8 @@ export interface Alert extends AlertKey {
   /** Of `pending`: since when the oldest waits. Of `silent`: the last hour with an event. */
   readonly oldest: Date | null;
 }
+
+const alertColumn = columnNames(alerts);
 
 interface Row extends Omit<Alert, 'since' | 'oldest'>, Record<string, unknown> {
   readonly since: string;
@@ -57,7 +60,7 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
       select source, 'silent', '', 0, 0, last_hour from silent
     ),
     added as (
-      insert into ${alerts} (condition, source, error, since)
+      insert into ${alerts} (${alertColumn.condition}, ${alertColumn.source}, ${alertColumn.error}, ${alertColumn.since})
       select condition, source, error, ${at} from found
       on conflict do nothing
     ),
@@ -67,7 +70,7 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
     )
     select found.condition, found.source, found.error, 'begun' as state, found.events, found.effects,
            coalesce(${alerts.since}, ${at}) as since, found.oldest
-    from found left join ${alerts} using (condition, source, error)
+    from found left join ${alerts} on ${isSame}
     where ${alerts.sentAt} is null and (found.condition <> 'pending' or ${alerts.since} is not null)
     union all
     select ${alerts.condition}, ${alerts.source}, ${alerts.error}, 'over', 0, 0, ${alerts.since}, null
@@ -95,9 +98,8 @@ const errorOf = sql`case
   when ${errorClass} ~ '^([A-Za-z]*Error|RetryLater)$' then left(${errorClass}, 60)
   else 'another error' end`;
 
-const isNotFound = sql`not exists (
-  select from found
-  where (found.condition, found.source, found.error) = (${alerts.condition}, ${alerts.source}, ${alerts.error}))`;
+const isSame = sql`(${alerts.condition}, ${alerts.source}, ${alerts.error}) = (found.condition, found.source, found.error)`;
+const isNotFound = sql`not exists (select from found where ${isSame})`;
 
 /** Notes what the alert endpoint has accepted. What is over has no row any more. */
 export async function recordSent(db: Database, sent: readonly Alert[], now: Date): Promise<void> {
@@ -111,6 +113,6 @@ export async function recordSent(db: Database, sent: readonly Alert[], now: Date
     db,
     sql`
     with over as (delete from ${alerts} where ${keys('over')})
-    update ${alerts} set sent_at = ${now.toISOString()}::timestamptz where ${keys('begun')}`,
+    update ${alerts} set ${alertColumn.sentAt} = ${now.toISOString()}::timestamptz where ${keys('begun')}`,
   );
 }

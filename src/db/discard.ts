@@ -1,38 +1,43 @@
 import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { columnNames } from './columns.ts';
 import { type EventFilter, matches } from './filter.ts';
+import { webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
 export interface Discarded extends Record<string, unknown> {
   readonly events: number;
   readonly effects: number;
 }
 
+const eventColumn = columnNames(events);
+
 /**
- * Gives parked events up, for a reason that is kept; they count as ignored, and their error stays readable.
- * A parked effect goes for good, and its event's summary says so.
+ * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable.
+ * A parked effect is deleted, and its event's summary says so.
  */
 export async function discardParked(db: Database, filter: EventFilter, reason: string): Promise<Discarded> {
   const [row] = await run<Discarded>(
     db,
     sql`
-    with events as (
-      update webhook_events event set status = 'ignored', summary = ${`discarded: ${reason}`}
-      where status = 'parked' and ${matches(filter)}
+    with discarded_events as (
+      update ${events} set ${eventColumn.status} = 'ignored', ${eventColumn.summary} = ${`discarded: ${reason}`}
+      where ${events.status} = 'parked' and ${matches(filter)}
       returning 1
     ),
-    effects as (
-      delete from webhook_effects effect using webhook_events event
-      where (effect.source, effect.event_id) = (event.source, event.event_id)
-        and effect.status = 'parked' and ${matches(filter)}
-      returning effect.source, effect.event_id, effect.name
+    discarded_effects as (
+      delete from ${effects} using ${events}
+      where (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})
+        and ${effects.status} = 'parked' and ${matches(filter)}
+      returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name
     ),
     noted as (
-      update webhook_events event
-      set summary = concat_ws(', ', event.summary, 'discarded ' || gone.names || ': ' || ${reason}::text)
-      from (select source, event_id, string_agg(name, ', ') as names from effects group by 1, 2) as gone
-      where (event.source, event.event_id) = (gone.source, gone.event_id)
+      update ${events}
+      set ${eventColumn.summary} = concat_ws(', ', ${events.summary}, 'discarded ' || gone.names || ': ' || ${reason}::text)
+      from (select source, event_id, string_agg(name, ', ') as names from discarded_effects group by 1, 2) as gone
+      where (${events.source}, ${events.eventId}) = (gone.source, gone.event_id)
     )
-    select (select count(*)::int from events) as events, (select count(*)::int from effects) as effects`,
+    select (select count(*)::int from discarded_events) as events,
+           (select count(*)::int from discarded_effects) as effects`,
   );
   return row ?? { events: 0, effects: 0 };
 }

@@ -1,8 +1,9 @@
-// The outbox: every statement about `webhook_effects` but those of the sweep and the operator.
+// The outbox: every statement about `webhook_effects`, except those of the sweep and of the operator.
 import { sql } from 'drizzle-orm';
 import { type Database, run, type Statement } from './client.ts';
+import { columnNames } from './columns.ts';
 import { type EffectKey, type EventKey, TICKET_GRACE_MS } from './keys.ts';
-import { webhookEffects } from './schema.ts';
+import { webhookEffects as effects } from './schema.ts';
 
 export interface LoadedEffect extends EffectKey {
   readonly kind: string;
@@ -12,11 +13,13 @@ export interface LoadedEffect extends EffectKey {
 }
 
 export interface EffectResult extends EffectKey {
-  /** `pending`: it is tried again at `dueAt`. */
+  /** A `pending` effect is tried again at `dueAt`. */
   readonly status: 'pending' | 'sent' | 'parked';
   readonly error: string | null;
   readonly dueAt: Date;
 }
+
+const effectColumn = columnNames(effects);
 
 /** Writes an effect into the outbox, in the transaction that completes its event. A second run can't add it again. */
 export function enqueueEffect(
@@ -27,7 +30,7 @@ export function enqueueEffect(
 ): Statement {
   const dueAt = new Date(now.getTime() + TICKET_GRACE_MS);
   return db
-    .insert(webhookEffects)
+    .insert(effects)
     .values({ source, eventId, name, kind, payload: JSON.stringify(payload) ?? 'null', dueAt })
     .onConflictDoNothing();
 }
@@ -37,46 +40,50 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[]): Pro
   return run<LoadedEffect & Record<string, unknown>>(
     db,
     sql`
-    select source, event_id as "eventId", name, kind, payload, status, attempts
-    from ${keysTable(keys)} join webhook_effects using (source, event_id, name)`,
+    select ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name,
+           ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
+           ${effects.attempts} as attempts
+    from ${keysTable(keys)} join ${effects} on ${isKey}`,
   );
 }
 
-/** Counts an attempt of each effect and keeps its result. What is sent stays sent. */
+/** Counts an attempt of each effect and keeps its result. A sent effect stays sent. */
 export async function recordEffectResults(db: Database, results: readonly EffectResult[], now: Date): Promise<void> {
   if (results.length === 0) return;
   const column = (read: (result: EffectResult) => string | null) => sql.param(results.map(read));
   await run(
     db,
     sql`
-    update webhook_effects effect set
-      attempts = attempts + 1,
-      status = result.status,
-      last_error = result.error,
-      due_at = result.due_at,
-      sent_at = case when result.status = 'sent' then ${now.toISOString()}::timestamptz end
+    update ${effects} set
+      ${effectColumn.attempts} = ${effects.attempts} + 1,
+      ${effectColumn.status} = result.status,
+      ${effectColumn.lastError} = result.error,
+      ${effectColumn.dueAt} = result.due_at,
+      ${effectColumn.sentAt} = case when result.status = 'sent' then ${now.toISOString()}::timestamptz end
     from unnest(${column(({ source }) => source)}::text[], ${column(({ eventId }) => eventId)}::text[],
                 ${column(({ name }) => name)}::text[], ${column(({ status }) => status)}::text[],
                 ${column(({ error }) => error)}::text[],
                 ${column(({ dueAt }) => dueAt.toISOString())}::timestamptz[])
       as result (source, event_id, name, status, error, due_at)
-    where (effect.source, effect.event_id, effect.name) = (result.source, result.event_id, result.name)
-      and effect.status = 'pending'`,
+    where (${effects.source}, ${effects.eventId}, ${effects.name}) = (result.source, result.event_id, result.name)
+      and ${effects.status} = 'pending'`,
   );
 }
 
-/** Parks effects whose tickets the queue gave up. No attempt is counted, and what is sent stays sent. */
+/** Parks effects whose tickets the queue gave up. No attempt is counted, and a sent effect stays sent. */
 export async function parkEffects(db: Database, keys: readonly EffectKey[], error: string): Promise<EffectKey[]> {
+  if (keys.length === 0) return [];
   return run<EffectKey & Record<string, unknown>>(
     db,
     sql`
-    update webhook_effects effect set status = 'parked', last_error = ${error}
+    update ${effects} set ${effectColumn.status} = 'parked', ${effectColumn.lastError} = ${error}
     from ${keysTable(keys)}
-    where (effect.source, effect.event_id, effect.name) = (key.source, key.event_id, key.name)
-      and effect.status = 'pending'
-    returning effect.source, effect.event_id as "eventId", effect.name`,
+    where ${isKey} and ${effects.status} = 'pending'
+    returning ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name`,
   );
 }
+
+const isKey = sql`(${effects.source}, ${effects.eventId}, ${effects.name}) = (key.source, key.event_id, key.name)`;
 
 /** The keys as a table named `key`. */
 function keysTable(keys: readonly EffectKey[]) {

@@ -1,73 +1,118 @@
 import { NeonDbError } from '@neondatabase/serverless';
-import { DrizzleQueryError } from 'drizzle-orm';
+import { DrizzleQueryError, getTableName } from 'drizzle-orm';
+import { COMPLETED_AT_MOST_ONCE, webhookEvents } from './schema.ts';
 
 interface Facts {
-  /** Whether the same request may succeed if sent again. It may also have committed already. */
+  /**
+   * Whether the same request may succeed if sent again. It may also have committed already. Such an error doesn't say
+   * whose fault it is: Postgres may be away or overloaded, or the statement may be one that always ends like this.
+   */
   readonly retryable: boolean;
-  /** SQLSTATE, where Postgres gave one. */
-  readonly code?: string;
-  readonly constraint?: string;
+  /** SQLSTATE, if Postgres gave one. */
+  readonly code?: string | undefined;
+  /** The broken constraint and its table. */
+  readonly constraint?: string | undefined;
+  readonly table?: string | undefined;
 }
 
 /**
- * What is left of a database error once it has passed the door: no SQL, no parameter, no message of Postgres
- * (they quote values), no URL.
+ * A database error, reduced to what may be logged and stored: without SQL, parameters, the URL, and the messages of
+ * Postgres, which quote values.
  */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
   readonly retryable: boolean;
   readonly code: string | undefined;
   readonly constraint: string | undefined;
+  readonly table: string | undefined;
 
   constructor(message: string, facts: Facts) {
     super(message);
     this.retryable = facts.retryable;
     this.code = facts.code;
     this.constraint = facts.constraint;
+    this.table = facts.table;
   }
 
-  /** Whether an error came from the database at all: a mistake in building a statement did not. */
+  /** A full project refuses what needs more space. It still takes small updates, so they don't show that it is well. */
+  get isOutOfSpace(): boolean {
+    return this.code === '53100';
+  }
+
+  /** Whether Postgres refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
+  get isAboutData(): boolean {
+    return /^(22|23|54)/.test(this.code ?? '');
+  }
+
+  /** Whether an error came from the database. An error in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
-    return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;
+    try {
+      return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;
+    } catch {
+      // A handler may throw a Proxy, which can answer even this question with an error.
+      return false;
+    }
+  }
+
+  static isRetryable(error: unknown): boolean {
+    return DatabaseError.isCauseOf(error) && DatabaseError.from(error).retryable;
   }
 
   static from(error: unknown): DatabaseError {
-    if (error instanceof DatabaseError) return error;
     const cause = unwrap(error);
-    // What answered wasn't JSON, and so wasn't Neon: the driver lets the parser's error through.
+    if (cause instanceof DatabaseError) return cause;
+    // The answer wasn't JSON, so it wasn't Neon's: the driver lets the parser's error through.
     if (cause instanceof SyntaxError)
       return new DatabaseError('something else answered in place of Neon', { retryable: true });
+    const source = cause instanceof NeonDbError && cause.sourceError ? cause.sourceError : cause;
+    if (['TimeoutError', 'AbortError'].includes(nameOf(source)))
+      return new DatabaseError('Postgres did not answer in time', { retryable: true });
     if (!(cause instanceof NeonDbError)) return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
-    const code = textOf(cause, 'code');
-    const message = textOf(cause, 'message') ?? '';
-    if (code) return fromPostgres(code, textOf(cause, 'constraint'));
+    const { code, message } = cause;
+    if (code) return fromPostgres(code, cause.constraint ?? undefined, cause.table ?? undefined);
     if (code === '') return fromProxy(message);
     return fromHttp(message);
   }
 }
 
-/** True where the error says that this event has been completed before. Matched by name: any other violation is a bug. */
+/** Postgres refuses a write in a read-only transaction with this code. */
+export const WRITE_REFUSED = '25006';
+/** "Invalid transaction termination": our own refusal has the code that Postgres would use. */
+export const TRANSACTION_CONTROL_REFUSED = '2D000';
+
+/**
+ * Whether the error says that this event has been completed before. Matched by name, because any other violation is a
+ * failure; also by table, because a table of the app may have a constraint of the same name.
+ */
 export function isCompletedBefore(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '23514' && error.constraint === 'completed_at_most_once';
+  if (!(error instanceof DatabaseError) || error.code !== '23514') return false;
+  return error.constraint === COMPLETED_AT_MOST_ONCE && error.table === getTableName(webhookEvents);
 }
 
-/** Serialization failure, deadlock, shutdown, starting up; and all connection exceptions (class 08). */
-const RETRYABLE = /^(40001|40P01|57P01|57P03|08...)$/;
+/**
+ * Connection lost (class 08), read-only server (25006), serialization failure, deadlock, no space, memory or connections
+ * left (53), canceled or shut down (57), errors of the system (58) and of Postgres or Neon themselves (XX000).
+ */
+const RETRYABLE = /^(08...|25006|40001|40P01|53...|57...|58...|XX000)$/;
 
-function fromPostgres(code: string, constraint: string | undefined): DatabaseError {
+function fromPostgres(code: string, constraint: string | undefined, table: string | undefined): DatabaseError {
   const hint = code === '42P01' || code === '42703' ? ': the tables are not up to date, run npm run db:migrate' : '';
   const broken = constraint ? ` (constraint ${constraint})` : '';
-  return new DatabaseError(`Postgres refused with SQLSTATE ${code}${broken}${hint}`, {
-    retryable: RETRYABLE.test(code),
-    code,
-    ...(constraint ? { constraint } : {}),
-  });
+  const retryable = RETRYABLE.test(code);
+  const message = `Postgres refused with SQLSTATE ${code}${broken}${hint}`;
+  return new DatabaseError(message, { retryable, code, constraint, table });
 }
 
 /** Neon's proxy answers 400 with an empty code both when it refuses us and when a pooled connection has died. */
 function fromProxy(message: string): DatabaseError {
   if (/connection closed|error communicating with the server/i.test(message)) {
     return new DatabaseError('the connection to Postgres was lost', { retryable: true });
+  }
+  if (/could not parse/i.test(message)) {
+    return new DatabaseError(
+      'Neon could not parse the request: a parameter is not well-formed text, because it holds half a character (a lone surrogate)',
+      { retryable: false },
+    );
   }
   const why = /password authentication failed/i.test(message)
     ? 'the role or password in DATABASE_URL is wrong'
@@ -92,10 +137,5 @@ function unwrap(error: unknown): unknown {
 }
 
 function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
-}
-
-function textOf(error: unknown, key: string): string | undefined {
-  const value = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
-  return typeof value === 'string' ? value : undefined;
+  return error instanceof Error || error instanceof DOMException ? error.name : typeof error;
 }

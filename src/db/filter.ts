@@ -1,9 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { webhookEvents as events } from './schema.ts';
 
-/** Which events an operator means. What isn't said doesn't restrict. */
+/** The events that an operator means. A field that is not set doesn't restrict. */
 export interface EventFilter {
   readonly source?: string | undefined;
-  readonly id?: string | undefined;
+  readonly eventId?: string | undefined;
   readonly type?: string | undefined;
   /** Received at or after. */
   readonly since?: Date | undefined;
@@ -11,14 +12,14 @@ export interface EventFilter {
   readonly until?: Date | undefined;
 }
 
-/** Conditions on `webhook_events event`. */
-export function matches({ source, id, type, since, until }: EventFilter): SQL {
+/** Conditions on a row of `webhook_events`. */
+export function matches({ source, eventId, type, since, until }: EventFilter): SQL {
   const conditions = [
-    source === undefined ? undefined : sql`event.source = ${source}`,
-    id === undefined ? undefined : sql`event.event_id = ${id}`,
-    type === undefined ? undefined : sql`event.type = ${type}`,
-    since && sql`event.received_at >= ${since.toISOString()}::timestamptz`,
-    until && sql`event.received_at < ${until.toISOString()}::timestamptz`,
+    source === undefined ? undefined : sql`${events.source} = ${source}`,
+    eventId === undefined ? undefined : sql`${events.eventId} = ${eventId}`,
+    type === undefined ? undefined : sql`${events.type} = ${type}`,
+    since && sql`${events.receivedAt} >= ${since.toISOString()}::timestamptz`,
+    until && sql`${events.receivedAt} < ${until.toISOString()}::timestamptz`,
   ];
   return sql.join([sql`true`, ...conditions.filter((condition) => condition !== undefined)], sql` and `);
 }

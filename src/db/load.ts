@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EventKey } from './keys.ts';
+import { webhookBodies as bodies, webhookEvents as events } from './schema.ts';
 
 export interface LoadedEvent {
   readonly source: string;
@@ -12,19 +13,22 @@ export interface LoadedEvent {
   readonly attempts: number;
   readonly notBefore: Date | null;
   readonly hasBody: boolean;
-  /** Null where it isn't needed, or not loaded this time. */
+  /** Null if it isn't needed, or not loaded this time. */
   readonly body: string | null;
   readonly headers: Record<string, string>;
 }
 
-/** A pending event with its body at hand. */
+/** A pending event whose body is loaded. */
 export type WorkableEvent = LoadedEvent & { readonly status: 'pending'; readonly body: string };
 
 export function isWorkable(event: LoadedEvent): event is WorkableEvent {
   return event.status === 'pending' && event.body !== null;
 }
 
-/** Far below what a Worker's 128 MB of memory and Neon's 64 MB answer could hold, bodies and their parsed copies together. */
+/**
+ * The bodies and their parsed copies must fit into a Worker's 128 MB of memory together, and into an answer of Neon
+ * (64 MB).
+ */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -32,19 +36,24 @@ const MAX_BYTES = 16 * 1024 * 1024;
  * what memory can hold, the rest come without theirs: a batch of large events is worked in several goes.
  */
 export async function loadEvents(db: Database, tickets: readonly EventKey[]): Promise<LoadedEvent[]> {
+  const size = sql`octet_length(${bodies.body})`;
+  const sizeSoFar = sql`sum(${size}) over (order by ${events.source}, ${events.eventId})`;
   const rows = await run<Row>(
     db,
     sql`
     with loaded as (
-      select event.*, kept.body, kept.headers, octet_length(kept.body) as size,
-             sum(octet_length(kept.body)) over (order by source, event_id) as size_so_far
+      select ${events.source} as source, ${events.eventId} as event_id, ${events.type} as type,
+             ${events.occurredAt} as occurred_at, ${events.receivedAt} as received_at,
+             ${events.notBefore} as not_before, ${events.status} as status, ${events.attempts} as attempts,
+             ${bodies.headers} as headers, ${bodies.body} as body,
+             ${bodies.source} is not null as has_body, ${sizeSoFar} - ${size} as size_before
       from unnest(${sql.param(tickets.map((ticket) => ticket.source))}::text[],
                   ${sql.param(tickets.map((ticket) => ticket.eventId))}::text[]) as ticket (source, event_id)
-      join webhook_events event using (source, event_id)
-      left join webhook_bodies kept using (source, event_id)
+      join ${events} on (${events.source}, ${events.eventId}) = (ticket.source, ticket.event_id)
+      left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (ticket.source, ticket.event_id)
     )
-    select source, event_id, type, occurred_at, received_at, not_before, status, attempts, headers, size is not null as has_body,
-           case when status = 'pending' and size_so_far - size < ${MAX_BYTES} then body end as body
+    select source, event_id, type, occurred_at, received_at, not_before, status, attempts, headers, has_body,
+           case when status = 'pending' and size_before < ${MAX_BYTES} then body end as body
     from loaded`,
   );
   return rows.map((row) => ({

@@ -1,41 +1,45 @@
 import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { webhookBodies as bodies, webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Rows deleted in one statement: a few hundred milliseconds of locks, whatever has piled up. */
+/** Rows deleted in one statement: they are locked for a few hundred milliseconds, however many there are to delete. */
 export const PRUNE_CHUNK = 1000;
 
 /**
- * Forgets keys older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
+ * Deletes keys older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
  * What is pending or parked stays, and so does an event that still has an effect to send.
- * Both find their rows by the time of receipt, where an index stands: what is old and still there is little.
+ * Both are found by the time of receipt, which has an index: few rows are old and still there.
  */
 export async function prune(db: Database, now: Date, dedupeDays: number, bodyDays: number): Promise<Pruned> {
   const before = (days: number) => sql`${new Date(now.getTime() - days * DAY_MS).toISOString()}::timestamptz`;
   const [row] = await run<Pruned>(
     db,
     sql`
-    with forgotten as (
-      delete from webhook_events where (source, event_id) in (
-        select source, event_id from webhook_events event
-        where received_at < ${before(dedupeDays)} and status in ('done', 'ignored')
-          and not exists (
-            select from webhook_effects effect
-            where effect.source = event.source and effect.event_id = event.event_id and effect.status <> 'sent')
-        limit ${PRUNE_CHUNK} for update skip locked)
-      returning 1
+    with old_events as (
+      select ${events.source}, ${events.eventId} from ${events}
+      where ${events.receivedAt} < ${before(dedupeDays)} and ${events.status} in ('done', 'ignored')
+        and not exists (
+          select from ${effects}
+          where (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})
+            and ${effects.status} <> 'sent')
+      limit ${PRUNE_CHUNK} for update skip locked
     ),
-    cleared as (
-      delete from webhook_bodies where (source, event_id) in (
-        select source, event_id from webhook_bodies body
-        join webhook_events event using (source, event_id)
-        where body.received_at < ${before(bodyDays)}
-          and event.status in ('done', 'ignored') and event.finished_at < ${before(bodyDays)}
-        limit ${PRUNE_CHUNK} for update skip locked)
-      returning 1
+    old_bodies as (
+      select ${bodies.source}, ${bodies.eventId} from ${bodies}
+      join ${events} on (${events.source}, ${events.eventId}) = (${bodies.source}, ${bodies.eventId})
+      where ${bodies.receivedAt} < ${before(bodyDays)}
+        and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)}
+      limit ${PRUNE_CHUNK} for update skip locked
+    ),
+    pruned_events as (
+      delete from ${events} where (${events.source}, ${events.eventId}) in (select * from old_events) returning 1
+    ),
+    pruned_bodies as (
+      delete from ${bodies} where (${bodies.source}, ${bodies.eventId}) in (select * from old_bodies) returning 1
     )
-    select (select count(*)::int from forgotten) as events, (select count(*)::int from cleared) as bodies`,
+    select (select count(*)::int from pruned_events) as events, (select count(*)::int from pruned_bodies) as bodies`,
   );
   return row ?? { events: 0, bodies: 0 };
 }

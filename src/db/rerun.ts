@@ -1,43 +1,49 @@
 import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { columnNames } from './columns.ts';
 import { type EventFilter, matches } from './filter.ts';
+import { webhookBodies as bodies, webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
 export interface Rerun extends Record<string, unknown> {
   readonly events: number;
-  /** Finished events whose bodies have been pruned: there is nothing left to run. */
+  /** Finished events that can't run again, because their bodies have been pruned. */
   readonly withoutBody: number;
 }
 
+const eventColumn = columnNames(events);
+
 /**
- * Opens finished events again, so that their handlers run once more: their changes are made a second time.
- * Effects that were enqueued before stay as they are, and the rerun can't add them again; with `effects` they are
- * forgotten first, and sent again, with the same idempotency keys as before.
+ * Makes finished events pending, so that their handlers run once more: their changes are made a second time.
+ * Effects that were enqueued before stay as they are, and the rerun can't add them again. With `effects` they are
+ * deleted first, and sent again with the same idempotency keys as before.
  */
 export async function rerunFinished(
   db: Database,
   filter: EventFilter,
-  { effects, now }: { effects: boolean; now: Date },
+  { effects: sendEffectsAgain, now }: { effects: boolean; now: Date },
 ): Promise<Rerun> {
   const [row] = await run<Rerun>(
     db,
     sql`
     with finished as (
-      select event.source, event.event_id, kept.source is not null as has_body
-      from webhook_events event left join webhook_bodies kept using (source, event_id)
+      select ${events.source} as source, ${events.eventId} as event_id, ${bodies.source} is not null as has_body
+      from ${events} left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
       -- Discarded events are ignored as well, but were never completed: they stay discarded.
-      where status in ('done', 'ignored') and completions = 1 and ${matches(filter)}
-      for update of event
+      where ${events.status} in ('done', 'ignored') and ${events.completions} = 1 and ${matches(filter)}
+      for update of ${events}
     ),
-    forgotten as (
-      delete from webhook_effects effect using finished
-      where ${effects} and has_body and (effect.source, effect.event_id) = (finished.source, finished.event_id)
+    deleted_effects as (
+      delete from ${effects} using finished
+      where ${sendEffectsAgain} and has_body
+        and (${effects.source}, ${effects.eventId}) = (finished.source, finished.event_id)
     ),
-    opened as (
-      update webhook_events event set
-        status = 'pending', completions = 0, attempts = 0, due_at = ${now.toISOString()}::timestamptz,
-        not_before = null, finished_at = null, summary = null, last_error = null
+    opened_events as (
+      update ${events} set
+        ${eventColumn.status} = 'pending', ${eventColumn.completions} = 0, ${eventColumn.attempts} = 0,
+        ${eventColumn.dueAt} = ${now.toISOString()}::timestamptz, ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
+        ${eventColumn.summary} = null, ${eventColumn.lastError} = null
       from finished
-      where has_body and (event.source, event.event_id) = (finished.source, finished.event_id)
+      where has_body and (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)
     )
     select count(*) filter (where has_body)::int as events, count(*) filter (where not has_body)::int as "withoutBody"
     from finished`,

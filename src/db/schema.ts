@@ -14,6 +14,9 @@ import {
 
 const time = (name: string) => timestamp(name, { withTimezone: true });
 
+/** The name of the gate (see the check below). An error with this name says that an event has been completed before. */
+export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
+
 /** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
 export const webhookEvents = pgTable(
   'webhook_events',
@@ -28,7 +31,7 @@ export const webhookEvents = pgTable(
       .default('pending'),
     /** When a pending event should next be looked at, in case its ticket is lost. */
     dueAt: time('due_at').notNull(),
-    /** A failed event waits until then, whoever asks again. `due_at` is the sweep's, and moves with it. */
+    /** A failed event is not tried again before then, even if another ticket comes. The sweep moves only `due_at`. */
     notBefore: time('not_before'),
     attempts: integer('attempts').notNull().default(0),
     lastError: text('last_error'),
@@ -42,23 +45,23 @@ export const webhookEvents = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
-    // The gate: a second completion of an event breaks this, and takes its whole transaction back.
-    check('completed_at_most_once', sql`${table.completions} <= 1`),
+    // The gate: a second completion of an event breaks this check, so its whole transaction is rolled back.
+    check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} <= 1`),
     check('known_status', sql`${table.status} in ('pending', 'done', 'ignored', 'parked')`),
     // The replay guard: of concurrent deliveries with one fingerprint, only one can be the first.
     uniqueIndex('webhook_events_fingerprint')
       .on(table.source, table.fingerprint, table.replayNumber)
       .where(sql`fingerprint is not null`),
-    // Every claim passes through this one, so it holds only what is pending, and leaves again with the completion.
+    // Every claim writes into this index, so it holds only pending events: the completion removes the entry.
     index('webhook_events_due').on(table.dueAt).where(sql`status = 'pending'`),
-    // For pruning by age. It keeps one line for 128 pages of rows: a claim doesn't notice it.
+    // For pruning by age. A BRIN index has one entry for 128 pages of rows, so it costs a claim almost nothing.
     index('webhook_events_received').using('brin', table.receivedAt),
-    // Costs nothing until an event fails for good.
+    // Only parked events are in it, so it costs nothing until an event is parked.
     index('webhook_events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
   ],
 );
 
-/** The raw body, as text: jsonb rejects \u0000 and lone surrogates, and a valid event would never be taken. */
+/** The raw body, as text: jsonb rejects \u0000 and lone surrogates, so a valid event could never be claimed. */
 export const webhookBodies = pgTable(
   'webhook_bodies',
   {
@@ -87,7 +90,7 @@ export const webhookEffects = pgTable(
     eventId: text('event_id').notNull(),
     name: text('name').notNull(),
     kind: text('kind').notNull(),
-    /** JSON, as text for the same reason as a body. */
+    /** JSON, kept as text for the same reason as a body. */
     payload: text('payload').notNull(),
     status: text('status', { enum: ['pending', 'sent', 'parked'] })
       .notNull()

@@ -1,5 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { columnNames } from './columns.ts';
 import { webhookEvents as events, webhookHours as hours } from './schema.ts';
+
+const hourColumn = columnNames(hours);
 
 /** A source is compared with its own last two weeks: two weekends, and little enough to keep. */
 const WINDOW = '14 days';
@@ -27,7 +30,7 @@ export function silentSources(at: SQL): SQL {
         select greatest(${at} - ${LOOK_BACK}::interval, max(${hours.hour})) from ${hours})
     ),
     added_hours as (
-      insert into ${hours} (source, hour) select source, hour from new_hours on conflict do nothing
+      insert into ${hours} (${hourColumn.source}, ${hourColumn.hour}) select source, hour from new_hours on conflict do nothing
     ),
     known_hours as (
       select ${hours.source} as source, ${hours.hour} as hour from ${hours}

@@ -1,6 +1,8 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { columnNames } from './columns.ts';
 import type { EffectKey, EventKey } from './keys.ts';
+import { webhookEffects as effects, webhookEvents as events } from './schema.ts';
 
 export interface Overdue {
   readonly events: EventKey[];
@@ -12,52 +14,56 @@ export const SWEEP_CHUNK = 500;
 
 /** A ticket that was sent again gets at least until the next sweep. */
 const FIRST_INTERVAL = '15 minutes';
-/** What is stuck is asked after once a day, until somebody looks at it. */
+/** An event that stays pending gets a ticket once a day, until an operator looks at it. */
 const LAST_INTERVAL = '1 day';
 
+const eventColumn = columnNames(events);
+const effectColumn = columnNames(effects);
+
 /**
- * Takes what is overdue and puts its next look off: by as long as it has been waiting already, so that the intervals
- * double, a backlog isn't multiplied by its own tickets, and one bad row can't stand before the rest.
+ * Takes what is overdue, and sets when it is due next: after as long as it has been waiting already, so that the
+ * intervals double, a backlog isn't multiplied by its own tickets, and one bad row doesn't block the others.
  * Two sweeps at once share the work: neither waits for a row that the other holds.
  */
 export async function takeOverdue(db: Database, now: Date): Promise<Overdue> {
   const at = sql`${now.toISOString()}::timestamptz`;
-  const next = (since: string) =>
-    sql`${at} + least(greatest(${at} - ${sql.raw(since)}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
+  const nextDue = (since: SQL) =>
+    sql`${at} + least(greatest(${at} - ${since}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
   const rows = await run<{ source: string; eventId: string; name: string | null }>(
     db,
     sql`
     with overdue_events as (
-      select source, event_id from webhook_events
-      where status = 'pending' and due_at <= ${at}
-      order by due_at limit ${SWEEP_CHUNK} for update skip locked
+      select ${events.source} as source, ${events.eventId} as event_id from ${events}
+      where ${events.status} = 'pending' and ${events.dueAt} <= ${at}
+      order by ${events.dueAt} limit ${SWEEP_CHUNK} for update skip locked
     ),
     overdue_effects as (
-      select source, event_id, name, event.finished_at from webhook_effects effect
-      join webhook_events event using (source, event_id)
-      where effect.status = 'pending' and effect.due_at <= ${at}
-      order by effect.due_at limit ${SWEEP_CHUNK} for update of effect skip locked
+      select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
+             coalesce(${events.finishedAt}, ${effects.dueAt}) as waiting_since
+      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at}
+      order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${effects} skip locked
     ),
-    events as (
-      update webhook_events event set due_at = ${next('event.received_at')}
-      from overdue_events overdue where (event.source, event.event_id) = (overdue.source, overdue.event_id)
-      returning event.source, event.event_id
+    taken_events as (
+      update ${events} set ${eventColumn.dueAt} = ${nextDue(sql`${events.receivedAt}`)}
+      from overdue_events overdue
+      where (${events.source}, ${events.eventId}) = (overdue.source, overdue.event_id)
+      returning overdue.source, overdue.event_id
     ),
-    effects as (
-      update webhook_effects effect set due_at = ${next('coalesce(overdue.finished_at, effect.due_at)')}
+    taken_effects as (
+      update ${effects} set ${effectColumn.dueAt} = ${nextDue(sql`overdue.waiting_since`)}
       from overdue_effects overdue
-      where (effect.source, effect.event_id, effect.name) = (overdue.source, overdue.event_id, overdue.name)
-      returning effect.source, effect.event_id, effect.name
+      where (${effects.source}, ${effects.eventId}, ${effects.name}) = (overdue.source, overdue.event_id, overdue.name)
+      returning overdue.source, overdue.event_id, overdue.name
     )
-    select source, event_id as "eventId", null as name from events
+    select source, event_id as "eventId", null as name from taken_events
     union all
-    select source, event_id, name from effects`,
+    select source, event_id, name from taken_effects`,
   );
-  const events: EventKey[] = [];
-  const effects: EffectKey[] = [];
+  const overdue: Overdue = { events: [], effects: [] };
   for (const { source, eventId, name } of rows) {
-    if (name === null) events.push({ source, eventId });
-    else effects.push({ source, eventId, name });
+    if (name === null) overdue.events.push({ source, eventId });
+    else overdue.effects.push({ source, eventId, name });
   }
-  return { events, effects };
+  return overdue;
 }

@@ -14,7 +14,7 @@ export function errorFromResponse({ status, ok, headers }: Response, now: Date):
   const message = `the other side answered ${status}`;
   if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
   const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
-  return seconds > 0 ? new RetryLater(seconds, message) : new Error(message);
+  return seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);
 }
 
 /** A number of seconds, or an HTTP date (RFC 9110, section 10.2.3). */

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Database, Statement } from '../db/client.ts';
+import type { ReadOnlyDatabase, Statement } from '../db/client.ts';
 import type { Effect } from './effect.ts';
 import type { Source } from './source.ts';
 
@@ -18,21 +18,24 @@ export interface Event<Data = unknown> {
 }
 
 export interface Tools {
-  /** To build the statements that you return, and to read. */
-  readonly db: Database;
+  /**
+   * To build the statements that you return, and to read. It can't write: return the statement, don't await it, because
+   * only what is returned is committed together with the event's completion, and so happens once.
+   */
+  readonly db: ReadOnlyDatabase;
   readonly fetch: typeof fetch;
   readonly now: Date;
   /** The variables and secrets of the consumer Worker. */
   readonly env: ConsumerEnv;
 }
 
-/** A statement that is committed together with the event's completion, or an effect that is sent afterwards. */
+/** A statement that is committed together with the event's completion, or an effect that is sent afterwards. At most 1,000. */
 export type Change = Statement | Effect;
 
 export interface Handler {
   /** Any Standard Schema. A payload that doesn't match it parks the event, with the path that failed. */
   readonly schema?: StandardSchemaV1 | undefined;
-  /** How often the handler is tried before the event is parked. Default: 12. */
+  /** How often the handler is tried before the event is parked: a whole number from 1 up. Default: 12. */
   readonly attempts?: number;
   readonly handle: (event: Event<never>, tools: Tools) => Change[] | Promise<Change[]>;
 }

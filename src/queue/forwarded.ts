@@ -1,4 +1,5 @@
-import type { Claimable } from '../db/claim.ts';
+import type { Claimable } from '../db/incoming.ts';
+import { isStorableText } from './tickets.ts';
 
 /** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
 export interface Forwarded {
@@ -6,6 +7,11 @@ export interface Forwarded {
   readonly events: readonly Claimable[];
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
+}
+
+export interface Unpacked extends Forwarded {
+  /** Ids of events that can't be claimed, because a value is missing or of another kind. They are not in `events`. */
+  readonly unreadable: readonly string[];
 }
 
 /** A queue message may have 128,000 bytes, including about 100 bytes of its own metadata. */
@@ -17,28 +23,64 @@ export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined
   return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
 }
 
-/** `undefined` if `pack` has not made this message. */
-export async function unpack(message: unknown): Promise<Forwarded | undefined> {
+/**
+ * `undefined` if `pack` has not made this message. Every value is checked, because another version of the receiver, or
+ * another program, may have written the message. A broken event doesn't take the others of its delivery along.
+ */
+export async function unpack(message: unknown): Promise<Unpacked | undefined> {
+  const packed = await readPacked(message);
+  if (packed === undefined) return undefined;
+  const { source, headers } = packed;
+  const receivedAt = dateOf(packed.receivedAt);
+  const usable = isStorableText(source) && isHeaders(headers) && receivedAt;
+  const events = packed.events.map(({ eventId, ...rest }) => ({ eventId, event: claimableOf({ eventId, ...rest }) }));
+  return {
+    source: isStorableText(source) ? source : '',
+    headers: usable ? headers : {},
+    receivedAt: receivedAt ?? new Date(0),
+    events: usable ? events.flatMap(({ event }) => event ?? []) : [],
+    unreadable: events.filter(({ event }) => !usable || !event).map(({ eventId }) => String(eventId)),
+  };
+}
+
+/** A forwarded delivery as JSON has it. Nothing about its values is known yet. */
+interface Packed extends Record<keyof Forwarded, unknown> {
+  readonly events: readonly Record<keyof Claimable, unknown>[];
+}
+
+async function readPacked(message: unknown): Promise<Packed | undefined> {
   if (!(message instanceof ArrayBuffer) && !ArrayBuffer.isView(message)) return undefined;
   try {
     const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
-    const { source, events, headers, receivedAt } = JSON.parse(text) as Packed;
-    const withDate = (occurredAt: string | null) => (occurredAt === null ? null : new Date(occurredAt));
-    return {
-      source,
-      events: events.map(({ occurredAt, ...event }) => ({ ...event, occurredAt: withDate(occurredAt) })),
-      headers,
-      receivedAt: new Date(receivedAt),
-    };
+    const packed = JSON.parse(text) as Packed | null;
+    const isList = Array.isArray(packed?.events) && packed.events.every((event) => typeof event === 'object' && event);
+    return isList && packed ? packed : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** As JSON has it: without dates. */
-interface Packed extends Omit<Forwarded, 'events' | 'receivedAt'> {
-  readonly events: (Omit<Claimable, 'occurredAt'> & { readonly occurredAt: string | null })[];
-  readonly receivedAt: string;
+function claimableOf(event: Packed['events'][number]): Claimable | undefined {
+  const { eventId, type, fingerprint, body } = event;
+  const occurredAt = event.occurredAt === null ? null : dateOf(event.occurredAt);
+  if (!isStorableText(eventId) || !isStorableText(body) || occurredAt === undefined) return undefined;
+  if (!isTextOrNull(type) || !isTextOrNull(fingerprint)) return undefined;
+  return { eventId, type, occurredAt, fingerprint, body };
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || isStorableText(value);
+}
+
+function isHeaders(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && Object.entries(value).flat().every(isStorableText);
+}
+
+/** Postgres and JavaScript agree on the years 1 to 9999. */
+function dateOf(value: unknown): Date | undefined {
+  const date = new Date(typeof value === 'string' ? value : Number.NaN);
+  const year = date.getUTCFullYear();
+  return year >= 1 && year <= 9999 ? date : undefined;
 }
 
 function pipe(body: BodyInit, through: CompressionStream | DecompressionStream): Promise<ArrayBuffer> {

@@ -5,10 +5,18 @@ export type Ticket = EventKey;
 export type EffectTicket = EffectKey;
 
 export function isTicket(message: unknown): message is Ticket {
-  const ticket = message as Partial<Ticket> | null;
-  return typeof ticket?.source === 'string' && typeof ticket.eventId === 'string';
+  const ticket = message as Partial<Ticket> | null | undefined;
+  return isStorableText(ticket?.source) && isStorableText(ticket.eventId);
 }
 
 export function isEffectTicket(message: unknown): message is EffectTicket {
-  return isTicket(message) && 'name' in message && typeof message.name === 'string';
+  return isTicket(message) && 'name' in message && isStorableText(message.name);
+}
+
+/**
+ * Postgres can't store NUL, and Neon can't parse a request with half a character (a lone surrogate). One such text in a
+ * query over a whole batch would make the query fail for all of them.
+ */
+export function isStorableText(value: unknown): value is string {
+  return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }

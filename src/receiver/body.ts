@@ -17,8 +17,8 @@ export const BODY_DEADLINE_MS = 10_000;
 
 /**
  * All deliveries of an isolate share 128 MB, and a body takes several times its size while it is worked on: as bytes, as
- * text, as parsed JSON and in the request to Neon. So strangers may occupy only a small part of it. It still has room for
- * four of the largest bodies (5 MiB) at once, or for thousands of ordinary ones.
+ * text, as parsed JSON and in the request to Neon. So bodies, which strangers can send too, may fill only a small part of it.
+ * There is room for four of the largest bodies (5 MiB) at once, or for thousands of ordinary ones.
  */
 const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
-import { type Claims, claim, MAX_REPLAYS } from '../db/claim.ts';
+import { type Claims, claim } from '../db/claim.ts';
 import { openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
+import { MAX_REPLAYS } from '../db/park-replays.ts';
 import { errorFields, eventIdFields, type Log } from '../log.ts';
 import { type Forwarded, pack } from '../queue/forwarded.ts';
 import { isWritten, sendTickets } from '../queue/send.ts';

@@ -1,4 +1,4 @@
-import type { Claimable } from '../db/claim.ts';
+import type { Claimable } from '../db/incoming.ts';
 import { sha256 } from '../encoding/bytes.ts';
 import { formAsJson, formOf } from '../encoding/form.ts';
 import { parseLines } from '../encoding/json.ts';

@@ -1,12 +1,25 @@
 import { sql } from 'drizzle-orm';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pack } from '../../../src/queue/forwarded.ts';
 import { claimable } from '../claimable.ts';
-import { claimEvents, consume, empty, events, holdBackEffects, QUEUES, query, ticket } from './in-workerd.ts';
+import {
+  BROKEN_DELIVERIES,
+  claimEvents,
+  consume,
+  empty,
+  events,
+  forwardedWith,
+  holdBackEffects,
+  logged,
+  packed,
+  QUEUES,
+  query,
+  ticket,
+} from './in-workerd.ts';
 
 beforeEach(empty);
 
-it('a ticket that the queue gave up becomes a parked event, with the reason', async () => {
+it('the event of a dead ticket is parked with the reason', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
   expect((await consume([ticket('a')], QUEUES.eventsDead)).outcome).toBe('ok');
   const [row] = await events();
@@ -14,21 +27,21 @@ it('a ticket that the queue gave up becomes a parked event, with the reason', as
   expect(row?.last_error).toContain('the queue gave up');
 });
 
-it('an event that was done meanwhile stays done', async () => {
+it('an event that is done stays done when a dead ticket of it arrives', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
   await consume([ticket('a')]);
   await consume([ticket('a')], QUEUES.eventsDead);
   expect(await events()).toEqual([expect.objectContaining({ status: 'done', last_error: null })]);
 });
 
-it('a forwarded delivery that the queue gave up is claimed even now, and left to the sweep', async () => {
+it('a dead forwarded delivery is claimed, and its event stays pending for the sweep', async () => {
   const event = claimable('a', { type: 'increments' });
   const bytes = await pack({ source: 'test', events: [event], headers: {}, receivedAt: new Date() });
   await consume([{ body: bytes?.buffer }], QUEUES.eventsDead);
   expect(await events()).toEqual([expect.objectContaining({ id: 'a', status: 'pending' })]);
 });
 
-it('an effect that the queue gave up is parked on its own, and its event stays done', async () => {
+it('the effect of a dead ticket is parked without the other effects, and its event stays done', async () => {
   await holdBackEffects('has effects');
   const body = { source: 'test', eventId: 'a', name: 'held first' };
   await consume([{ body }], QUEUES.effectsDead);
@@ -40,18 +53,76 @@ it('an effect that the queue gave up is parked on its own, and its event stays d
   expect(await events()).toEqual([expect.objectContaining({ status: 'done' })]);
 });
 
-it('what no version can read is dropped, and its neighbours are parked', async () => {
-  await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
-  expect((await consume([{ body: 'text' }, ticket('a')], QUEUES.eventsDead)).outcome).toBe('ok');
-  expect(await events()).toEqual([expect.objectContaining({ status: 'parked' })]);
+describe('a dead letter that can not be read or claimed', () => {
+  it.each(BROKEN_DELIVERIES)(
+    'a dead forwarded delivery with %s is acknowledged, and its neighbours are parked or claimed',
+    async (_what, event, delivery) => {
+      await claimEvents({ id: 'n', type: 'increments' });
+      const bad = await forwardedWith(event, delivery);
+      const good = await forwardedWith({ eventId: 'z' });
+      const lines = await logged(async () => {
+        const { acked, retried } = await consume([ticket('n'), bad, good], QUEUES.eventsDead);
+        expect([acked, retried]).toEqual([['0', '1', '2'], []]);
+      });
+      expect((await events()).map(({ id, status }) => [id, status])).toEqual([
+        ['n', 'parked'],
+        ['z', 'pending'],
+      ]);
+      expect(lines).toContainEqual(expect.objectContaining({ step: 'dead_letter', outcome: 'unreadable' }));
+    },
+  );
+
+  it('a dead forwarded delivery that can not be claimed is logged with its key', async () => {
+    const bad = await forwardedWith({ eventId: 'bad', occurredAt: 'yesterday' });
+    const lines = await logged(() => consume([bad], QUEUES.eventsDead));
+    expect(lines).toEqual([
+      {
+        step: 'dead_letter',
+        outcome: 'unreadable',
+        source: 'test',
+        events: 1,
+        event_ids: ['bad'],
+        reason: 'not a forwarded event as this version knows it',
+      },
+    ]);
+  });
+
+  it('a dead ticket whose id holds NUL is acknowledged, and its neighbours are parked', async () => {
+    await claimEvents({ id: 'n', type: 'increments' });
+    expect((await consume([ticket('a\0b'), ticket('n')], QUEUES.eventsDead)).acked).toEqual(['0', '1']);
+    expect(await events()).toEqual([expect.objectContaining({ id: 'n', status: 'parked' })]);
+  });
+
+  it('an unreadable dead letter among those of effects is acknowledged, and its neighbours are parked', async () => {
+    await holdBackEffects('has effects');
+    const [eventTicket, good] = [ticket('a'), { body: { source: 'test', eventId: 'a', name: 'held first' } }];
+    expect((await consume([eventTicket, { body: null }, good], QUEUES.effectsDead)).acked).toEqual(['0', '1', '2']);
+    expect(await query(sql`select status from webhook_effects where name = 'held first'`)).toEqual([
+      { status: 'parked' },
+    ]);
+  });
 });
 
-it('while Postgres is away, dead letters wait', async () => {
-  await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
+it('the correct events of a dead forwarded delivery are claimed, although one of its events is broken', async () => {
+  const event = (eventId: unknown) => ({ ...claimable('a'), eventId });
+  const delivery = { source: 'test', headers: {}, receivedAt: new Date() };
+  const message = await packed({ ...delivery, events: [event('a'), event(null), event('b')] });
+  expect((await consume([message], QUEUES.eventsDead)).acked).toEqual(['0']);
+  expect((await events()).map(({ id }) => id)).toEqual(['a', 'b']);
+});
+
+it('while Postgres is away, dead tickets and dead forwarded deliveries are retried after four hours', async () => {
   await query(sql`alter table webhook_events rename to hidden`);
   try {
-    expect((await consume([ticket('a')], QUEUES.eventsDead)).retried).toHaveLength(1);
+    const { retried } = await consume([ticket('a'), await forwardedWith({})], QUEUES.eventsDead);
+    expect(retried.map(({ delaySeconds }) => delaySeconds)).toEqual([14_400, 14_400]);
   } finally {
     await query(sql`alter table hidden rename to webhook_events`);
   }
+});
+
+it('a dead letter that is neither a ticket nor a forwarded delivery is acknowledged, and its neighbours are parked', async () => {
+  await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
+  expect((await consume([{ body: 'text' }, ticket('a')], QUEUES.eventsDead)).outcome).toBe('ok');
+  expect(await events()).toEqual([expect.objectContaining({ status: 'parked' })]);
 });

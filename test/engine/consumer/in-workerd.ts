@@ -1,6 +1,7 @@
 // Helpers for tests inside workerd: the queue's own calls into the consumer, and a look into Postgres.
 import { env, exports } from 'cloudflare:workers';
 import { type SQL, sql } from 'drizzle-orm';
+import { vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
 import { claimable } from '../claimable.ts';
@@ -41,7 +42,7 @@ export interface Delivered {
   readonly attempts?: number;
 }
 
-/** What a service binding to a queue's consumer offers with the flag service_binding_extra_handlers. */
+/** A service binding to a queue's consumer, with the flag service_binding_extra_handlers. */
 interface QueueService {
   queue(
     name: string,
@@ -49,7 +50,7 @@ interface QueueService {
   ): Promise<{ outcome: string; explicitAcks: string[]; retryMessages: { msgId: string; delaySeconds?: number }[] }>;
 }
 
-/** Ids of messages are their places in the list. */
+/** Sends messages to the consumer. The id of a message is its index. */
 export async function consume(messages: readonly Delivered[], queue = QUEUES.events) {
   const consumer = exports.default as unknown as QueueService;
   const result = await consumer.queue(
@@ -63,7 +64,52 @@ export async function consume(messages: readonly Delivered[], queue = QUEUES.eve
   };
 }
 
-/** As if the waits of all events were over. */
+/** A message as `pack` makes it, but of any value. */
+export async function packed(value: unknown): Promise<Delivered> {
+  const stream = new Response(JSON.stringify(value)).body?.pipeThrough(new CompressionStream('gzip'));
+  return { body: await new Response(stream).arrayBuffer() };
+}
+
+/** A forwarded delivery with one event, where `delivery` and `event` replace values of it. */
+export const forwardedWith = (event: object, delivery: object = {}) =>
+  packed({
+    source: 'test',
+    events: [{ ...claimable('a', { type: 'increments', body: '{"customer":"c"}' }), ...event }],
+    headers: {},
+    receivedAt: '2026-03-01T12:00:00.000Z',
+    ...delivery,
+  });
+
+/** The lines that the consumer logs while `work` runs. */
+export async function logged(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const spy = vi.spyOn(console, 'log');
+  await work();
+  const lines = spy.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
+  spy.mockRestore();
+  return lines;
+}
+
+/** Forwarded deliveries that can't be read or claimed: what is wrong, and the values of the event and of the delivery. */
+export const BROKEN_DELIVERIES: [string, object, object?][] = [
+  ['a null id', { eventId: null }],
+  ['an id with NUL', { eventId: 'a\0b' }],
+  ['an id with half a character', { eventId: 'a\ud800' }],
+  ['a broken time of the event', { occurredAt: 'yesterday' }],
+  ['a time of the event beyond the year 9999', { occurredAt: '+010000-01-01T00:00:00.000Z' }],
+  ['no body', { body: undefined }],
+  ['a body with NUL', { body: '\0' }],
+  ['a type that is a number', { type: 7 }],
+  ['a broken time of receipt', {}, { receivedAt: 'yesterday' }],
+  ['no time of receipt', {}, { receivedAt: null }],
+  ['no source', {}, { source: null }],
+  ['headers that are not text', {}, { headers: { a: 1 } }],
+  ['no headers', {}, { headers: null }],
+  ['an event that is null', {}, { events: [null] }],
+  ['no events', {}, { events: null }],
+  ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
+];
+
+/** Ends the waits of all events. */
 export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
 
 export const ticket = (id: string, source = 'test') => ({ body: { source, eventId: id } });
@@ -80,7 +126,7 @@ export const balanceOf = async (customer: string) => {
   return row?.balance;
 };
 
-/** Works the event `a`. The effects' own tickets would be worked at any moment: renamed, the effects are hidden from them. */
+/** Works the event `a`, and renames its effects, so that their own tickets don't find them and send them too early. */
 export async function holdBackEffects(type: string, data: unknown = {}): Promise<void> {
   await claimEvents({ id: 'a', type, data });
   await query(sql`create or replace function hold_back() returns trigger language plpgsql as

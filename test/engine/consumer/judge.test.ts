@@ -4,36 +4,61 @@ import { judge } from '../../../src/consumer/judge.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
 import { PermanentError, RetryLater } from '../../../src/kit/index.ts';
 
-describe('the wait after a failure', () => {
-  it('doubles from 5 s to 1 h', () => {
+describe('backoff', () => {
+  it('the longest wait doubles from 5 s to 1 h', () => {
     const longest = Array.from({ length: 13 }, (_, n) => backoff(n + 1, 0));
     expect(longest).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600, 3600]);
   });
 
-  it('is anything between a second and the longest', () => {
+  it('a wait is random between one second and the longest wait', () => {
     expect([0, 0.25, 0.5, 0.9999].map((random) => backoff(8, random))).toEqual([640, 480, 320, 1]);
   });
 });
 
-describe('a failure', () => {
+describe('judge', () => {
   const judged = (failure: unknown, before = 0, attempts?: number) => judge(failure, before, 0, attempts);
 
   it.each([
-    ['an error', new Error('no'), { outcome: 'retry', seconds: 5 }],
-    ['an error at the eleventh attempt', new Error('no'), { outcome: 'retry', seconds: 3600 }, 10],
-    ['an error at the twelfth attempt', new Error('no'), { outcome: 'parked', error: 'Error: no' }, 11],
-    ['a permanent one', new PermanentError('no'), { outcome: 'parked' }],
-    ['one that asks for time', new RetryLater(90), { outcome: 'retry', seconds: 90 }],
-    ['one that asks for more than a queue can wait', new RetryLater(1e9), { outcome: 'retry', seconds: 86_400 }],
-    ['one that asks for less than a second', new RetryLater(-1), { outcome: 'retry', seconds: 1 }],
-    ['one that asks for time at the twelfth attempt', new RetryLater(90), { outcome: 'parked' }, 11],
-    ['Postgres being away', new DatabaseError('away', { retryable: true }), { outcome: 'database_unavailable' }, 11],
-    ['Postgres refusing', new DatabaseError('refused', { retryable: false }), { outcome: 'retry' }],
+    ['an error is tried again', new Error('no'), { outcome: 'retry', seconds: 5 }],
+    ['an error at the eleventh attempt is tried again', new Error('no'), { outcome: 'retry', seconds: 3600 }, 10],
+    ['an error at the twelfth attempt is parked', new Error('no'), { outcome: 'parked', error: 'Error: no' }, 11],
+    ['a PermanentError is parked', new PermanentError('no'), { outcome: 'parked' }],
+    ['RetryLater is tried again after its time', new RetryLater(90), { outcome: 'retry', seconds: 90 }],
+    ['RetryLater beyond a day is tried again after a day', new RetryLater(1e9), { outcome: 'retry', seconds: 86_400 }],
+    ['RetryLater(0) is tried again after a second', new RetryLater(0), { outcome: 'retry', seconds: 1 }],
+    ['RetryLater at the twelfth attempt is parked', new RetryLater(90), { outcome: 'parked' }, 11],
+    [
+      'a full project counts no attempt',
+      new DatabaseError('full', { retryable: true, code: '53100' }),
+      { outcome: 'database_unavailable' },
+      11,
+    ],
+    [
+      'a retryable error of Postgres is tried again',
+      new DatabaseError('away', { retryable: true }),
+      { outcome: 'retry' },
+    ],
+    [
+      'a retryable error of Postgres at the twelfth attempt is parked',
+      new DatabaseError('away', { retryable: true }),
+      { outcome: 'parked' },
+      11,
+    ],
+    ['a refusal of Postgres is tried again', new DatabaseError('refused', { retryable: false }), { outcome: 'retry' }],
   ])('%s', (_what, failure, expected, before = 0) => {
     expect(judged(failure, before as number)).toMatchObject(expected);
   });
 
-  it('is kept for Postgres, and only its name for the log', () => {
+  it.each(['', 'a'])(
+    'a long error is cut without leaving half a character, which Neon could not parse (it begins with %j)',
+    (before) => {
+      const failure = judged(new Error(`${before}${'😀'.repeat(600)}`));
+      const { error } = failure as { error: string };
+      expect([error.length, error.isWellFormed()]).toEqual([1000, true]);
+    },
+  );
+
+  it('the message of an error goes to Postgres, and only its name goes to the log', () => {
     const failure = judged(new TypeError('about somebody'));
     expect(failure).toMatchObject({ error: 'TypeError: about somebody', reason: 'TypeError' });
   });

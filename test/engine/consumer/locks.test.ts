@@ -4,10 +4,10 @@ import { balanceOf, claimEvents, consume, empty, query, ticket } from './in-work
 
 beforeEach(empty);
 
-it('eight concurrent consumers that lock the same rows in opposite orders lose nothing and double nothing', async () => {
+it('eight concurrent consumers that lock the same rows in opposite orders commit each change once', async () => {
   const customers = ['c0', 'c1', 'c2', 'c3', 'c4'];
   const perGroup = 50;
-  // A group is worked in the order of its keys: every second group comes to the customers from behind.
+  // A group is worked in the order of its keys. Every second group changes the customers in the opposite order.
   const groups = Array.from({ length: 8 }, (_, group) =>
     Array.from({ length: perGroup }, (_, n) => {
       const at = Math.floor(n / (perGroup / customers.length));

@@ -1,10 +1,11 @@
 import { createConsumer } from '../../../src/consumer/worker.ts';
 import { log } from '../../../src/log.ts';
 import { testEffects, testHandlers } from './handlers.ts';
+import { mistakenHandlers } from './mistakes.ts';
 
-/** The consumer, with handlers that fail in all the ways that handlers fail. */
+/** The consumer, with handlers that fail in many ways. */
 export default createConsumer({
-  handlers: { test: testHandlers },
+  handlers: { test: testHandlers, mistakes: mistakenHandlers },
   effects: testEffects,
   now: () => new Date(),
   random: Math.random,

@@ -42,7 +42,7 @@ const balance = async () => (await sql<{ balance: string }>('select balance from
 
 beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
 
-it('commits a hundred events and their changes in one request', async () => {
+it('complete commits a hundred events and their changes in one request', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => `evt_${n}`);
   await claimAll(...ids);
   let requests = 0;
@@ -60,7 +60,7 @@ it('commits a hundred events and their changes in one request', async () => {
   expect(await balance()).toBe('100');
 });
 
-it('lets exactly one of twenty concurrent runs of an event commit', async () => {
+it('exactly one of twenty concurrent runs of an event commits', async () => {
   await claimAll('a');
   const runs = await Promise.all(
     Array.from({ length: 20 }, () => failureOf(complete(database.db, [completion('a')], NOW))),
@@ -70,7 +70,7 @@ it('lets exactly one of twenty concurrent runs of an event commit', async () => 
   expect(await balance()).toBe('1');
 });
 
-it('takes a whole group back where one of its events is done already', async () => {
+it('a whole group is rolled back if one of its events is already done', async () => {
   await claimAll('a', 'b');
   await complete(database.db, [completion('a')], NOW);
   const error = await failureOf(complete(database.db, [completion('b'), completion('a')], NOW));
@@ -82,7 +82,7 @@ it('takes a whole group back where one of its events is done already', async () 
   expect(await balance()).toBe('1');
 });
 
-it('takes the completion back where a change fails, and does not mistake that for a duplicate', async () => {
+it('a completion is rolled back if a change fails, and the error is not a duplicate', async () => {
   await claimAll('a');
   const broken = database.db.execute(statement`insert into fixture.balances (customer, balance) values ('c', null)`);
   const error = await failureOf(complete(database.db, [completion('a', [increment(), broken])], NOW));
@@ -92,7 +92,16 @@ it('takes the completion back where a change fails, and does not mistake that fo
   expect(await balance()).toBeUndefined();
 });
 
-it('refuses to complete what was parked or discarded meanwhile', async () => {
+it('a violation of an app’s own constraint called completed_at_most_once is not a duplicate', async () => {
+  await sql(`create table if not exists fixture.guarded (n int constraint completed_at_most_once check (n <= 1))`);
+  await claimAll('a');
+  const breaks = database.db.execute(statement`insert into fixture.guarded (n) values (2)`);
+  const error = await failureOf(complete(database.db, [completion('a', [breaks])], NOW));
+  expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'guarded' });
+  expect(isCompletedBefore(error)).toBe(false);
+});
+
+it('an event that was parked or discarded meanwhile can not be completed', async () => {
   await claimAll('a', 'b');
   await parkEvents(database.db, [{ source: 'test', eventId: 'a' }], 'reason', NOW);
   await sql(`update webhook_events set status = 'ignored' where event_id = 'b'`);
@@ -102,14 +111,14 @@ it('refuses to complete what was parked or discarded meanwhile', async () => {
   expect(await balance()).toBeUndefined();
 });
 
-it('does not deadlock where groups share events in opposite orders', async () => {
+it('groups that share events in opposite orders do not deadlock', async () => {
   const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}`);
   await claimAll(...ids);
-  // Enough others that each group's rows are looked up one by one, in its own order, and not read off in the table's.
+  // With so many other rows, Postgres looks up the rows of a group one by one, in the group's order, not in the table's.
   await sql(`insert into webhook_events (source, event_id, received_at, due_at)
     select 'other', n::text, now(), now() from generate_series(1, 20000) n`);
   await sql('analyze webhook_events');
-  // Slow enough for each group to have its first rows locked when it comes to those of the other.
+  // So slow that each group has locked its first rows before it needs those of the other.
   await sql(`create or replace function slowly() returns trigger language plpgsql as
     $$ begin perform pg_sleep(0.005); return new; end $$`);
   await sql('create trigger slowly before update on webhook_events for each row execute function slowly()');
@@ -120,7 +129,7 @@ it('does not deadlock where groups share events in opposite orders', async () =>
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
 });
 
-it('counts a failure, keeps its error, and leaves alone what is finished', async () => {
+it('recordFailures counts an attempt and keeps the error, and does not change finished events', async () => {
   await claimAll('a', 'b', 'c');
   await complete(database.db, [completion('c')], NOW);
   const notBefore = new Date(NOW.getTime() + 60_000);

@@ -1,7 +1,10 @@
+import { createServer } from 'node:http';
+import { NeonDbError } from '@neondatabase/serverless';
 import { sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import { startNeon } from '../../../scripts/local/neon.ts';
+import { listen } from '../../../scripts/local/port.ts';
 import { type Database, openDatabase, run } from '../../../src/db/client.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
 import { useDatabase } from '../database.ts';
@@ -25,7 +28,7 @@ async function errorOf(promise: Promise<unknown>): Promise<DatabaseError> {
   return known;
 }
 
-/** Any query: where a fault is injected, it doesn't come so far. */
+/** Any query. It doesn't reach Postgres if a fault is injected. */
 const ask = (db: Database = database.db) => run(db, sql`select ${CANARY}::text`);
 const withUrl = (change: (url: URL) => void) => {
   const url = new URL(database.stack.databaseUrl);
@@ -33,10 +36,12 @@ const withUrl = (change: (url: URL) => void) => {
   return openDatabase(url.href);
 };
 
-describe('worth another try', () => {
+describe('retryable errors', () => {
   const raise = (code: string) => run(database.db, sql`select ${CANARY}::text, raise_error(${code})`);
 
-  it.each(['40001', '40P01', '57P01', '57P03', '08006', '08003', '08P01'])('SQLSTATE %s', async (code) => {
+  it.each([
+    ...['08003', '08006', '08P01', '25006', '40001', '40P01', '53100', '53300', '57014', '57P01', '57P03', 'XX000'],
+  ])('SQLSTATE %s is retryable', async (code) => {
     await database.sql(`
       create or replace function raise_error(code text) returns void language plpgsql as
       $$ begin raise exception using errcode = code, message = '${CANARY}'; end $$`);
@@ -49,41 +54,52 @@ describe('worth another try', () => {
     { kind: 'refused' },
     { kind: 'reply dropped' },
   ];
-  it.each(faults)('the fault $kind', async (fault) => {
+  it.each(faults)('the fault "$kind" is retryable', async (fault) => {
     database.stack.neon.fault = () => fault;
     expect(await errorOf(ask())).toMatchObject({ retryable: true, code: undefined });
   });
 
-  it('too many connections, which Neon answers with a 500', async () => {
+  it('too many connections, which Neon answers with a 500, are retryable', async () => {
     database.stack.neon.fault = () => ({ kind: 'server error', message: 'Too many connections to this endpoint' });
     expect(await errorOf(ask())).toMatchObject({ retryable: true });
   });
 
-  it('an answer that is not JSON', async () => {
+  it('an answer that is not JSON is retryable', async () => {
     database.stack.neon.fault = () => ({ kind: 'not JSON' });
     expect(await errorOf(ask())).toMatchObject({ retryable: true });
   });
 
-  it('an answer that does not come in time', async () => {
+  it('an answer that does not come in time is retryable', async () => {
     database.stack.neon.fault = () => ({ kind: 'slow', ms: 5000 });
     const db = openDatabase(database.stack.databaseUrl, AbortSignal.timeout(50));
     expect(await errorOf(ask(db))).toMatchObject({ retryable: true });
   });
 
-  it('nobody listening', async () => {
+  it('an answer that stalls after its headers is retryable', async () => {
+    const server = createServer((_request, response) => void response.writeHead(200).write('{'));
+    const port = await listen(server, 0);
+    const url = new URL(database.stack.databaseUrl);
+    url.port = String(port);
+    const error = await errorOf(ask(openDatabase(url.href, AbortSignal.timeout(100))));
+    server.closeAllConnections();
+    server.close();
+    expect(error).toMatchObject({ retryable: true, message: 'Postgres did not answer in time' });
+  });
+
+  it('a refused connection is retryable', async () => {
     const { port, close } = await startNeon({ postgresPort: database.stack.postgres.port });
     await close();
     expect(await errorOf(ask(withUrl((url) => (url.port = String(port)))))).toMatchObject({ retryable: true });
   });
 });
 
-describe('not worth another try', () => {
-  it('an error in the SQL or the data', async () => {
+describe('errors that are not retryable', () => {
+  it('an error in the SQL or the data is not retryable', async () => {
     const error = await errorOf(run(database.db, sql`select ${CANARY}::int`));
     expect(error).toMatchObject({ retryable: false, code: '22P02' });
   });
 
-  it('a broken constraint, which is named', async () => {
+  it('a violated constraint is not retryable, and the error names it', async () => {
     await database.sql(
       `insert into webhook_events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
     );
@@ -94,29 +110,36 @@ describe('not worth another try', () => {
     expect(await errorOf(again)).toMatchObject({ retryable: false, constraint: 'webhook_events_source_event_id_pk' });
   });
 
-  it('a table that is not there, with what to do about it', async () => {
+  it('a missing table is not retryable, and the error says to run the migrations', async () => {
     const error = await errorOf(run(database.db, sql`select ${CANARY}::text from not_there`));
     expect(error).toMatchObject({ retryable: false, code: '42P01' });
     expect(error.message).toContain('npm run db:migrate');
   });
 
-  it('a wrong password', async () => {
+  it('a wrong password is not retryable', async () => {
     const error = await errorOf(ask(withUrl((url) => (url.password = CANARY))));
     expect(error).toMatchObject({ retryable: false, code: undefined });
     expect(error.message).toContain('DATABASE_URL');
   });
 
-  it('an unknown role', async () => {
+  it('an unknown role is not retryable', async () => {
     expect(await errorOf(ask(withUrl((url) => (url.username = 'nobody-here'))))).toMatchObject({ retryable: false });
   });
 
-  it('a quota that is used up', async () => {
+  it('a request that Neon could not parse is not retryable, and the error gives the reason', () => {
+    const answer = Object.assign(new NeonDbError('could not parse the HTTP request body'), { code: '' });
+    const error = DatabaseError.from(answer);
+    expect(error.retryable).toBe(false);
+    expect(error.message).toContain('half a character');
+  });
+
+  it('an exceeded quota is not retryable', async () => {
     const message = 'Your project has exceeded the data transfer quota. Upgrade your plan to increase limits.';
     database.stack.neon.fault = () => ({ kind: 'server error', message });
     expect(await errorOf(ask())).toMatchObject({ retryable: false });
   });
 
-  it('a request or an answer that is too large', async () => {
+  it('a request or an answer that is too large is not retryable', async () => {
     const small = await startNeon({ postgresPort: database.stack.postgres.port, maxBytes: 2000 });
     try {
       const db = withUrl((url) => (url.port = String(small.port)));
@@ -128,7 +151,10 @@ describe('not worth another try', () => {
     }
   });
 
-  it.each([undefined, '', 'not a url', `https://${CANARY}@example.com/`])('the DATABASE_URL %j', async (url) => {
-    expect(await errorOf((async () => openDatabase(url))())).toMatchObject({ retryable: false });
-  });
+  it.each([undefined, '', 'not a url', `https://${CANARY}@example.com/`])(
+    'the DATABASE_URL %j is refused, and the error does not contain it',
+    async (url) => {
+      expect(await errorOf((async () => openDatabase(url))())).toMatchObject({ retryable: false });
+    },
+  );
 });

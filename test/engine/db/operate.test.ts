@@ -35,8 +35,8 @@ beforeEach(async () => {
   );
 });
 
-describe('a retry', () => {
-  it('gives parked events and effects all their attempts back, and leaves the rest', async () => {
+describe('retryParked', () => {
+  it('retryParked gives parked events and effects all their attempts back, and changes no others', async () => {
     expect(await retryParked(database.db, { source: 'test' }, LATER)).toEqual({ events: 2, effects: 1 });
     expect(await states()).toEqual([
       { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
@@ -50,62 +50,71 @@ describe('a retry', () => {
     ]);
   });
 
-  it('keeps to its filter', async () => {
-    expect(await retryParked(database.db, { id: 'parked_1' }, LATER)).toEqual({ events: 1, effects: 0 });
+  it('retryParked changes only what its filter matches', async () => {
+    expect(await retryParked(database.db, { eventId: 'parked_1' }, LATER)).toEqual({ events: 1, effects: 0 });
     expect(await retryParked(database.db, { type: 'refunded' }, LATER)).toEqual({ events: 1, effects: 1 });
     expect(await retryParked(database.db, { source: 'other' }, LATER)).toEqual({ events: 0, effects: 0 });
   });
 });
 
-it('a discarded event is ignored from then on, with its reason and its error', async () => {
+it('a discarded event becomes ignored, and keeps the reason and its error', async () => {
   await sql(`update webhook_events set last_error = 'Error: no' where event_id = 'parked_1'`);
-  expect(await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake')).toEqual({ events: 1, effects: 0 });
+  expect(await discardParked(database.db, { eventId: 'parked_1' }, 'sent by mistake')).toEqual({
+    events: 1,
+    effects: 0,
+  });
   const rows = await sql(`select status, summary, last_error from webhook_events where event_id = 'parked_1'`);
   expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
-  expect(await discardParked(database.db, { id: 'done_1' }, 'finished events stay')).toEqual({ events: 0, effects: 0 });
+  expect(await discardParked(database.db, { eventId: 'done_1' }, 'finished events stay')).toEqual({
+    events: 0,
+    effects: 0,
+  });
 });
 
-it('a discarded effect is gone, and its event says so', async () => {
-  expect(await discardParked(database.db, { id: 'done_2' }, 'no longer wanted')).toEqual({ events: 0, effects: 1 });
+it('a discarded effect is deleted, and the summary of its event says so', async () => {
+  expect(await discardParked(database.db, { eventId: 'done_2' }, 'no longer wanted')).toEqual({
+    events: 0,
+    effects: 1,
+  });
   expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
   const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
   expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
 });
 
-it('an effect that is sent stays sent, whatever a second send has come to', async () => {
+it('an effect that is sent stays sent, whatever the result of a second send is', async () => {
   const effect = { source: 'test', eventId: 'done_1', name: 'receipt', dueAt: LATER };
   await recordEffectResults(database.db, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
   await recordEffectResults(database.db, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
   expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
 });
 
-describe('a rerun', () => {
-  it('opens finished events again, and keeps their effects from being sent again', async () => {
+describe('rerunFinished', () => {
+  it('rerunFinished makes finished events pending, and their effects are not sent again', async () => {
     const rerun = await rerunFinished(database.db, { type: 'paid' }, { effects: false, now: LATER });
     expect(rerun).toEqual({ events: 1, withoutBody: 0 });
     expect(await states()).toContainEqual({ event_id: 'done_1', status: 'pending', attempts: 0, completions: 0 });
     expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
   });
 
-  it('forgets the effects that were sent where it is asked to send them again', async () => {
-    await rerunFinished(database.db, { id: 'done_1' }, { effects: true, now: LATER });
+  it('rerunFinished with effects deletes the effects that were sent, so that they are sent again', async () => {
+    await rerunFinished(database.db, { eventId: 'done_1' }, { effects: true, now: LATER });
     expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
   });
 
-  it('leaves discarded events discarded', async () => {
-    await discardParked(database.db, { id: 'parked_1' }, 'sent by mistake');
-    const rerun = await rerunFinished(database.db, { id: 'parked_1' }, { effects: false, now: LATER });
+  it('rerunFinished does not change discarded events', async () => {
+    await discardParked(database.db, { eventId: 'parked_1' }, 'sent by mistake');
+    const rerun = await rerunFinished(database.db, { eventId: 'parked_1' }, { effects: false, now: LATER });
     expect(rerun).toEqual({ events: 0, withoutBody: 0 });
   });
 
-  it('keeps to a span of time', async () => {
+  it('rerunFinished changes only events that were received in the given time', async () => {
     const rerun = (since: Date, until: Date) =>
       rerunFinished(database.db, { since, until }, { effects: false, now: LATER });
     expect(await rerun(LATER, new Date('2027-01-01'))).toEqual({ events: 0, withoutBody: 0 });
     expect(await rerun(NOW, LATER)).toEqual({ events: 2, withoutBody: 0 });
   });
 
-  it('says how many have no body any more, and leaves those finished', async () => {
+  it('rerunFinished counts the events whose bodies are gone, and they stay finished', async () => {
     await sql(`delete from webhook_bodies where event_id = 'done_1'`);
     const rerun = await rerunFinished(database.db, { source: 'test' }, { effects: true, now: LATER });
     expect(rerun).toEqual({ events: 1, withoutBody: 1 });

@@ -31,7 +31,7 @@ const addEffect = (id: string, status = 'pending') =>
 beforeEach(() => sql('truncate webhook_events cascade'));
 
 describe('the sweep', () => {
-  it('takes what is pending past its time, and nothing else', async () => {
+  it('the sweep takes only pending events that are overdue', async () => {
     await claimMany(4);
     await finish('evt_1');
     await finish('evt_2', 'parked');
@@ -42,7 +42,7 @@ describe('the sweep', () => {
     ]);
   });
 
-  it('takes effects as well', async () => {
+  it('the sweep takes overdue effects, each once', async () => {
     await claimMany(2);
     await finish('evt_0');
     await finish('evt_1');
@@ -53,7 +53,7 @@ describe('the sweep', () => {
     expect((await takeOverdue(database.db, later({ minutes: 2 }))).effects).toEqual([]);
   });
 
-  it('asks after a stuck event at intervals that double, and at last once a day', async () => {
+  it('the sweep takes an event that stays pending at intervals that double up to a day', async () => {
     await claimMany(1);
     const takenAt: number[] = [];
     for (let minutes = 0; minutes < 6 * 24 * 60; minutes += 15) {
@@ -63,14 +63,14 @@ describe('the sweep', () => {
     expect(takenAt).toEqual([0.25, 0.5, 1, 2, 4, 8, 16, 32, 56, 80, 104, 128]);
   });
 
-  it('goes on past one bad row: what it took is not overdue again', async () => {
+  it('two sweeps take a backlog in chunks, because what the first one took is not overdue any more', async () => {
     await claimMany(501);
     const first = await takeOverdue(database.db, later({ minutes: 10 }));
     const second = await takeOverdue(database.db, later({ minutes: 10 }));
     expect([first.events.length, second.events.length]).toEqual([500, 1]);
   });
 
-  it('does not wait for a row that somebody else holds', async () => {
+  it('the sweep does not wait for a row that another transaction has locked', async () => {
     await claimMany(3);
     const other = new pg.Client({ connectionString: database.stack.databaseUrl });
     await other.connect();
@@ -93,7 +93,7 @@ describe('pruning', () => {
     ),
   });
 
-  it('forgets a finished body after BODY_DAYS, and its key after DEDUPE_DAYS', async () => {
+  it('the body of a finished event is pruned after BODY_DAYS, and its key after DEDUPE_DAYS', async () => {
     await claimMany(1);
     await finish('evt_0');
     expect(await prune(database.db, later({ days: 7 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
@@ -103,7 +103,7 @@ describe('pruning', () => {
     expect(await left()).toEqual({ events: [], bodies: [] });
   });
 
-  it('never touches what is pending, parked, or still has an effect to send', async () => {
+  it('events that are pending, parked or have an effect to send are never pruned', async () => {
     await claimMany(5);
     await finish('evt_1', 'parked');
     for (const id of ['evt_2', 'evt_3', 'evt_4']) await finish(id);
@@ -114,7 +114,7 @@ describe('pruning', () => {
     expect(await left()).toEqual({ events: ['evt_0', 'evt_1', 'evt_2', 'evt_3'], bodies: ['evt_0', 'evt_1'] });
   });
 
-  it('deletes in batches of a thousand', async () => {
+  it('one run prunes at most a thousand events', async () => {
     await claimMany(1500);
     await sql(`update webhook_events set status = 'done', finished_at = $1`, [NOW]);
     const pruned = [];

@@ -25,8 +25,8 @@ const claims = async () => (await sql<{ count: number }>('select count(*)::int f
 
 beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
 
-describe('an event', () => {
-  it('delivered twice has one effect', async () => {
+describe('one event', () => {
+  it('an event that is delivered twice is worked once', async () => {
     const { customer, body } = charge();
     const answers = [];
     for (let time = 0; time < 2; time++) answers.push(await (await post('stripe', await sign('stripe', body))).json());
@@ -36,20 +36,20 @@ describe('an event', () => {
     expect(await sql('select kind from webhook_effects')).toEqual([{ kind: 'thanks' }]);
   });
 
-  it('with one changed byte is refused', async () => {
+  it('a delivery with one changed byte is refused', async () => {
     const { headers, body } = await sign('stripe', charge().body);
     const answer = await post('stripe', { headers, body: body.replace('4200', '9200') });
     expect(answer.status).toBe(401);
     expect(await claims()).toBe(0);
   });
 
-  it('signed an hour ago is refused', async () => {
+  it('a delivery that was signed an hour ago is refused', async () => {
     const signed = await sign('stripe', charge().body, { now: new Date(Date.now() - 3_600_000) });
     expect((await post('stripe', signed)).status).toBe(401);
     expect(await claims()).toBe(0);
   });
 
-  it('whose work failed in the middle succeeds at the second delivery of its ticket', async () => {
+  it('an event whose commit failed is done at the second delivery of its ticket', async () => {
     const { customer, body } = charge();
     let failures = 0;
     // The transaction with the work is the only request of several statements.
@@ -61,19 +61,21 @@ describe('an event', () => {
     expect(await balanceOf(customer)).toBe('4200');
   });
 
-  it('that Postgres could not take is accepted, forwarded, and worked once, however often it is delivered', async () => {
+  it('an event that Postgres could not take is accepted, forwarded, and worked once, however often it is delivered', async () => {
     const { customer, body } = charge();
     const signed = await sign('stripe', body);
     running.stack.neon.fault = () => ({ kind: 'server error' });
     const first = await post('stripe', signed);
     running.stack.neon.fault = undefined;
     const second = await post('stripe', signed);
-    expect(await Promise.all([first.json(), second.json()])).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
+    expect(await first.json()).toEqual({ status: 'accepted' });
+    // It depends on whether the consumer has claimed the first one by now.
+    expect([{ status: 'accepted' }, { status: 'duplicate' }]).toContainEqual(await second.json());
     await vi.waitFor(async () => expect(await balanceOf(customer)).toBe('4200'), WAIT);
     expect(await balanceOf(customer)).toBe('4200');
   });
 
-  it('older than the dedupe window is new again', async () => {
+  it('an event that comes back after DEDUPE_DAYS is a new event', async () => {
     const { customer, body } = charge();
     await post('stripe', await sign('stripe', body));
     await quiet();
@@ -124,7 +126,7 @@ it('a duplicate of an event whose ticket was lost sends it again', async () => {
   const signed = await sign('stripe', body);
   await post('stripe', signed);
   await quiet();
-  // As it stands ten minutes after the queue has lost the ticket.
+  // The state ten minutes after the queue has lost the ticket.
   await sql(`delete from fixture.balances`);
   await sql(`update webhook_events set status = 'pending', completions = 0, due_at = now()`);
   expect(await (await post('stripe', signed)).json()).toEqual({ status: 'duplicate' });

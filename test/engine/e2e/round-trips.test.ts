@@ -1,19 +1,19 @@
 import { sql as statement } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createConsumer } from '../../../src/consumer/worker.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();
 const { sql } = database;
 
-/** What Neon was asked, by a consumer that runs here in Node: only so can its requests be counted and broken. */
+/** The requests that the consumer sent to Neon, and the events whose handlers were asked. */
 let requests: ('query' | 'transaction')[];
 let worked: string[];
 
-/** Adds one to the balance, and says that it was asked. */
+/** Adds one to the balance, and notes the id of the event. */
 const increments = (customer = 'c'): Handler =>
   defineHandler({
     handle({ id }, { db }) {
@@ -26,43 +26,8 @@ const increments = (customer = 'c'): Handler =>
     },
   });
 
-class FakeMessage {
-  readonly timestamp = new Date();
-  readonly id: string;
-  readonly body: unknown;
-  readonly attempts: number;
-  settled: 'acked' | number | undefined;
-
-  constructor(id: string, attempts = 1) {
-    this.id = id;
-    this.body = { source: 'test', eventId: id };
-    this.attempts = attempts;
-  }
-
-  ack() {
-    this.settled ??= 'acked';
-  }
-
-  retry({ delaySeconds = 0 } = {}) {
-    this.settled ??= delaySeconds;
-  }
-}
-
-async function consume(messages: FakeMessage[], handler: Handler = increments()): Promise<FakeMessage[]> {
-  const consumer = createConsumer({
-    handlers: { test: { test: handler } },
-    effects: {},
-    now: () => new Date(),
-    random: () => 0.5,
-    log: () => {},
-    handlerMs: 1000,
-    effectMs: 1000,
-  });
-  const batch = { queue: 'events', messages } as unknown as MessageBatch;
-  const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS_QUEUE: 'events' } as ConsumerEnv;
-  await consumer.queue?.(batch, env, {} as ExecutionContext);
-  return messages;
-}
+const consume = (messages: FakeMessage[], handler: Handler = increments()) =>
+  consumeInNode(messages, handler, database.stack.databaseUrl);
 
 const claimAll = (ids: string[]) =>
   claim(
@@ -115,10 +80,10 @@ it('an event that somebody else completes meanwhile costs its group one query an
   expect(await balance()).toBe('99');
 });
 
-it('a deadlock sends the events of a group on alone, at once', async () => {
+it('after a deadlock, the events of a group are committed one by one at once', async () => {
   await sql('create sequence if not exists deadlocks');
   await sql('alter sequence deadlocks restart');
-  // A sequence keeps its number through a rollback: the first call fails, and no other.
+  // A rollback doesn't reset a sequence, so only the first call fails.
   await sql(`create or replace function deadlock_once() returns void language plpgsql as
     $$ begin if nextval('deadlocks') = 1 then raise exception using errcode = '40P01'; end if; end $$`);
   await claimAll(numbered(5));
@@ -134,7 +99,7 @@ it('a deadlock sends the events of a group on alone, at once', async () => {
 });
 
 describe('while Postgres is away', () => {
-  it('for the commit, events wait, and use up no attempt', async () => {
+  it('a group that can not be committed is retried, and no attempt is counted', async () => {
     await claimAll(numbered(3));
     database.stack.neon.fault = ({ queries }) => (queries ? { kind: 'connection died' } : undefined);
     const messages = await consume(numbered(3).map((id) => new FakeMessage(id)));
@@ -142,7 +107,7 @@ describe('while Postgres is away', () => {
     expect(await attempts()).toEqual([{ status: 'pending', attempts: 0 }]);
   });
 
-  it('it is asked once, not for every ticket', async () => {
+  it('a batch sends one query to Postgres, not one for each ticket', async () => {
     requests = [];
     database.stack.neon.fault = ({ queries }) => {
       requests.push(queries ? 'transaction' : 'query');
@@ -153,15 +118,15 @@ describe('while Postgres is away', () => {
     expect(messages.every(({ settled }) => typeof settled === 'number')).toBe(true);
   });
 
-  it('for hours, a ticket leaves the rest to the sweep', async () => {
+  it('the twentieth delivery of a ticket is acknowledged, because the sweep sends another', async () => {
     await claimAll(['evt']);
     database.stack.neon.fault = () => ({ kind: 'server error' });
-    const [patient, weary] = await consume([new FakeMessage('evt', 19), new FakeMessage('evt', 20)]);
-    expect([typeof patient?.settled, weary?.settled]).toEqual(['number', 'acked']);
+    const [nineteenth, twentieth] = await consume([new FakeMessage('evt', 19), new FakeMessage('evt', 20)]);
+    expect([typeof nineteenth?.settled, twentieth?.settled]).toEqual(['number', 'acked']);
   });
 });
 
-it('tickets that come again are worked alone, the most retried last', async () => {
+it('redelivered tickets are worked alone, the most redelivered last', async () => {
   await claimAll(['a', 'b', 'c', 'd']);
   requests = [];
   await consume([new FakeMessage('a', 9), new FakeMessage('b', 2), new FakeMessage('c', 5), new FakeMessage('d')]);

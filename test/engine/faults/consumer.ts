@@ -3,7 +3,7 @@ import { defineHandler, type Handler, RetryLater } from '../../../src/kit/index.
 import { log } from '../../../src/log.ts';
 import { charged, effects } from '../fixture/handlers.ts';
 
-/** How many runs of a handler fail. Twelve in a row will not. */
+/** The share of runs of a handler that fail. Twelve failures in a row are practically impossible. */
 const FAILURES = 0.15;
 
 /** A handler that fails at random. */
@@ -12,7 +12,7 @@ function unreliable(handler: Handler): Handler {
     ...handler,
     handle(event, tools) {
       const chance = Math.random();
-      if (chance < FAILURES / 2) throw new Error('by chance');
+      if (chance < FAILURES / 2) throw new Error('at random');
       if (chance < FAILURES) throw new RetryLater(1);
       return handler.handle(event, tools);
     },
@@ -21,7 +21,7 @@ function unreliable(handler: Handler): Handler {
 
 let dying = Promise.withResolvers<never>();
 
-/** Takes the whole batch with it, as a handler that uses up the isolate's memory or time. */
+/** Fails the whole batch, like a handler that uses up the isolate's memory or CPU time. */
 const kills = defineHandler({
   handle() {
     dying.reject(new Error('the isolate is gone'));
@@ -33,7 +33,7 @@ const consumer = createConsumer({
   handlers: { stripe: { 'charge.succeeded': unreliable(charged) }, awardee: { kills } },
   effects,
   now: () => new Date(),
-  // Waits of about a second, whatever has failed; and still no fixed order.
+  // Waits of about a second after any number of failures, but with an order that varies.
   random: () => 0.9995 + Math.random() * 0.0005,
   log,
   handlerMs: 30_000,

@@ -11,7 +11,7 @@ const SENDERS = 10;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 it.each(['SIGINT', 'SIGKILL'] as const)(
-  'Postgres away for ten seconds under load (%s): every answer is 200 or 503, and every 200 is kept',
+  'while Postgres is away for ten seconds under load (%s), every answer is 200 or 503, and every accepted event is kept',
   async (signal) => {
     const held: string[] = [];
     const answers: number[] = [];

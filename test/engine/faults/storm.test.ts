@@ -9,7 +9,7 @@ const { post, sign, sql } = running;
 const EVENTS = 1000;
 const DELIVERIES = 5;
 const CUSTOMERS = 20;
-/** Events whose payload no handler can take: these must park, and no other. */
+/** Events whose payload doesn't match the handler's schema. Only these may be parked. */
 const BROKEN = 20;
 const SENDERS = 40;
 
@@ -32,7 +32,7 @@ function charge(n: number): string {
   return JSON.stringify({ id: `evt_${n}`, type: 'charge.succeeded', created: 1_770_000_000, data });
 }
 
-/** As a provider does it: again and again, until it is told 200. Every answer on the way is kept. */
+/** Repeats a delivery until the answer is 200, as providers do. Every answer is kept. */
 async function deliver(delivery: SignedDelivery, answers: number[]): Promise<void> {
   for (;;) {
     const { status } = await post('stripe', delivery);
@@ -47,7 +47,7 @@ afterEach(() => {
   running.stack.outside.answer = undefined;
 });
 
-it('a thousand events, delivered five times each while everything fails by chance, end exactly once each', async () => {
+it('a thousand events that are delivered five times each, while requests fail at random, are worked exactly once each', async () => {
   const signed = await Promise.all(Array.from({ length: EVENTS }, (_, n) => sign('stripe', charge(n))));
   const queue = signed
     .flatMap((delivery) => Array.from({ length: DELIVERIES }, () => ({ delivery, order: Math.random() })))
@@ -65,7 +65,7 @@ it('a thousand events, delivered five times each while everything fails by chanc
   await Promise.all(Array.from({ length: SENDERS }, sender));
   expect(new Set(answers).difference(new Set([200, 503]))).toEqual(new Set());
 
-  // Time is a parameter of the sweep: each comes hours after the one before.
+  // The time is a parameter of the sweep, so each run can be hours after the one before.
   let hours = 1;
   await vi.waitFor(
     async () => {

@@ -122,11 +122,11 @@ describe('npm run send', () => {
       ['orders', '--url', 'http://127.0.0.1:1'],
       /^send: no receiver answers at http:..127.0.0.1:1: start it with npm run dev\n$/,
     ],
-    [['orders', '--tiems', '5'], /^send: Unknown option '--tiems'.*\n$/],
+    [['orders', '--tiems', '5'], /^send: there is no option --tiems: its options are --times, .*\n$/],
     [['store', '--provider', 'nobody'], /^send: there is no provider nobody: npm run send -- --list shows them\n$/],
     [['discord', '--url', 'nowhere'], /^send: --url takes an address such as .*\n$/],
     [['discord', '--times', 'x'], /^send: --times takes a whole number from 1\n$/],
-    [['mailgun', '--body', '{'], /^send: --body must be JSON here: .*\n$/],
+    [['mailgun', '--body', '{'], /^send: --body must be JSON, because .*\n$/],
     [
       ['standardwebhooks', '--url', 'http://127.0.0.1:1'],
       /^send: the key of standardwebhooks is not in the form .*\n$/,

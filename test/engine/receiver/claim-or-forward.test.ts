@@ -155,7 +155,7 @@ it('a mistake in our code on the way to Postgres is logged with its position, an
       step: 'claim',
       outcome: 'failed',
       error: 'TypeError',
-      position: expect.stringContaining('claim.ts'),
+      position: expect.stringContaining('incoming.ts'),
     }),
   ]);
 });

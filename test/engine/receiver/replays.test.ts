@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import { MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
 import { discardParked } from '../../../src/db/discard.ts';
+import { MAX_REPLAYS } from '../../../src/db/park-replays.ts';
 import { retryParked } from '../../../src/db/retry.ts';
 import { useRunning, WAIT } from '../running.ts';
 
@@ -37,8 +37,8 @@ it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, p
 
 it('a suspected replay runs once a person retries it, and ends once a person discards it', async () => {
   for (const id of ['first', 'real', 'not real']) await dispatch(id);
-  await retryParked(db(), { id: 'real' }, new Date());
-  await discardParked(db(), { id: 'not real' }, 'somebody sent it again');
+  await retryParked(db(), { eventId: 'real' }, new Date());
+  await discardParked(db(), { eventId: 'not real' }, 'somebody sent it again');
   await running.workers.tick(new Date());
   await quiet();
   expect(await events()).toEqual([

@@ -4,7 +4,7 @@ import { createReceiver } from '../../../../src/receiver/app.ts';
 import { sources } from '../../fixture/sources.ts';
 
 /** Shorter than a real one, so that a test need not wait ten seconds. */
-const BODY_DEADLINE_MS = 2000;
+const BODY_DEADLINE_MS = 4000;
 
 /** A provider with a mistake in its own code. The message stands for personal data, its second line for a frame. */
 const broken = defineProvider({

@@ -1,0 +1,84 @@
+import { sql } from 'drizzle-orm';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { balanceOf, claimEvents, consume, empty, events, query, ticket } from './in-workerd.ts';
+import { CONTROL_STATEMENTS, parkedAtOnce, triedAgain } from './mistakes.ts';
+
+beforeEach(empty);
+
+/** Works an event with a mistake between two events without. Its neighbours must be done, each once. */
+async function workBetweenNeighbours(type: string) {
+  const neighbour = (id: string) => ({ id, type: 'increments', data: { customer: 'neighbour' } });
+  await claimEvents(neighbour('a'), { id: 'b', type, source: 'mistakes' }, neighbour('c'));
+  const { outcome, acked, retried } = await consume([ticket('a'), ticket('b', 'mistakes'), ticket('c')]);
+  expect(outcome).toBe('ok');
+  const rows = await events();
+  expect(rows.filter(({ id }) => id !== 'b').map(({ status }) => status)).toEqual(['done', 'done']);
+  expect(await balanceOf('neighbour')).toBe('2');
+  expect(await balanceOf('mistake')).toBeUndefined();
+  return { event: rows.find(({ id }) => id === 'b'), acked, retried };
+}
+
+describe('mistakes that another try can not correct', () => {
+  it.each(Object.keys(parkedAtOnce))(
+    'a handler that %s has its event parked at once, and its neighbours are done',
+    async (type) => {
+      const { event, acked } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+      expect(event?.last_error).toContain(parkedAtOnce[type]?.error);
+      expect(acked).toEqual(['0', '1', '2']);
+    },
+  );
+});
+
+describe('statements that control transactions', () => {
+  it.each(CONTROL_STATEMENTS.map((text) => [JSON.stringify(text), text]))(
+    'a returned statement %s is refused, and its neighbours stay committed',
+    async (_name, type) => {
+      const { event } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+      expect(event?.last_error).toContain('begins, ends or changes a transaction');
+    },
+  );
+});
+
+describe('failures that another try may correct', () => {
+  it.each(Object.keys(triedAgain))(
+    'a handler that %s has its event tried again, and its neighbours are done',
+    async (type) => {
+      const { event, acked, retried } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'pending', attempts: 1 });
+      expect(event?.last_error).toContain(triedAgain[type]?.error);
+      expect([acked, retried.length]).toEqual([['0', '2'], 1]);
+    },
+  );
+});
+
+it('a setting that the changes of one event set does not apply to the changes of the next event', async () => {
+  await claimEvents(
+    { id: 'a', type: 'changes a setting', source: 'mistakes' },
+    { id: 'b', type: 'uses a setting', source: 'mistakes' },
+  );
+  // The setting doesn't exist yet, so it reads as null, and the statement fails. That is also what it must do alone.
+  await consume([ticket('a', 'mistakes'), ticket('b', 'mistakes')]);
+  expect(await query(sql`select customer from fixture.balances`)).toEqual([{ customer: 'mistake of its own' }]);
+  expect((await events()).map(({ status }) => status)).toEqual(['done', 'pending']);
+});
+
+describe('the handler’s db', () => {
+  it('statements of every form that a handler returns are committed read-write', async () => {
+    await claimEvents({ id: 'a', type: 'returns statements of every form', source: 'mistakes' });
+    await consume([ticket('a', 'mistakes')]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await query(sql`select customer, balance from fixture.balances`)).toEqual([
+      { customer: 'mistake', balance: '111' },
+    ]);
+  });
+
+  it('a handler can read with queries of every form', async () => {
+    await query(sql`insert into fixture.balances (customer, balance) values ('c', 7)`);
+    await claimEvents({ id: 'a', type: 'reads in every form', source: 'mistakes' });
+    await consume([ticket('a', 'mistakes')]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await balanceOf('c')).toBe('8');
+  });
+});

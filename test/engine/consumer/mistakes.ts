@@ -1,0 +1,274 @@
+// Handlers with the mistakes that a handler's author can make by accident, and what the error of each must say.
+import { sql } from 'drizzle-orm';
+import { type Change, defineHandler, Effect, type Handler, RetryLater, type Tools } from '../../../src/kit/index.ts';
+import { balances } from '../fixture/tables.ts';
+
+type Db = Tools['db'];
+type Mistakes = Readonly<Record<string, { readonly error: string; readonly handler: Handler }>>;
+
+const row = { customer: 'mistake', balance: 1n };
+
+const returning = (answer: (db: Db) => unknown) =>
+  defineHandler({ handle: (_event, { db }) => answer(db) as Change[] | Promise<Change[]> });
+
+const throwing = (value: () => unknown, more: Partial<Handler> = {}): Handler => ({
+  ...defineHandler({
+    handle() {
+      throw value();
+    },
+  }),
+  ...more,
+});
+
+const unreadable = () =>
+  new Proxy(new Error('no'), {
+    get() {
+      throw new Error('from the trap');
+    },
+    getPrototypeOf() {
+      throw new Error('from the trap');
+    },
+  });
+
+const awaits = (work: (db: Db) => Promise<unknown>) => returning(async (db) => (await work(db)) && []);
+
+const onlyReads = "the handler's db only reads";
+const whatToReturn = 'return an array of changes';
+const whatAChangeIs = 'a change is a statement';
+const control = 'begins, ends or changes a transaction';
+
+/** Each is parked at its first attempt, because another try can't help. */
+export const parkedAtOnce: Mistakes = {
+  'awaits an insert': { error: onlyReads, handler: awaits((db) => db.insert(balances).values(row)) },
+  'awaits db.execute': {
+    error: onlyReads,
+    handler: awaits((db) => db.execute(sql`insert into fixture.balances (customer, balance) values ('mistake', 1)`)),
+  },
+  'awaits an insert inside a query': {
+    error: onlyReads,
+    handler: awaits((db) =>
+      db.execute(sql`with i as (insert into fixture.balances values ('mistake', 1) returning 1) select * from i`),
+    ),
+  },
+  'awaits a prepared insert': {
+    error: onlyReads,
+    handler: awaits((db) => db.insert(balances).values(row).prepare('insert').execute()),
+  },
+  'awaits a batch': { error: onlyReads, handler: awaits((db) => db.batch([db.insert(balances).values(row)])) },
+  'is async and returns a statement without an array': {
+    error: onlyReads,
+    handler: returning(async (db) => db.insert(balances).values(row)),
+  },
+  'awaits a commit before a write': {
+    error: control,
+    handler: awaits((db) => db.batch([db.execute(sql`commit`), db.insert(balances).values(row)])),
+  },
+  'awaits set transaction before a write': {
+    error: control,
+    handler: awaits((db) => db.batch([db.execute(sql`set transaction read write`), db.insert(balances).values(row)])),
+  },
+  'awaits set local before a write': {
+    error: control,
+    handler: awaits((db) =>
+      db.batch([db.execute(sql`set local transaction_read_only = off`), db.insert(balances).values(row)]),
+    ),
+  },
+
+  'returns nothing': { error: whatToReturn, handler: returning(() => undefined) },
+  'returns null': { error: whatToReturn, handler: returning(() => null) },
+  'returns a text': { error: whatToReturn, handler: returning(() => 'insert into things') },
+  'returns a number': { error: whatToReturn, handler: returning(() => 1) },
+  'returns an object': { error: whatToReturn, handler: returning(() => ({ changes: [] })) },
+  'returns a statement without an array': {
+    error: `returned a statement: ${whatToReturn}`,
+    handler: returning((db) => db.insert(balances).values(row)),
+  },
+  'returns db.execute without an array': {
+    error: `returned a statement: ${whatToReturn}`,
+    handler: returning((db) => db.execute(sql`delete from fixture.balances`)),
+  },
+  'returns an effect without an array': {
+    error: `returned an effect: ${whatToReturn}`,
+    handler: returning(() => new Effect('answers', {}, 'alone')),
+  },
+  'returns nested arrays': {
+    error: whatAChangeIs,
+    handler: returning((db) => [[db.insert(balances).values(row)]]),
+  },
+  'returns a list with a hole': { error: whatAChangeIs, handler: returning(() => [undefined]) },
+  'returns a list of texts': { error: whatAChangeIs, handler: returning(() => ['delete from fixture.balances']) },
+  'returns a list of promises': {
+    error: 'is a promise',
+    handler: returning(() => [Promise.resolve(1)]),
+  },
+  'returns a list of promises that fail': {
+    error: 'is a promise',
+    handler: returning((db) => [(async () => db.insert(balances).values(row))()]),
+  },
+  'returns sql without db.execute': {
+    error: 'without db.execute()',
+    handler: returning(() => [sql`delete from fixture.balances`]),
+  },
+  'returns a count': { error: 'without db.execute()', handler: returning((db) => [db.$count(balances)]) },
+  'returns an insert without values': { error: whatAChangeIs, handler: returning((db) => [db.insert(balances)]) },
+  'returns a placeholder': {
+    error: 'placeholder',
+    handler: returning((db) => [db.insert(balances).values({ ...row, customer: sql.placeholder('customer') })]),
+  },
+  'returns five thousand changes': {
+    error: '5000 changes',
+    handler: returning((db) => Array.from({ length: 5000 }, () => db.execute(sql`select 1`))),
+  },
+  'returns an effect with a bigint': {
+    error: 'can not be written as JSON',
+    handler: returning(() => [new Effect('answers', { amount: 1n }, 'bigint')]),
+  },
+
+  'returns a statement with a parameter that contains itself': {
+    error: 'can not be written as JSON',
+    handler: returning((db) => {
+      const circle: { self?: object } = {};
+      circle.self = circle;
+      return [db.execute(sql`select ${circle}::jsonb`)];
+    }),
+  },
+
+  'throws what can not be read': { error: 'can not be read', handler: throwing(unreadable) },
+  'throws an error whose message can not be read': {
+    error: 'can not be read',
+    handler: throwing(() =>
+      Object.defineProperty(new Error(), 'message', {
+        get() {
+          throw new Error('from the getter');
+        },
+      }),
+    ),
+  },
+  'throws an error whose message is a symbol': {
+    error: 'can not be read',
+    handler: throwing(() => Object.assign(new Error(), { message: Symbol('no') })),
+  },
+  ...Object.fromEntries(
+    [undefined, Number.NaN, Number.POSITIVE_INFINITY, -1, 'soon', 1n, null, {}].map((seconds) => [
+      `asks to be tried again after ${String(seconds)}`,
+      {
+        error: 'RetryLater takes a number of seconds from 0 up',
+        handler: throwing(() => new RetryLater(seconds as number)),
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [Number.NaN, 0, -1, 1.5, Number.POSITIVE_INFINITY, '3', null].map((attempts) => [
+      `fails, and has ${String(attempts)} attempts`,
+      {
+        error: 'attempts must be a whole number from 1 up',
+        handler: throwing(() => new Error('no'), { attempts: attempts as number }),
+      },
+    ]),
+  ),
+};
+
+/** Statements that begin, end or change a transaction, in the ways that Postgres accepts. */
+export const CONTROL_STATEMENTS = [
+  'commit',
+  'COMMIT AND CHAIN',
+  'rollback',
+  'rollback to savepoint s',
+  'abort',
+  'end',
+  'End Transaction',
+  'begin',
+  'start transaction',
+  'START\n\tTRANSACTION read only',
+  'savepoint s',
+  'release s',
+  "prepare transaction 'x'",
+  'set transaction read only',
+  'set local transaction_read_only = on',
+  'set session transaction_isolation = serializable',
+  ' \n\t commit',
+  ';; commit',
+  '-- a comment\ncommit',
+  '/* a comment */ rollback',
+  '/* a /* nested */ comment */rollback',
+  '/**/;--\n;commit',
+  'set/**/transaction read only',
+  'commit;',
+];
+
+/** Another try may help, so each is tried again like any other failure. */
+export const triedAgain: Mistakes = {
+  'returns a statement with half a character in a parameter': {
+    error: 'half a character',
+    handler: returning((db) => [db.insert(balances).values({ ...row, customer: 'a\ud800' })]),
+  },
+  'returns a statement with a list of bigints that divides by zero': {
+    error: 'SQLSTATE 22012',
+    handler: returning((db) => [db.execute(sql`select 1 / 0 from unnest(${sql.param([1n, 2n])}::bigint[])`)]),
+  },
+  'throws undefined': { error: 'not an Error (undefined)', handler: throwing(() => undefined) },
+  'throws null': { error: 'not an Error (null)', handler: throwing(() => null) },
+  'throws a text': { error: 'not an Error (string)', handler: throwing(() => 'just text') },
+  'throws a bigint': { error: 'not an Error (bigint)', handler: throwing(() => 1n) },
+  'throws a symbol': { error: 'not an Error (symbol)', handler: throwing(() => Symbol('no')) },
+  'throws an object with getters that throw': {
+    error: 'not an Error (object)',
+    handler: throwing(() => ({
+      get message() {
+        throw new Error('from the getter');
+      },
+    })),
+  },
+  'throws an error whose name is a bigint': {
+    error: '1: no',
+    handler: throwing(() => Object.assign(new Error('no'), { name: 1n })),
+  },
+  'throws an error with many emoji': { error: '😀', handler: throwing(() => new Error('😀'.repeat(600))) },
+  'throws an error with an odd number of letters before many emoji': {
+    error: '😀',
+    handler: throwing(() => new Error(`a${'😀'.repeat(600)}`)),
+  },
+};
+
+/** Statements in every form in which they may be returned. */
+const correct = {
+  'returns statements of every form': returning((db) => [
+    db.insert(balances).values({ ...row, balance: 0n }),
+    db.update(balances).set({ balance: sql`${balances.balance} + 1` }),
+    db.execute(sql`update fixture.balances set balance = balance + 10`),
+    db
+      .update(balances)
+      .set({ balance: sql`${balances.balance} + 100` })
+      .prepare('update'),
+    db.select().from(balances),
+    db.insert(balances).values({ customer: 'deleted', balance: 1n }),
+    db.delete(balances).where(sql`${balances.customer} = 'deleted'`),
+  ]),
+  'changes a setting': returning((db) => [
+    db.execute(sql`select set_config('app.customer', 'mistake', true)`),
+    db.execute(sql`insert into fixture.balances values (current_setting('app.customer') || ' of its own', 1)`),
+  ]),
+  'uses a setting': returning((db) => [
+    db.execute(sql`insert into fixture.balances values ('setting ' || current_setting('app.customer', true), 1)`),
+  ]),
+  'reads in every form': returning(async (db) => {
+    const [selected] = await db.select().from(balances);
+    const executed = await db.execute<{ balance: string }>(sql`select balance from fixture.balances`);
+    const [prepared] = await db.select().from(balances).prepare('read').execute();
+    const [[batched]] = await db.batch([db.select().from(balances)]);
+    const counted = await db.$count(balances);
+    const all = [selected?.balance, BigInt(executed.rows[0]?.balance ?? 0), prepared?.balance, batched?.balance];
+    if (all.some((balance) => balance !== 7n) || counted !== 1) throw new Error('a read is wrong');
+    return [db.update(balances).set({ balance: 8n })];
+  }),
+};
+
+const handlersOf = (mistakes: Mistakes) =>
+  Object.fromEntries(Object.entries(mistakes).map(([name, { handler }]) => [name, handler]));
+
+export const mistakenHandlers: Record<string, Handler> = {
+  ...handlersOf(parkedAtOnce),
+  ...handlersOf(triedAgain),
+  ...correct,
+  ...Object.fromEntries(CONTROL_STATEMENTS.map((text) => [text, returning((db) => [db.execute(sql.raw(text))])])),
+};

@@ -1,0 +1,140 @@
+import { type SQL, sql as statement } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { defineHandler } from '../../../src/kit/index.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+import { consumeInNode, FakeMessage } from './in-node.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+/** The handler of `bad` returns this, and every other handler a correct statement. */
+let change: SQL;
+/** The handler of `bad` awaits this first. */
+let read: SQL;
+
+const handler = {
+  ...defineHandler({
+    async handle({ id }, { db }) {
+      if (id === 'bad') await db.execute(read);
+      return [db.execute(id === 'bad' ? change : statement`insert into fixture.balances values (${id}, 1)`)];
+    },
+  }),
+  attempts: 2,
+};
+
+const consume = (tickets: Record<string, number>) => {
+  const messages = Object.entries(tickets).map(([id, ticketDeliveries]) => new FakeMessage(id, ticketDeliveries));
+  return consumeInNode(messages, handler, database.stack.databaseUrl);
+};
+const claimAll = (...ids: string[]) =>
+  claim(
+    database.db,
+    'test',
+    ids.map((id) => claimable(id)),
+    {},
+    new Date(),
+  );
+const waitsAreOver = () => sql('update webhook_events set not_before = null');
+const eventsWith = async (ids: string[]) =>
+  sql<{ event_id: string; status: string; attempts: number; last_error: string | null }>(
+    'select event_id, status, attempts, last_error from webhook_events where event_id = any($1) order by 1',
+    [ids],
+  );
+const bad = async () => (await eventsWith(['bad']))[0];
+
+beforeEach(async () => {
+  await sql('truncate webhook_events, fixture.balances cascade');
+  await sql(`create or replace function raise_error(code text) returns void language plpgsql as
+    $$ begin raise exception using errcode = code, message = 'raised by a test'; end $$`);
+  change = statement`select 1`;
+  read = statement`select 1`;
+});
+
+afterEach(() => {
+  database.stack.neon.fault = undefined;
+});
+
+const CODES = ['08006', '25006', '40001', '40P01', '53300', '57014', '57P01', '57P03', '58030', 'XX000'];
+
+describe('while Postgres works', () => {
+  it.each(CODES)(
+    'an event whose change always ends in %s is charged, and parked after its last attempt',
+    async (code) => {
+      change = statement`select raise_error(${code})`;
+      await claimAll('a', 'bad', 'c');
+      await consume({ a: 1, bad: 1, c: 1 });
+      await consume({ a: 2, bad: 2, c: 2 });
+      expect(await bad()).toMatchObject({ status: 'pending', attempts: 1, last_error: expect.stringContaining(code) });
+      expect((await eventsWith(['a', 'c'])).map(({ status }) => status)).toEqual(['done', 'done']);
+      await waitsAreOver();
+      await consume({ bad: 3 });
+      expect(await bad()).toMatchObject({ status: 'parked', attempts: 2, last_error: expect.stringContaining(code) });
+    },
+  );
+
+  it('an event whose handler’s query always ends in 57P01 is charged once it is worked alone', async () => {
+    read = statement`select raise_error('57P01')`;
+    await claimAll('a', 'bad');
+    await consume({ a: 1, bad: 1 });
+    expect(await eventsWith(['a', 'bad'])).toMatchObject([{ status: 'done' }, { status: 'pending', attempts: 0 }]);
+    await consume({ bad: 2 });
+    expect(await bad()).toMatchObject({ attempts: 1, last_error: expect.stringContaining('57P01') });
+  });
+
+  it('an event whose change takes longer than a request may is charged', async () => {
+    change = statement`select pg_sleep(60)`;
+    await claimAll('bad');
+    await consume({ bad: 2 });
+    expect(await bad()).toMatchObject({ attempts: 1, last_error: 'Postgres did not answer in time' });
+  });
+
+  it('an event whose change crashes Postgres is charged when Postgres is back two seconds later', async () => {
+    change = statement`select 'crash'`;
+    let downUntil = 0;
+    database.stack.neon.fault = ({ queries }) => {
+      if (queries?.some(({ query }) => query.includes('crash'))) downUntil = Date.now() + 2000;
+      return Date.now() < downUntil ? { kind: 'refused' } : undefined;
+    };
+    await claimAll('bad');
+    const [message] = await consume({ bad: 2 });
+    expect(typeof message?.settled).toBe('number');
+    expect(await bad()).toMatchObject({ attempts: 1, last_error: 'Postgres could not be reached' });
+  });
+});
+
+describe('while Postgres does not work', () => {
+  it('no event is charged if Postgres refuses the record of its failure too', async () => {
+    const ids = CODES.map((code) => `code_${code}`);
+    await claimAll(...ids);
+    await sql(`create or replace function refuse() returns trigger language plpgsql as
+      $$ begin raise exception using errcode = split_part(new.event_id, '_', 2); end $$`);
+    await sql('create trigger refuse before update on webhook_events for each row execute function refuse()');
+    try {
+      const settled = (await Promise.all(ids.map((id) => consume({ [id]: 2 })))).map(([message]) => message?.settled);
+      expect(settled.every((delay) => typeof delay === 'number')).toBe(true);
+    } finally {
+      await sql('drop trigger refuse on webhook_events');
+    }
+    expect((await eventsWith(ids)).every(({ status, attempts }) => status === 'pending' && attempts === 0)).toBe(true);
+  });
+
+  it('no event is charged if the project is full, although small updates still succeed', async () => {
+    change = statement`select raise_error('53100')`;
+    await claimAll('bad', 'c');
+    const messages = await consume({ bad: 2, c: 3 });
+    expect(messages.map(({ settled }) => typeof settled)).toEqual(['number', 'string']);
+    expect(await eventsWith(['bad', 'c'])).toMatchObject([{ status: 'pending', attempts: 0 }, { status: 'done' }]);
+  });
+
+  it.each(CODES)('no event of a group that fails with %s is charged before it has failed alone', async (code) => {
+    change = statement`select raise_error(${code})`;
+    await claimAll('a', 'bad', 'c');
+    const messages = await consume({ a: 1, bad: 1, c: 1 });
+    // A deadlock or a serialization failure says at once that it is about one of them.
+    const alone = code.startsWith('40');
+    expect(messages.map(({ settled }) => settled === 'acked')).toEqual([alone, false, alone]);
+    expect(await bad()).toMatchObject({ status: 'pending', attempts: alone ? 1 : 0 });
+  });
+});

@@ -1,0 +1,300 @@
+import { existsSync } from 'node:fs';
+import { appendFile, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { keptDir } from '../../../scripts/local/data-dir.ts';
+import { freePort, isListening, listen } from '../../../scripts/local/port.ts';
+import {
+  APP,
+  type Checkout,
+  consumerConfig,
+  effectsCalling,
+  HANDLER,
+  makeCheckout,
+  processesOf,
+  type Running,
+  SOURCES,
+} from './checkout.ts';
+
+/** A rebuild, a reload and the local queue's waits, on a slow machine. */
+const SOON = { timeout: 30_000, interval: 50 };
+
+/** Plays the real outside: nothing local may ever call it. */
+const calls: string[] = [];
+const canary = createServer((request, response) => {
+  calls.push(request.url ?? '');
+  response.end('{}');
+});
+
+let checkout: Checkout;
+let dev: Running;
+let port = 0;
+let real = '';
+let dataDir = '';
+
+beforeAll(async () => {
+  real = `http://127.0.0.1:${await listen(canary, 0)}`;
+  checkout = await makeCheckout({ ...APP, 'wrangler.consumer.toml': consumerConfig({ THANKS_URL: real }) });
+  port = await freePort();
+  dev = checkout.run(['dev'], { PORT: String(port) });
+  await vi.waitFor(() => expect(dev.output()).toContain('\nready '), SOON);
+  dataDir = keptDir(join(checkout.path, '.data/postgres'));
+}, 90_000);
+
+afterAll(async () => {
+  dev?.child.kill('SIGINT');
+  await dev?.result;
+  canary.close();
+  await checkout?.remove();
+  if (dataDir) await rm(dataDir, { recursive: true, force: true });
+});
+
+const TABLES = `
+import { pgTable, text } from 'drizzle-orm/pg-core';
+export const notes = pgTable('dev_test_notes', { id: text('id').primaryKey() });
+`;
+
+const HANDLER_WITH_TABLE = HANDLER.replace(
+  '=> [effect',
+  '}, { db }) => [db.insert(notes).values({ id: data.record }), effect',
+)
+  .replace('handle: ({ data })', 'handle: ({ data')
+  .replace('import { sources }', "import { notes } from '../tables.ts';\nimport { sources }");
+
+/** What dev has printed while and after something was done. */
+function since(): () => string {
+  const start = dev.output().length;
+  return () => dev.output().slice(start);
+}
+
+/** A delivery whose id is in every line about its event. */
+async function send(id: string, body: object = { record: 'r' }, env: Record<string, string> = {}): Promise<string> {
+  const text = JSON.stringify({ id, type: 'order.paid', created_at: new Date().toISOString(), ...body });
+  return (await checkout.run(['send', 'orders', '--body', text], env).result).text;
+}
+
+async function changed(file: string, text: string): Promise<void> {
+  const printed = since();
+  await checkout.write(file, text);
+  await expect.poll(printed, SOON).toContain('reloaded');
+}
+
+describe('npm run dev', () => {
+  it('prints a few lines until one with the URLs says that it is ready', () => {
+    const lines = dev.output().trim().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(5);
+    expect(lines.at(-1)).toBe(
+      `ready        http://localhost:${port}/webhooks/<source>; in another terminal: npm run send -- orders`,
+    );
+  });
+
+  it('writes secrets that nobody else may read, into .dev.vars and into its copies', async () => {
+    for (const file of ['.dev.vars', '.data/dev/receiver/wrangler.json', '.data/dev/consumer/wrangler.json']) {
+      expect((await stat(join(checkout.path, file))).mode & 0o777).toBe(0o600);
+    }
+    expect(await readFile(join(checkout.path, '.dev.vars'), 'utf8')).toMatch(/^ORDERS_WEBHOOK_SECRET="\w{64}"$/m);
+    expect(await readFile(join(checkout.path, '.data/dev/consumer/wrangler.json'), 'utf8')).not.toContain('ORDERS');
+  });
+
+  it('prints one line for each step of an event, and the stand-in takes the effect’s place', async () => {
+    const printed = since();
+    expect(await send('evt_first')).toContain('200 {"status":"accepted"}');
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_first/m);
+    expect(
+      printed()
+        .replaceAll(/\d+ ms/g, 'N ms')
+        .replace(/key \w+…/, 'key K')
+        .split('\n')
+        .filter(Boolean),
+    ).toEqual([
+      'delivery       orders  order.paid  evt_first  accepted  N ms',
+      'completion     orders  order.paid  evt_first  done  N ms',
+      'outside        POST /thanks  idempotency key K',
+      'effect         orders  order.paid  evt_first  thanks  sent  N ms',
+    ]);
+    expect(calls).toEqual([]);
+  });
+
+  it('never calls a URL that is added to the variables while it runs', async () => {
+    await changed('src/app/effects/index.ts', effectsCalling(`\`\${env.OTHER_URL}/other\``));
+    await changed('wrangler.consumer.toml', consumerConfig({ THANKS_URL: real, OTHER_URL: real }));
+    const printed = since();
+    await send('evt_other');
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_other.* sent/m);
+    expect(printed()).toContain('POST /other');
+    expect(calls).toEqual([]);
+  });
+
+  it('calls a URL that .dev.vars sets, because its user wants that', async () => {
+    const printed = since();
+    await appendFile(join(checkout.path, '.dev.vars'), `OTHER_URL="${real}/wanted"\n`);
+    await expect.poll(printed, SOON).toContain('reloaded');
+    await send('evt_wanted');
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_wanted.* sent/m);
+    expect(calls.splice(0)).toEqual(['/wanted/other']);
+  });
+
+  it('refuses a call to a host that is written into the code', async () => {
+    await changed('src/app/effects/index.ts', effectsCalling(`'https://api.example.com/v1'`));
+    const printed = since();
+    await send('evt_hard');
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.*no call to api\.example\.com from a local run/m);
+    await changed('src/app/effects/index.ts', effectsCalling(`\`\${env.THANKS_URL}/thanks\``));
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.* sent/m);
+  });
+
+  it('makes up a secret that an effect needs', async () => {
+    await changed('wrangler.consumer.toml', consumerConfig({ THANKS_URL: real }, ['MAIL_KEY']));
+    await changed('src/app/effects/index.ts', effectsCalling(`env.THANKS_URL + '/' + env.MAIL_KEY.length`));
+    const printed = since();
+    await send('evt_key');
+    await expect.poll(printed, SOON).toContain('POST /64');
+  });
+
+  it('shows where a handler failed and why, and runs the event at once when that is fixed', async () => {
+    await changed(
+      'src/app/handlers/index.ts',
+      HANDLER.replace('=> [effect', '=> fails() && [effect').concat(
+        "function fails(): never {\n  throw new TypeError('no such customer');\n}\n",
+      ),
+    );
+    const printed = since();
+    await send('evt_broken');
+    await expect
+      .poll(printed, SOON)
+      .toMatch(/^completion .*evt_broken {2}retry \(attempt 1\) .*TypeError: no such customer$/m);
+    await expect.poll(printed, SOON).toContain('at fails (src/app/handlers/index.ts:12:9)');
+    await checkout.write('src/app/handlers/index.ts', HANDLER);
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_broken {2}done/m);
+    expect(printed()).toContain('reloaded, and pending events and effects are tried again now: 1');
+  });
+
+  it('shows the path of a schema that failed, and how to try the parked event again', async () => {
+    const printed = since();
+    await send('evt_schema', { record: 7 });
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
+    await expect.poll(printed, SOON).toContain('npm run replay -- retry --source orders --id evt_schema');
+    const list = await checkout.run(['replay', 'list']).result;
+    expect(list.text).toMatch(
+      /^1 parked:\n\S+ \S+ +orders {2}evt_schema {2}order\.paid {2}1 attempts {2}PermanentError/,
+    );
+  });
+
+  it('names a table without a migration, and applies the migration once it is generated', async () => {
+    await checkout.write('src/app/tables.ts', TABLES);
+    await changed('src/app/handlers/index.ts', HANDLER_WITH_TABLE);
+    const printed = since();
+    await send('evt_table');
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
+    await expect.poll(printed, SOON).toContain('no migration creates dev_test_notes: run npm run db:generate');
+    // What db:generate writes: the statement first, then the journal that names it.
+    const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/meta/_journal.json'), 'utf8'));
+    journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
+    await checkout.write('drizzle/0999_notes.sql', 'create table dev_test_notes (id text primary key);');
+    await checkout.write('drizzle/meta/_journal.json', JSON.stringify(journal));
+    await expect.poll(printed, SOON).toContain('the migrations are applied, and pending events');
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}done/m);
+    await changed('src/app/handlers/index.ts', HANDLER);
+  });
+
+  it('shows a compile error', async () => {
+    const printed = since();
+    await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
+    await expect.poll(printed, SOON).toMatch(/Unexpected ";"[\s\S]*src\/app\/handlers\/index\.ts:11/);
+    await changed('src/app/handlers/index.ts', HANDLER);
+  });
+
+  it('shows what a handler prints itself', async () => {
+    await changed('src/app/handlers/index.ts', HANDLER.replace('=> [', "=> console.log('mine\\nand more') || ["));
+    const printed = since();
+    await send('evt_print');
+    await expect.poll(printed, SOON).toMatch(/^mine\nand more$/m);
+    await changed('src/app/handlers/index.ts', HANDLER);
+  });
+
+  it('takes a new source at once, and says what its deploy lacks', async () => {
+    const printed = since();
+    await checkout.write('src/app/sources.ts', SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'] },"));
+    await expect.poll(printed, SOON).toContain('.dev.vars: added SHOP_WEBHOOK_SECRET');
+    expect(printed()).toContain('source shop has no secret: add "SHOP_WEBHOOK_SECRET" to secrets.required');
+    await expect.poll(async () => (await checkout.run(['send', 'shop']).result).text, SOON).toContain('accepted');
+  });
+
+  it('passes the previous secret on while a secret is rotated', async () => {
+    const file = join(checkout.path, '.dev.vars');
+    const before = await readFile(file, 'utf8');
+    const old = /^ORDERS_WEBHOOK_SECRET="(\w+)"$/m.exec(before)?.[1] ?? '';
+    await changed('.dev.vars', before.replace(old, 'new').concat(`ORDERS_WEBHOOK_SECRET_PREVIOUS="${old}"\n`));
+    expect(await send('evt_new')).toContain('accepted');
+    expect(await send('evt_old', {}, { ORDERS_WEBHOOK_SECRET: old })).toContain('accepted');
+    expect(await send('evt_wrong', {}, { ORDERS_WEBHOOK_SECRET: 'other' })).toContain('401');
+  });
+
+  it('says that a change of DATABASE_URL needs a restart', async () => {
+    const printed = since();
+    const file = join(checkout.path, '.dev.vars');
+    const before = await readFile(file, 'utf8');
+    await checkout.write('.dev.vars', before.replace(/^(DATABASE_URL=".*)"$/m, '$1-other"'));
+    await expect.poll(printed, SOON).toContain('DATABASE_URL in .dev.vars has changed: restart npm run dev');
+    await checkout.write('.dev.vars', before);
+  });
+
+  it('keeps the former configuration while a wrangler file can’t be read', async () => {
+    const printed = since();
+    await checkout.write('wrangler.toml', `${APP['wrangler.toml']}\nqueues = [`);
+    await expect
+      .poll(printed, SOON)
+      .toMatch(/^wrangler\.toml:\d+ can't be read: .*the previous version stays in use$/m);
+    await checkout.write('wrangler.toml', APP['wrangler.toml'] ?? '');
+    expect(await send('evt_still')).toContain('accepted');
+  });
+
+  it('is refused a second time in the same checkout, with the process that runs', async () => {
+    const { code, text } = await checkout.run(['dev'], { PORT: String(await freePort()) }).result;
+    expect([code, text]).toEqual([
+      1,
+      expect.stringContaining(`dev: it runs in this checkout already, on port ${port}: process ${dev.child.pid}`),
+    ]);
+  });
+
+  it('leaves neither a process nor a taken port behind', async () => {
+    const ports = Array.from(dev.output().matchAll(/(?:127\.0\.0\.1:|localhost:|port )(\d+)/g), ([, n]) => Number(n));
+    expect(new Set(ports).size).toBeGreaterThanOrEqual(4);
+    dev.child.kill('SIGINT');
+    expect((await dev.result).code).toBe(0);
+    for (const taken of ports) expect([taken, await isListening(taken)]).toEqual([taken, false]);
+    expect(processesOf(checkout.path, dataDir)).toEqual([]);
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('a Ctrl-C leaves nothing behind', () => {
+  const interrupted = async (until: (dataDir: string) => Promise<unknown>) => {
+    const own = await makeCheckout();
+    const data = keptDir(join(own.path, '.data/postgres'));
+    const { child, result } = own.run(['dev'], { PORT: String(await freePort()) });
+    try {
+      await until(data);
+    } finally {
+      child.kill('SIGINT');
+    }
+    const { code, text } = await result;
+    // Before it listens to signals it has not started anything, and the signal itself ends it.
+    expect([0, null]).toContain(code);
+    expect(text).not.toContain('Error');
+    expect(processesOf(own.path, data)).toEqual([]);
+    expect(existsSync(`${data}.password`)).toBe(false);
+    await own.remove();
+    await rm(data, { recursive: true, force: true });
+  };
+
+  it('while PostgreSQL creates its data', () =>
+    interrupted((data) =>
+      vi.waitFor(() => expect(existsSync(`${data}.password`)).toBe(true), { ...SOON, interval: 5 }),
+    ));
+
+  it.each([1500, 2500, 4000])('after %i ms', (ms) =>
+    interrupted(() => new Promise((resolve) => setTimeout(resolve, ms))),
+  );
+});

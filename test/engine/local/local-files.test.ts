@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateDrizzleJson } from 'drizzle-kit/api';
+import { getTableConfig, pgTable, text } from 'drizzle-orm/pg-core';
+import { afterEach, expect, it } from 'vitest';
+import { removeOrphanedData } from '../../../scripts/local/orphans.ts';
+import { mapPosition, readBundle } from '../../../scripts/local/positions.ts';
+import { changesBetween } from '../../../scripts/local/schema-changes.ts';
+import { balances } from '../fixture/tables.ts';
+
+const folders: string[] = [];
+const folder = () => {
+  folders.push(mkdtempSync(join(tmpdir(), 'claimcheck-files-')));
+  return folders.at(-1) as string;
+};
+afterEach(() => {
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
+});
+
+it('data whose checkout is gone is removed, unless a server uses it', () => {
+  const home = folder();
+  const data = (name: string, files: Record<string, string>) => {
+    mkdirSync(join(home, name));
+    for (const [file, content] of Object.entries(files)) writeFileSync(join(home, name, file), content);
+  };
+  data('kept', { 'claimcheck-checkout': process.cwd() });
+  data('gone', { 'claimcheck-checkout': '/no/such/checkout' });
+  data('crashed', { 'claimcheck-checkout': '/no/such/checkout', 'postmaster.pid': '99999999\n/data\n' });
+  data('served', { 'claimcheck-checkout': '/no/such/checkout', 'postmaster.pid': `${process.pid}\n/data\n` });
+  data('programs', {});
+  removeOrphanedData(home);
+  expect(readdirSync(home).sort()).toEqual(['kept', 'programs', 'served']);
+});
+
+it('a table without a migration is named, with the command that generates one', async () => {
+  const orders = pgTable('orders', { id: text('id').primaryKey() });
+  const withColumn = pgTable('orders', { id: text('id').primaryKey(), note: text('note') });
+  const [none, before, after] = [{}, { orders }, { orders: withColumn }].map((tables) => generateDrizzleJson(tables));
+  if (!none || !before || !after) throw new Error('no snapshots');
+  expect(await changesBetween(none, before)).toMatch(/^no migration creates orders: run npm run db:generate/);
+  expect(await changesBetween(before, none)).toMatch(/^no migration drops orders.*npm run db:generate/);
+  expect(await changesBetween(before, after)).toMatch(/^a table has changed .*npm run db:generate/);
+  expect(await changesBetween(before, before)).toBeUndefined();
+});
+
+it('no migration holds a table of the engine’s own tests', () => {
+  const { schema = '' } = getTableConfig(balances);
+  for (const file of readdirSync('drizzle').filter((name) => name.endsWith('.sql'))) {
+    expect(readFileSync(join('drizzle', file), 'utf8')).not.toContain(`"${schema}"`);
+  }
+});
+
+it('a position in a bundle is translated into a file of the checkout, and another frame is left as it is', () => {
+  const path = folder();
+  const [entry, config] = [join(path, 'index.ts'), join(path, 'wrangler.json')];
+  writeFileSync(
+    entry,
+    "interface Gone {}\n\nexport default {\n  fetch(): Response {\n    throw new Error('here');\n  },\n};\n",
+  );
+  writeFileSync(config, JSON.stringify({ name: 'position', main: entry, compatibility_date: '2026-09-18' }));
+  const build = [
+    'node_modules/wrangler/bin/wrangler.js',
+    'deploy',
+    '--dry-run',
+    '--outdir',
+    join(path, 'out'),
+    '-c',
+    config,
+  ];
+  execFileSync(process.execPath, build, { stdio: 'ignore' });
+  const lines = readFileSync(join(path, 'out/index.js'), 'utf8').split('\n');
+  const line = lines.findIndex((text) => text.includes('throw new Error'));
+  const column = (lines[line]?.indexOf('new Error') ?? 0) + 1;
+  const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(join(path, 'out')));
+  expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
+}, 60_000);
