@@ -45,8 +45,8 @@ export async function parkDeadLetters(
         ? await parkEffects(db, keys.filter(isEffectTicket), ERROR)
         : await parkEvents(db, keys.filter(isTicket), ERROR, started);
     const ms = now().getTime() - started.getTime();
-    for (const { source, eventId } of parked) {
-      log({ step: 'dead_letter', source, event_id: eventId, outcome: 'parked', ms });
+    for (const { source, eventId, ...effect } of parked) {
+      log({ step: 'dead_letter', source, event_id: eventId, ...effect, outcome: 'parked', ms });
     }
   });
   for (const message of batch.messages.filter(({ body }) => !isOurTicket(body))) {

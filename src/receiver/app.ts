@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { traceFields } from '../encoding/traceparent.ts';
 import type { Source } from '../kit/index.ts';
 import { errorFields, type Log } from '../log.ts';
 import { answer, fieldsOf, problem } from './answer.ts';
@@ -29,6 +30,7 @@ export function createReceiver({
     const name = c.req.param('source');
     const started = now();
     const ms = () => now().getTime() - started.getTime();
+    const trace = traceFields(c.req.header('traceparent'));
     try {
       const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
       if (source === undefined) return c.notFound();
@@ -43,11 +45,11 @@ export function createReceiver({
         log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
       }
       const response = answer(result, source.provider.ack);
-      log({ step: 'delivery', source: name, ...fieldsOf(result), ms: ms() });
+      log({ step: 'delivery', source: name, ...fieldsOf(result), ...trace, ms: ms() });
       return response;
     } catch (error) {
       // A mistake in our code must not make a sender give its event up: after a 503 it sends the event again.
-      log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ms: ms() });
+      log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ...trace, ms: ms() });
       return answer({ outcome: 'error' });
     }
   });

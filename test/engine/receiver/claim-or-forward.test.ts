@@ -74,7 +74,7 @@ it.each(['refuses', 'hangs'] as const)(
   async (behaviour) => {
     queue.behaviour = behaviour;
     expect(await held()).toMatchObject({ outcome: 'claimed' });
-    expect(lines).toEqual([{ step: 'tickets', source: 'test', outcome: 'not_sent' }]);
+    expect(lines).toEqual([{ step: 'tickets', outcome: 'not_sent', source: 'test', event_id: 'a' }]);
   },
 );
 
@@ -110,7 +110,7 @@ describe('a claim that fails', () => {
     expect(await held(given)).toEqual({ outcome: 'forwarded' });
     expect(requests).toBe(2);
     const message = queue.forwarded[0]?.buffer ?? new ArrayBuffer();
-    expect(await unpack(message)).toEqual(given);
+    expect(await unpack(message)).toEqual({ ...given, unreadable: [] });
   });
 
   it('a claim that takes too long is forwarded', async () => {
