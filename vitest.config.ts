@@ -10,7 +10,7 @@ export default defineConfig({
         // Whole Workers from outside, in a workerd of their own, and what runs in Node itself.
         test: {
           name: 'node',
-          include: ['test/app/**/*.test.ts', 'test/engine/{db,e2e,faults,kit,local,receiver}/**/*.test.ts'],
+          include: ['test/app/**/*.test.ts', 'test/engine/{db,e2e,faults,kit,local,ops,receiver}/**/*.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

@@ -109,8 +109,8 @@ export const webhookEffects = pgTable(
       foreignColumns: [webhookEvents.source, webhookEvents.eventId],
     }).onDelete('cascade'),
     index('webhook_effects_due').on(table.dueAt).where(sql`status = 'pending'`),
-    // For the alerts. Only parked effects are in it, so it costs nothing until an effect is parked.
-    index('webhook_effects_parked').on(table.source).where(sql`status = 'parked'`),
+    // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
+    index('webhook_effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
   ],
 );
 
