@@ -3,11 +3,13 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // The Workers log every delivery; what they say matters where a test fails.
+    // The Workers log every delivery. Only the lines of a failed test are of interest.
     silent: 'passed-only',
+    // Most tests wait for a time limit, a queue or a process. On two cores, a third worker uses that time.
+    maxWorkers: 3,
     projects: [
       {
-        // Whole Workers from outside, in a workerd of their own, and what runs in Node itself.
+        // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
         test: {
           name: 'node',
           include: ['test/app/**/*.test.ts', 'test/engine/{db,e2e,faults,kit,local,ops,receiver}/**/*.test.ts'],
@@ -16,8 +18,8 @@ export default defineConfig({
         },
       },
       {
-        // Inside workerd: its WebCrypto, and the queue's own calls into the consumer.
-        // The SDKs in the tests come without the sources that their maps name.
+        // Runs inside workerd: signatures need its WebCrypto, and the consumer the queue's own calls.
+        // The source maps of the SDKs name files that are not in their packages, and Vite would warn about each.
         logLevel: 'error',
         plugins: [
           cloudflareTest(({ inject }) => ({
@@ -36,7 +38,7 @@ export default defineConfig({
           name: 'workerd',
           include: ['test/engine/{consumer,verify}/**/*.test.ts'],
           globalSetup: './test/engine/workerd-setup.ts',
-          // They share one database.
+          // All files share one database.
           fileParallelism: false,
           testTimeout: 30_000,
         },
