@@ -1,3 +1,12 @@
+CREATE TABLE "webhook_alerts" (
+	"condition" text NOT NULL,
+	"source" text NOT NULL,
+	"error" text NOT NULL,
+	"since" timestamp with time zone NOT NULL,
+	"sent_at" timestamp with time zone,
+	CONSTRAINT "webhook_alerts_condition_source_error_pk" PRIMARY KEY("condition","source","error")
+);
+--> statement-breakpoint
 CREATE TABLE "webhook_bodies" (
 	"source" text NOT NULL,
 	"event_id" text NOT NULL,
@@ -49,6 +58,12 @@ CREATE TABLE "webhook_events" (
 	CONSTRAINT "webhook_events_source_event_id_pk" PRIMARY KEY("source","event_id"),
 	CONSTRAINT "completed_at_most_once" CHECK ("webhook_events"."completions" <= 1),
 	CONSTRAINT "known_status" CHECK ("webhook_events"."status" in ('pending', 'done', 'ignored', 'parked'))
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_hours" (
+	"source" text NOT NULL,
+	"hour" timestamp with time zone NOT NULL,
+	CONSTRAINT "webhook_hours_source_hour_pk" PRIMARY KEY("source","hour")
 );
 --> statement-breakpoint
 CREATE TABLE "customer_balances" (

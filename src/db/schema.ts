@@ -119,6 +119,32 @@ export const webhookEffects = pgTable(
   ],
 );
 
+/** One row for each condition that an operator is, or is about to be, alerted about. It is deleted when that is over. */
+export const webhookAlerts = pgTable(
+  'webhook_alerts',
+  {
+    condition: text('condition', { enum: ['parked', 'dead_letter', 'pending', 'silent'] }).notNull(),
+    source: text('source').notNull(),
+    /** The class of the error that parked the events, so that a new kind of failure is a new alert. Otherwise empty. */
+    error: text('error').notNull(),
+    /** When the cron first saw it. */
+    since: time('since').notNull(),
+    /** When the alert endpoint accepted the alert. */
+    sentAt: time('sent_at'),
+  },
+  (table) => [primaryKey({ columns: [table.condition, table.source, table.error] })],
+);
+
+/** The hours in which a source sent an event. They say how long it is usually silent, without a scan of all events. */
+export const webhookHours = pgTable(
+  'webhook_hours',
+  {
+    source: text('source').notNull(),
+    hour: time('hour').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.hour] })],
+);
+
 /** Deliveries by what became of them, for the metrics. A refused delivery leaves no other trace in Postgres. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',

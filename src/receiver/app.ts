@@ -3,6 +3,7 @@ import { accessOf } from '../console/access.ts';
 import type { ConsoleDependencies } from '../console/dependencies.ts';
 import { openDatabase } from '../db/client.ts';
 import { addDeliveries } from '../db/deliveries.ts';
+import { traceFields } from '../encoding/traceparent.ts';
 import type { Source } from '../kit/index.ts';
 import { errorFields, type Log } from '../log.ts';
 import { problem } from '../problem.ts';
@@ -45,6 +46,7 @@ export function createReceiver({
     const name = c.req.param('source');
     const started = now();
     const ms = () => now().getTime() - started.getTime();
+    const trace = traceFields(c.req.header('traceparent'));
     try {
       const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
       if (source === undefined) return c.notFound();
@@ -64,11 +66,11 @@ export function createReceiver({
         afterAnswer(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
       }
       const response = answer(result, source.provider.ack);
-      log({ step: 'delivery', source: name, ...fieldsOf(result), ms: ms() });
+      log({ step: 'delivery', source: name, ...fieldsOf(result), ...trace, ms: ms() });
       return response;
     } catch (error) {
       // A mistake in our code must not make a sender give its event up: after a 503 it sends the event again.
-      log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ms: ms() });
+      log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ...trace, ms: ms() });
       return answer({ outcome: 'error' });
     }
   });
