@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { type Database, run } from '../../src/db/client.ts';
 import { type EventFilter, matches } from '../../src/db/filter.ts';
+import { webhookEffects as effects, webhookEvents as events } from '../../src/db/schema.ts';
 
 /** What fits on a screen. A filter shows the others. */
 const MAX_LISTED = 50;
@@ -23,12 +24,14 @@ export async function listParked(db: Database, filter: EventFilter): Promise<str
     db,
     sql`
     with parked as (
-      select source, event_id, type, null as name, attempts, received_at, last_error as error
-      from webhook_events event where status = 'parked' and ${matches(filter)}
+      select ${events.source} as source, ${events.eventId} as event_id, ${events.type} as type, null as name,
+             ${events.attempts} as attempts, ${events.receivedAt} as received_at, ${events.lastError} as error
+      from ${events} where ${events.status} = 'parked' and ${matches(filter)}
       union all
-      select source, event_id, event.type, effect.name, effect.attempts, event.received_at, effect.last_error
-      from webhook_effects effect join webhook_events event using (source, event_id)
-      where effect.status = 'parked' and ${matches(filter)}
+      select ${events.source}, ${events.eventId}, ${events.type}, ${effects.name},
+             ${effects.attempts}, ${events.receivedAt}, ${effects.lastError}
+      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      where ${effects.status} = 'parked' and ${matches(filter)}
     )
     select source, event_id as "eventId", type, name, attempts, error, count(*) over ()::int as total,
       to_char(received_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') as "receivedAt"
