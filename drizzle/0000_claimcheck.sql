@@ -1,3 +1,12 @@
+CREATE TABLE "webhook_alerts" (
+	"condition" text NOT NULL,
+	"source" text NOT NULL,
+	"error" text NOT NULL,
+	"since" timestamp with time zone NOT NULL,
+	"sent_at" timestamp with time zone,
+	CONSTRAINT "webhook_alerts_condition_source_error_pk" PRIMARY KEY("condition","source","error")
+);
+--> statement-breakpoint
 CREATE TABLE "webhook_bodies" (
 	"source" text NOT NULL,
 	"event_id" text NOT NULL,
@@ -5,6 +14,13 @@ CREATE TABLE "webhook_bodies" (
 	"headers" jsonb NOT NULL,
 	"received_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "webhook_bodies_source_event_id_pk" PRIMARY KEY("source","event_id")
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_deliveries" (
+	"source" text NOT NULL,
+	"outcome" text NOT NULL,
+	"count" bigint NOT NULL,
+	CONSTRAINT "webhook_deliveries_source_outcome_pk" PRIMARY KEY("source","outcome")
 );
 --> statement-breakpoint
 CREATE TABLE "webhook_effects" (
@@ -38,9 +54,16 @@ CREATE TABLE "webhook_events" (
 	"completions" integer DEFAULT 0 NOT NULL,
 	"fingerprint" text,
 	"replay_number" integer DEFAULT 0 NOT NULL,
+	"actions" jsonb,
 	CONSTRAINT "webhook_events_source_event_id_pk" PRIMARY KEY("source","event_id"),
 	CONSTRAINT "completed_at_most_once" CHECK ("webhook_events"."completions" <= 1),
 	CONSTRAINT "known_status" CHECK ("webhook_events"."status" in ('pending', 'done', 'ignored', 'parked'))
+);
+--> statement-breakpoint
+CREATE TABLE "webhook_hours" (
+	"source" text NOT NULL,
+	"hour" timestamp with time zone NOT NULL,
+	CONSTRAINT "webhook_hours_source_hour_pk" PRIMARY KEY("source","hour")
 );
 --> statement-breakpoint
 CREATE TABLE "customer_balances" (
@@ -73,6 +96,8 @@ ALTER TABLE "webhook_bodies" ADD CONSTRAINT "webhook_bodies_event" FOREIGN KEY (
 ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "webhook_bodies_received" ON "webhook_bodies" USING brin ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "webhook_effects_parked" ON "webhook_effects" USING btree ("source","event_id") WHERE status = 'parked';--> statement-breakpoint
+CREATE INDEX "webhook_effects_sent" ON "webhook_effects" USING brin ("sent_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint","replay_number") WHERE fingerprint is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "webhook_events_received" ON "webhook_events" USING brin ("received_at");--> statement-breakpoint

@@ -2,6 +2,7 @@ import { openDatabase } from '../src/db/client.ts';
 import { discardParked } from '../src/db/discard.ts';
 import { DatabaseError } from '../src/db/errors.ts';
 import type { EventFilter } from '../src/db/filter.ts';
+import type { Operated } from '../src/db/operate.ts';
 import { rerunFinished } from '../src/db/rerun.ts';
 import { retryParked } from '../src/db/retry.ts';
 import { readArguments } from './local/arguments.ts';
@@ -38,18 +39,19 @@ async function run(command: string | undefined, filter: EventFilter, options: Op
     throw new UserError('say which events: --source, --id, --type, --since or --until');
   }
   const db = () => openDatabase(requireVar('DATABASE_URL'));
-  const now = new Date();
+  // Kept in the event's `actions`.
+  const by = { at: new Date(), who: 'npm run replay' };
   switch (command) {
     case 'list':
       return console.log(await listParked(db(), filter));
     case 'retry': {
-      const { events, effects } = await retryParked(db(), filter, now);
-      return console.log(`${events} events and ${effects} effects will be tried again`);
+      const retried = await retryParked(db(), { filter, action: { ...by, action: 'retry' } });
+      return console.log(`${counted(retried)} will be tried again`);
     }
     case 'discard': {
       if (!options.reason) throw new UserError('discard takes --reason TEXT: nothing else will say why');
-      const { events, effects } = await discardParked(db(), filter, options.reason);
-      return console.log(`${events} events and ${effects} effects are discarded`);
+      const action = { ...by, action: 'discard', reason: options.reason } as const;
+      return console.log(`${counted(await discardParked(db(), { filter, action }))} are discarded`);
     }
     case 'rerun': {
       if (!options.yes) {
@@ -57,10 +59,11 @@ async function run(command: string | undefined, filter: EventFilter, options: Op
           'a rerun makes the changes of its events A SECOND TIME: say --yes if your handlers can tolerate that',
         );
       }
-      const { events, withoutBody } = await rerunFinished(db(), filter, { effects: options.effects, now });
+      const action = { ...by, action: 'rerun' } as const;
+      const rerun = await rerunFinished(db(), { filter, action, sendEffectsAgain: options.effects });
+      const events = rerun.outcome === 'changed' ? rerun.events : 0;
       const effects = options.effects ? ', and send their effects again, with the same idempotency keys' : '';
       console.log(`${events} events WILL MAKE THEIR CHANGES AGAIN${effects}`);
-      if (withoutBody > 0) console.log(`${withoutBody} more can't: their bodies are older than BODY_DAYS`);
       return;
     }
     case undefined:
@@ -68,6 +71,10 @@ async function run(command: string | undefined, filter: EventFilter, options: Op
     default:
       throw new UserError(`there is no command ${command}: list, retry, discard or rerun`);
   }
+}
+
+function counted(operated: Operated): string {
+  return operated.outcome === 'changed' ? `${operated.events} events and ${operated.effects} effects` : 'no events';
 }
 
 function readFilter({ source, id, type, since, until }: Record<string, unknown>): EventFilter {

@@ -20,10 +20,10 @@ try {
   await main();
 } catch (error) {
   if (error?.name !== 'UserError') throw error;
-  fail(error.message);
+  fail(error.message, error.exitCode);
 }
 
-function fail(message) {
+function fail(message, exitCode = 1) {
   console.error(`${name}: ${message}`);
-  process.exit(1);
+  process.exit(exitCode);
 }

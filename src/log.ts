@@ -10,6 +10,8 @@ export interface LogLine extends LogFields {
     | 'batch'
     | 'sweep'
     | 'prune'
+    | 'alert'
+    | 'operator'
     | 'configuration';
 }
 

@@ -7,6 +7,7 @@ export interface OutsideRequest {
   /** With the query. */
   readonly path: string;
   readonly idempotencyKey: string | undefined;
+  readonly traceparent: string | undefined;
   readonly body: string;
 }
 
@@ -35,6 +36,7 @@ export async function startOutside(port = 0): Promise<Outside> {
       method: incoming.method ?? '',
       path: incoming.url ?? '',
       idempotencyKey: [incoming.headers['idempotency-key'] ?? []].flat()[0],
+      traceparent: [incoming.headers.traceparent ?? []].flat()[0],
       body: await textOf(incoming),
     };
     outside.requests.push(request);

@@ -1,4 +1,11 @@
 /** An error that the user can fix. Only its message is printed: what is wrong, and what to do. */
 export class UserError extends Error {
   override readonly name = 'UserError';
+  /** What the command ends with. */
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }

@@ -1,14 +1,14 @@
 import { openDatabase } from '../db/client.ts';
 import { parkEffects } from '../db/effects.ts';
 import { parkEvents } from '../db/fail.ts';
+import { QUEUE_GAVE_UP } from '../db/parked-reasons.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket } from '../queue/tickets.ts';
 import { databaseErrorOf } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { claimForwarded } from './messages.ts';
 
-const ERROR =
-  'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days';
+const ERROR = `${QUEUE_GAVE_UP}: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days`;
 
 /** 100 retries x 4 h exceed the queue's retention, so `max_retries` never deletes a message. */
 const WAIT_SECONDS = 4 * 3600;
@@ -45,8 +45,8 @@ export async function parkDeadLetters(
         ? await parkEffects(db, keys.filter(isEffectTicket), ERROR)
         : await parkEvents(db, keys.filter(isTicket), ERROR, started);
     const ms = now().getTime() - started.getTime();
-    for (const { source, eventId } of parked) {
-      log({ step: 'dead_letter', source, event_id: eventId, outcome: 'parked', ms });
+    for (const { source, eventId, ...effect } of parked) {
+      log({ step: 'dead_letter', source, event_id: eventId, ...effect, outcome: 'parked', ms });
     }
   });
   for (const message of batch.messages.filter(({ body }) => !isOurTicket(body))) {

@@ -1,8 +1,9 @@
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
 import { keyText, TICKET_GRACE_MS } from '../db/keys.ts';
-import { sha256 } from '../encoding/bytes.ts';
+import { traceFields } from '../encoding/traceparent.ts';
 import { errorFromResponse, PermanentError } from '../kit/index.ts';
+import { idempotencyKeyOf } from '../queue/idempotency-key.ts';
 import { type EffectTicket, isEffectTicket } from '../queue/tickets.ts';
 import { workInPortions } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
@@ -10,6 +11,7 @@ import { judge } from './judge.ts';
 import { withTimeLimit } from './limits.ts';
 import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
 import { fetchFor } from './outside.ts';
+import { fetchInTrace } from './trace.ts';
 
 /** Sends the effects of a batch of tickets, each at least once and always with the same idempotency key. */
 export async function sendEffects(
@@ -53,8 +55,9 @@ async function sendLoaded(
       const outcome = await send(effect, key, env, dependencies);
       outcomes.set(keyText(effect), outcome);
       const { source, eventId, name } = effect;
+      const fields = { ...fieldsOf(outcome), ...traceFields(effect.traceparent) };
       const ms = now().getTime() - started.getTime();
-      log({ step: 'effect', source, event_id: eventId, name, idempotency_key: key, ...fieldsOf(outcome), ms });
+      log({ step: 'effect', source, event_id: eventId, name, idempotency_key: key, ...fields, ms });
       return resultOf(effect, outcome, now());
     }),
   );
@@ -100,7 +103,7 @@ async function send(
     const kind = Object.hasOwn(effects, effect.kind) ? effects[effect.kind] : undefined;
     if (kind === undefined) throw new PermanentError(`there is no effect ${effect.kind} in src/app/effects`);
     const signal = AbortSignal.timeout(effectMs);
-    const tools = { key, env, signal, fetch: fetchFor(env) };
+    const tools = { key, env, signal, fetch: fetchInTrace(fetchFor(env), effect.traceparent, random) };
     // `effect()` compiles only with the payload of its kind, so this payload fits this kind.
     const sending = kind.send(JSON.parse(effect.payload) as never, tools);
     const response = await withTimeLimit(effectMs, 'the effect', sending);
@@ -112,9 +115,4 @@ async function send(
   } catch (error) {
     return judge(error, effect.attempts, random());
   }
-}
-
-/** The same at every attempt. Hashed, so that it is safe in a header whatever the event's id contains. */
-function idempotencyKeyOf({ source, eventId, name }: EffectTicket): Promise<string> {
-  return sha256(new TextEncoder().encode(keyText({ source, eventId, name })));
 }

@@ -2,6 +2,7 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { parkEvents } from '../db/fail.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
 import { isWorkable, type LoadedEvent, loadEvents, type WorkableEvent } from '../db/load.ts';
+import { traceFields } from '../encoding/traceparent.ts';
 import { workInPortions } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { workGroup } from './group.ts';
@@ -37,9 +38,10 @@ async function workPortion(
   const loaded = await loadEvents(db, [...keys.values()]);
   const outcomes = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
   const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
+  const traces = new Map(loaded.map((event) => [keyText(event), traceFields(event.headers.traceparent)]));
   const ms = now().getTime() - started.getTime();
   for (const [key, { source, eventId }] of keys) {
-    log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ms });
+    log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ...traces.get(key), ms });
   }
   for (const [message, { itsKeys, unreadable }] of contents) {
     acknowledge(message, [...itsKeys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());

@@ -8,6 +8,7 @@ import { Effect, PermanentError, type Tools } from '../kit/index.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { askHandler } from './handler.ts';
 import { withTimeLimit } from './limits.ts';
+import { fetchInTrace } from './trace.ts';
 
 /** An event whose handler has answered, ready to be committed. */
 export interface Prepared {
@@ -31,11 +32,12 @@ export async function prepare(
   event: WorkableEvent,
   db: Database,
   tools: Tools,
-  { handlers, handlerMs, now }: ConsumerDependencies,
+  { handlers, handlerMs, now, random }: ConsumerDependencies,
 ): Promise<Prepared | Failed> {
   const { source, eventId } = event;
   try {
-    const answer = await withTimeLimit(handlerMs, 'the handler', askHandler(event, handlers, tools));
+    const traced = { ...tools, fetch: fetchInTrace(tools.fetch, event.headers.traceparent, random) };
+    const answer = await withTimeLimit(handlerMs, 'the handler', askHandler(event, handlers, traced));
     const effects = answer.changes.filter((change) => change instanceof Effect);
     if (new Set(effects.map(({ name }) => name)).size < effects.length) {
       throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');

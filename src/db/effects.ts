@@ -3,13 +3,15 @@ import { sql } from 'drizzle-orm';
 import { type Database, run, type Statement } from './client.ts';
 import { columnNames } from './columns.ts';
 import { type EffectKey, type EventKey, TICKET_GRACE_MS } from './keys.ts';
-import { webhookEffects as effects } from './schema.ts';
+import { webhookBodies as bodies, webhookEffects as effects } from './schema.ts';
 
 export interface LoadedEffect extends EffectKey {
   readonly kind: string;
   readonly payload: string;
   readonly status: 'pending' | 'sent' | 'parked';
   readonly attempts: number;
+  /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
+  readonly traceparent: string | null;
 }
 
 export interface EffectResult extends EffectKey {
@@ -42,8 +44,9 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[]): Pro
     sql`
     select ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name,
            ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
-           ${effects.attempts} as attempts
-    from ${keysTable(keys)} join ${effects} on ${isKey}`,
+           ${effects.attempts} as attempts, ${bodies.headers} ->> 'traceparent' as traceparent
+    from ${keysTable(keys)} join ${effects} on ${isKey}
+    left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${effects.source}, ${effects.eventId})`,
   );
 }
 

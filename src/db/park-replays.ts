@@ -3,6 +3,7 @@ import { type Database, run } from './client.ts';
 import { columnNames } from './columns.ts';
 import { DatabaseError } from './errors.ts';
 import { type Claimable, incomingRows, insertBodies } from './incoming.ts';
+import { SUSPECTED_REPLAY } from './parked-reasons.ts';
 import { webhookEvents as ledger } from './schema.ts';
 
 /**
@@ -88,7 +89,7 @@ function parkStatement(source: string, events: readonly Claimable[], headers: Re
         ${ledgerColumn.replayNumber}, ${ledgerColumn.status}, ${ledgerColumn.lastError}
       )
       select ${source}, id, type, occurred_at, ${at}, ${at}, ${at}, fingerprint, replay_number, 'parked',
-             'suspected replay: event ' || first_id || ' has the same body or replay key. ' || ${HOW_TO_DECIDE}
+             ${SUSPECTED_REPLAY} || ': event ' || first_id || ' has the same body or replay key. ' || ${HOW_TO_DECIDE}
       from incoming join suspected using (id) where replay_number is not null
       order by id
       on conflict do nothing

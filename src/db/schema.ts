@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   check,
   foreignKey,
   index,
@@ -42,6 +43,8 @@ export const webhookEvents = pgTable(
     fingerprint: text('fingerprint'),
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
+    /** What operators did to the event, oldest first. Null, and so without cost, until somebody does something. */
+    actions: jsonb('actions').$type<{ at: string; who: string; action: string; reason: string | null }[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
@@ -109,5 +112,46 @@ export const webhookEffects = pgTable(
       foreignColumns: [webhookEvents.source, webhookEvents.eventId],
     }).onDelete('cascade'),
     index('webhook_effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
+    index('webhook_effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
+    // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
+    index('webhook_effects_sent').using('brin', table.sentAt),
   ],
+);
+
+/** One row for each condition that an operator is, or is about to be, alerted about. It is deleted when that is over. */
+export const webhookAlerts = pgTable(
+  'webhook_alerts',
+  {
+    condition: text('condition', { enum: ['parked', 'dead_letter', 'pending', 'silent'] }).notNull(),
+    source: text('source').notNull(),
+    /** The class of the error that parked the events, so that a new kind of failure is a new alert. Otherwise empty. */
+    error: text('error').notNull(),
+    /** When the cron first saw it. */
+    since: time('since').notNull(),
+    /** When the alert endpoint accepted the alert. */
+    sentAt: time('sent_at'),
+  },
+  (table) => [primaryKey({ columns: [table.condition, table.source, table.error] })],
+);
+
+/** The hours in which a source sent an event. They say how long it is usually silent, without a scan of all events. */
+export const webhookHours = pgTable(
+  'webhook_hours',
+  {
+    source: text('source').notNull(),
+    hour: time('hour').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.hour] })],
+);
+
+/** Deliveries by what became of them, for the metrics. A refused delivery leaves no other trace in Postgres. */
+export const webhookDeliveries = pgTable(
+  'webhook_deliveries',
+  {
+    source: text('source').notNull(),
+    outcome: text('outcome').notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.outcome] })],
 );

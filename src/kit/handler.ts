@@ -23,6 +23,7 @@ export interface Tools {
    * only what is returned is committed together with the event's completion, and so happens once.
    */
   readonly db: ReadOnlyDatabase;
+  /** If the event's delivery had a `traceparent` (W3C Trace Context), calls continue its trace. */
   readonly fetch: typeof fetch;
   readonly now: Date;
   /** The variables and secrets of the consumer Worker. */

@@ -2,6 +2,7 @@ import { type Claims, claim } from '../db/claim.ts';
 import { openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { MAX_REPLAYS } from '../db/park-replays.ts';
+import { traceFields } from '../encoding/traceparent.ts';
 import { errorFields, eventIdFields, type Log } from '../log.ts';
 import { type Forwarded, pack } from '../queue/forwarded.ts';
 import { isWritten, sendTickets } from '../queue/send.ts';
@@ -14,18 +15,25 @@ const CLAIM_TIMEOUT_MS = 1500;
 
 /** Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. */
 export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log: Log): Promise<Held> {
-  const { source } = delivery;
+  const { source, events, headers } = delivery;
+  const about = (eventIds: readonly string[]) => ({
+    source,
+    ...eventIdFields(eventIds),
+    ...traceFields(headers.traceparent),
+  });
   try {
     const claims = await claimWithSecondTry(delivery, env);
     if (claims.dropped.length > 0) {
-      log({ step: 'claim', source, outcome: 'too_many_replays', ...eventIdFields(claims.dropped), limit: MAX_REPLAYS });
+      log({ step: 'claim', outcome: 'too_many_replays', ...about(claims.dropped), limit: MAX_REPLAYS });
     }
-    const tickets = [...claims.claimed, ...claims.overdue].map((eventId) => ({ source, eventId }));
-    if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', source, outcome: 'not_sent' });
+    const pending = [...claims.claimed, ...claims.overdue];
+    const tickets = pending.map((eventId) => ({ source, eventId }));
+    if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', outcome: 'not_sent', ...about(pending) });
     return { outcome: 'claimed', claims };
   } catch (error) {
     const mistake = DatabaseError.isCauseOf(error) ? {} : errorFields(error);
-    log({ step: 'claim', source, outcome: 'failed', reason: DatabaseError.from(error).message, ...mistake });
+    const reason = DatabaseError.from(error).message;
+    log({ step: 'claim', outcome: 'failed', ...about(events.map(({ eventId }) => eventId)), reason, ...mistake });
   }
   const message = await pack(delivery);
   const forwarded = message && (await isWritten(env.EVENTS.send(message, { contentType: 'bytes' })));

@@ -4,14 +4,22 @@ import { PRUNE_CHUNK, prune } from '../db/prune.ts';
 import { SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import type { Log, LogLine } from '../log.ts';
 import { sendTickets } from '../queue/send.ts';
+import { alert } from './alerts.ts';
 
 /** One run handles at most this many chunks, so that it stays short. The next run continues. */
 const MAX_CHUNKS = 10;
 
-/** What the receiver does every 15 minutes: it sends overdue tickets again and deletes old events and bodies. */
+/**
+ * What the receiver does every 15 minutes: it sends overdue tickets again, deletes old events and bodies, and alerts
+ * the operator. Alerts come last, so that a slow alert endpoint delays nothing.
+ */
 export async function tick(env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
-  await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
+  try {
+    await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
+  } finally {
+    await logFailure('alert', log, () => alert(env, now, log));
+  }
 }
 
 async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {

@@ -2,6 +2,7 @@ import type { Claimable } from '../db/incoming.ts';
 import { sha256 } from '../encoding/bytes.ts';
 import { formAsJson, formOf } from '../encoding/form.ts';
 import { parseLines } from '../encoding/json.ts';
+import { isTraceparent } from '../encoding/traceparent.ts';
 import type { Source } from '../kit/index.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
@@ -142,7 +143,8 @@ async function fingerprintOf(replayKey: string | undefined, values: TemplateValu
 /** The few headers that are kept with the body. A signature is never one of them. */
 export function keptHeaders({ id, type, occurredAt }: Provider, headers: Headers): Record<string, string> {
   const named = headersNamed([id.at, type, occurredAt?.at ?? []].flat());
-  const found = [...KEPT_HEADERS, ...named].flatMap((name) => [[name, headers.get(name)]]);
+  const traced = isTraceparent(headers.get('traceparent')) ? ['traceparent'] : [];
+  const found = [...KEPT_HEADERS, ...traced, ...named].flatMap((name) => [[name, headers.get(name)]]);
   return Object.fromEntries(found.filter(([, value]) => value !== null));
 }
 

@@ -41,10 +41,17 @@ it('a dead forwarded delivery is claimed, and its event stays pending for the sw
   expect(await events()).toEqual([expect.objectContaining({ id: 'a', status: 'pending' })]);
 });
 
-it('the effect of a dead ticket is parked without the other effects, and its event stays done', async () => {
+it('the effect of a dead ticket is parked and named in the log, without the other effects, and its event stays done', async () => {
   await holdBackEffects('has effects');
   const body = { source: 'test', eventId: 'a', name: 'held first' };
-  await consume([{ body }], QUEUES.effectsDead);
+  const [line] = await logged(() => consume([{ body }], QUEUES.effectsDead));
+  expect(line).toMatchObject({
+    step: 'dead_letter',
+    outcome: 'parked',
+    source: 'test',
+    event_id: 'a',
+    name: 'held first',
+  });
   const effects = await query(sql`select name, status from webhook_effects where name <> 'held gone' order by 1`);
   expect(effects).toEqual([
     { name: 'held first', status: 'parked' },

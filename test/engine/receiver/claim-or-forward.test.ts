@@ -74,7 +74,7 @@ it.each(['refuses', 'hangs'] as const)(
   async (behaviour) => {
     queue.behaviour = behaviour;
     expect(await held()).toMatchObject({ outcome: 'claimed' });
-    expect(lines).toEqual([{ step: 'tickets', source: 'test', outcome: 'not_sent' }]);
+    expect(lines).toEqual([{ step: 'tickets', outcome: 'not_sent', source: 'test', event_id: 'a' }]);
   },
 );
 

@@ -1,0 +1,169 @@
+import { createInterface } from 'node:readline/promises';
+import { readArguments } from './local/arguments.ts';
+import { EventDetails, Status } from './local/ops-answers.ts';
+import { connect, NOTHING_MATCHED, type OpsApi, WRONG_USAGE } from './local/ops-api.ts';
+import { type Action, type Ask, changedText, changeMany, changeOne } from './local/ops-change.ts';
+import { filterOf } from './local/ops-filter.ts';
+import { activityText, detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './local/ops-print.ts';
+import { follow, listEvents, ofOneEvent, pathOf } from './local/ops-read.ts';
+import { UserError } from './local/user-error.ts';
+
+const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
+npm run ops -- list [which] [--limit 50|--all] events, the newest first
+npm run ops -- show SOURCE ID                  everything about one event
+npm run ops -- retry   SOURCE ID | which       parked events and effects get all their attempts back
+npm run ops -- discard SOURCE ID | which  --reason TEXT
+                                               parked events and effects are given up
+npm run ops -- rerun   SOURCE ID | which  [--effects]
+                                               finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
+                                               their effects are sent again only with --effects
+npm run ops -- tail [--source NAME]            what arrives and what becomes of it, as it happens
+
+which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID --since TIME --until TIME (of receipt)
+        TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. A change of many events needs at least one of these
+--yes   changes without asking. Needed where nobody can be asked, and if a script runs it
+--json  one JSON object per line, for pipes: npm run -s ops -- list --json | jq .event_id
+--url   a deployed receiver: --url https://hooks.example.com, with its OPS_TOKEN in the environment.
+        Without it: the receiver of npm run dev
+
+Exit code: 0 done, 1 error, 2 wrong usage or not confirmed, 3 nothing matched`;
+
+type Options = ReturnType<typeof readOptions>['values'];
+
+/** What an operator does without a browser. */
+export default async function main(): Promise<void> {
+  endQuietlyWithReader();
+  const { values, positionals } = readOptions();
+  const [command, ...rest] = positionals;
+  if (values.help || command === undefined) return console.log(USAGE);
+  switch (command) {
+    case 'status':
+      return status(connect(values.url), values);
+    case 'list':
+      return list(connect(values.url), values);
+    case 'show':
+      return show(connect(values.url), keyOf(command, rest), values);
+    case 'retry':
+    case 'discard':
+    case 'rerun':
+      return change(connect(values.url), command, rest, values);
+    case 'tail':
+      return tail(connect(values.url), values);
+    default:
+      throw new UserError(
+        `there is no command ${command}: status, list, show, retry, discard, rerun or tail`,
+        WRONG_USAGE,
+      );
+  }
+}
+
+async function status(api: OpsApi, { json }: Options): Promise<void> {
+  const answer = await api.get('/status', Status);
+  console.log(json ? jsonLine(answer) : statusText(answer, new Date()));
+}
+
+async function list(api: OpsApi, options: Options): Promise<void> {
+  const limit = options.all ? Number.POSITIVE_INFINITY : numberOf(options.limit);
+  const rows: string[][] = [];
+  let [count, more] = [0, false];
+  for await (const page of listEvents(api, filterOf(options, new Date()), limit)) {
+    count += page.events.length;
+    more = page.more;
+    if (options.json) for (const event of page.events) console.log(jsonLine(event));
+    else rows.push(...page.events.map(listRow));
+    progress(`${count} events`);
+  }
+  progress('');
+  if (count === 0) throw new UserError('nothing matches', NOTHING_MATCHED);
+  if (!options.json) console.log(table([LIST_HEAD, ...rows]));
+  if (more) console.error(`there are more than these ${count}: --all lists them`);
+}
+
+async function show(api: OpsApi, [source, id]: [string, string], { json }: Options): Promise<void> {
+  const event = await ofOneEvent(api, () => api.get(pathOf(source, id), EventDetails));
+  console.log(json ? jsonLine(event) : detailsText(event));
+}
+
+async function change(api: OpsApi, action: Action, rest: string[], options: Options): Promise<void> {
+  const { reason, effects, yes, json } = options;
+  if (action === 'discard' && !reason) {
+    throw new UserError('discard takes --reason TEXT: nothing else will say why', WRONG_USAGE);
+  }
+  const filter = filterOf(options, new Date());
+  const many = rest.length === 0;
+  if (many && Object.keys(filter).length === 0) {
+    throw new UserError(`say which events to ${action}: SOURCE ID, or a filter such as --source`, WRONG_USAGE);
+  }
+  if (!many && Object.keys(filter).length > 0) throw new UserError('either SOURCE ID or a filter', WRONG_USAGE);
+  const order = { action, reason, effects, yes };
+  const changed = many
+    ? await changeMany(api, filter, order, asker(), progress)
+    : await changeOne(api, keyOf(action, rest), order, asker());
+  progress('');
+  console.log(json ? jsonLine(changed) : changedText(order, changed));
+}
+
+async function tail(api: OpsApi, { source, json }: Options): Promise<void> {
+  process.once('SIGINT', () => process.exit(0));
+  for await (const lines of follow(api, source, console.error)) {
+    for (const line of lines) console.log(json ? jsonLine(line) : activityText(line));
+  }
+}
+
+function keyOf(command: string, [source, id, ...more]: string[]): [string, string] {
+  if (source && id && more.length === 0) return [source, id];
+  throw new UserError(`${command} takes a source and the id of an event: ${command} stripe evt_1`, WRONG_USAGE);
+}
+
+/** A person can be asked only if the question is seen and the answer is typed. */
+function asker(): Ask {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
+  return async (question) => {
+    const terminal = createInterface({ input: process.stdin, output: process.stderr });
+    return terminal.question(question).finally(() => terminal.close());
+  };
+}
+
+/** On a terminal, one line that is overwritten. Elsewhere it would only be in the way. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}
+
+/** `npm run -s ops -- list --json | head -1` closes the pipe when it has seen enough. */
+function endQuietlyWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+}
+
+function numberOf(text: string): number {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit > 0) return limit;
+  throw new UserError('--limit takes a whole number from 1', WRONG_USAGE);
+}
+
+function readOptions() {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  try {
+    return readArguments({
+      allowPositionals: true,
+      options: {
+        source: text,
+        status: text,
+        type: text,
+        id: text,
+        since: text,
+        until: text,
+        limit: { type: 'string', default: '50' },
+        all: flag,
+        reason: text,
+        effects: flag,
+        yes: flag,
+        json: flag,
+        url: text,
+        help: flag,
+      },
+    });
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(error.message, WRONG_USAGE) : error;
+  }
+}

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { openDatabase } from '../../../src/db/client.ts';
+import { childTraceparent, isTraceparent, traceFields } from '../../../src/encoding/traceparent.ts';
+import { defineHandler } from '../../../src/kit/index.ts';
+import { claimable } from '../claimable.ts';
+import { useRunning, WAIT } from '../running.ts';
+import { consumeInNode, FakeMessage } from './in-node.ts';
+
+const running = useRunning();
+
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
+const CHILD = new RegExp(`^00-${TRACE_ID}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`);
+
+beforeEach(() => running.sql('truncate webhook_events cascade'));
+afterEach(() => {
+  running.stack.neon.fault = undefined;
+});
+
+async function deliver(id: string, headers: Record<string, string> = {}): Promise<void> {
+  const object = { customer: `cus_${id}`, amount: 1 };
+  const signed = await running.sign('stripe', JSON.stringify({ id, type: 'charge.succeeded', data: { object } }));
+  const answer = await running.post('stripe', { ...signed, headers: { ...signed.headers, ...headers } });
+  expect(answer.status).toBe(200);
+}
+
+/** The log lines that name an event, once its effect has been sent. */
+async function linesOf(id: string): Promise<Record<string, unknown>[]> {
+  const read = () =>
+    running
+      .logs()
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.includes(`"${id}"`))
+      .map((line) => JSON.parse(line));
+  await vi.waitFor(() => expect(read()).toContainEqual(expect.objectContaining({ step: 'effect' })), WAIT);
+  return read();
+}
+
+const thanksTo = (id: string) => running.stack.outside.requests.find(({ body }) => body.includes(`cus_${id}`));
+
+describe('an event', () => {
+  it('has its id and the trace id of its delivery in every log line, and its effect continues the trace', async () => {
+    await deliver('evt_1', { traceparent: TRACEPARENT });
+    const lines = await linesOf('evt_1');
+    expect(lines.map(({ step }) => step)).toEqual(['delivery', 'completion', 'effect']);
+    for (const line of lines) expect(line).toMatchObject({ source: 'stripe', event_id: 'evt_1', trace_id: TRACE_ID });
+    expect(thanksTo('evt_1')?.traceparent).toMatch(CHILD);
+  });
+
+  it('is traced through the queue as well while Postgres is away, and the line of the failed claim names it', async () => {
+    running.stack.neon.fault = ({ query }) => (query?.includes('incoming') ? { kind: 'refused' } : undefined);
+    await deliver('evt_2', { traceparent: TRACEPARENT });
+    running.stack.neon.fault = undefined;
+    const lines = await linesOf('evt_2');
+    expect(lines.map(({ step, outcome }) => [step, outcome])).toEqual([
+      ['claim', 'failed'],
+      ['delivery', 'accepted'],
+      ['completion', 'done'],
+      ['effect', 'sent'],
+    ]);
+    for (const line of lines) expect(line).toMatchObject({ source: 'stripe', event_id: 'evt_2', trace_id: TRACE_ID });
+    expect(thanksTo('evt_2')?.traceparent).toMatch(CHILD);
+  });
+
+  it.each([
+    ['no header', {}],
+    ['an invalid header', { traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` }],
+  ])('with %s has no trace id anywhere', async (name, headers: Record<string, string>) => {
+    const id = `evt_${name.replaceAll(' ', '_')}`;
+    await deliver(id, headers);
+    for (const line of await linesOf(id)) expect(line).not.toHaveProperty('trace_id');
+    expect(thanksTo(id)?.traceparent).toBeUndefined();
+    expect(await running.sql(`select headers -> 'traceparent' as kept from webhook_bodies`)).toEqual([{ kept: null }]);
+  });
+});
+
+it('the calls of a handler continue the trace, each with a parent id of its own, unless it traces them itself', async () => {
+  const { databaseUrl, outside } = running.stack;
+  const handler = defineHandler({
+    async handle({ headers }, { fetch }) {
+      expect(headers.traceparent).toBe(TRACEPARENT);
+      await fetch(`${outside.url}/one`, { headers: { 'idempotency-key': 'mine' } });
+      await fetch(
+        new Request(`${outside.url}/two`, { method: 'POST', body: 'text', headers: { 'idempotency-key': 'mine' } }),
+      );
+      await fetch(`${outside.url}/own`, { headers: { traceparent: 'own' } });
+      return [];
+    },
+  });
+  await claim(openDatabase(databaseUrl), 'test', [claimable('evt_1')], { traceparent: TRACEPARENT }, new Date());
+  await consumeInNode([new FakeMessage('evt_1')], handler, databaseUrl);
+  expect(await running.sql('select status from webhook_events')).toEqual([{ status: 'done' }]);
+  const [one, two, own] = ['/one', '/two', '/own'].map((path) =>
+    outside.requests.find((request) => request.path === path),
+  );
+  expect(one).toMatchObject({ traceparent: expect.stringMatching(CHILD), idempotencyKey: 'mine' });
+  expect(two).toMatchObject({ traceparent: expect.stringMatching(CHILD), idempotencyKey: 'mine', body: 'text' });
+  expect(own?.traceparent).toBe('own');
+});
+
+describe('a traceparent', () => {
+  it.each([
+    TRACEPARENT,
+    `cc-${TRACE_ID}-00f067aa0ba902b7-01-what-a-later-version-adds`,
+    `cc-${TRACE_ID}-00f067aa0ba902b7-ff`,
+  ])('%s is valid', (header) => {
+    expect(isTraceparent(header)).toBe(true);
+    expect(traceFields(header)).toEqual({ trace_id: TRACE_ID });
+  });
+
+  it.each([
+    '',
+    'text',
+    `ff-${TRACE_ID}-00f067aa0ba902b7-01`,
+    `00-${TRACE_ID}-00f067aa0ba902b7-01-more`,
+    `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01`,
+    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${TRACE_ID}-0000000000000000-01`,
+    `${TRACEPARENT}, ${TRACEPARENT}`,
+    `cc-${TRACE_ID}-00f067aa0ba902b7-01-${'x'.repeat(100)}`,
+    ` ${TRACEPARENT}`,
+    `${TRACEPARENT}\n`,
+  ])('%j is invalid', (header) => {
+    expect(isTraceparent(header)).toBe(false);
+    expect(traceFields(header)).toEqual({});
+    expect(childTraceparent(header, Math.random)).toBeUndefined();
+  });
+
+  it.each([0, 0.5, 0.9999999])('is continued with a valid parent id if the random number is %d', (number) => {
+    const child = childTraceparent(TRACEPARENT, () => number);
+    expect(isTraceparent(child)).toBe(true);
+    expect(child).toMatch(CHILD);
+  });
+
+  it('is continued with the flag that says whether the trace is recorded, and with no flag that we do not know', () => {
+    const flagsOf = (flags: string) =>
+      childTraceparent(`00-${TRACE_ID}-00f067aa0ba902b7-${flags}`, Math.random)?.slice(-2);
+    expect(['00', '01', '02', 'ff'].map(flagsOf)).toEqual(['00', '01', '00', '01']);
+  });
+});

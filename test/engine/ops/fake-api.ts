@@ -1,0 +1,143 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { listen } from '../../../scripts/local/port.ts';
+
+export const TOKEN = 'an-operator-token-of-more-than-32-characters';
+const NOW = '2026-03-01T12:00:00.000Z';
+
+interface Call {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: unknown;
+}
+
+interface Answer {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  /** A text is sent as it is. */
+  readonly json: unknown;
+}
+
+export function event(id: string, more: object = {}) {
+  const times = { received_at: NOW, finished_at: NOW, due_at: NOW };
+  return {
+    source: 'stripe',
+    event_id: id,
+    type: 'paid',
+    status: 'parked',
+    attempts: 1,
+    last_error: 'Error: no',
+    ...times,
+    ...more,
+  };
+}
+
+export const problem = (status: number, title: string, detail?: string): Answer => ({
+  status,
+  json: { title, detail },
+});
+
+/** A receiver that answers as the API under /ops/api does, with what a test puts into it. */
+export function useFakeApi() {
+  const api = {
+    url: '',
+    calls: [] as Call[],
+    events: [] as ReturnType<typeof event>[],
+    /** Answers instead of the API, unless it returns undefined. */
+    instead: (_call: Call): Answer | undefined => undefined,
+  };
+  const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await text(request);
+    const { method = '', url: path = '', headers } = request;
+    const call = { method, path, headers, body: body === '' ? undefined : JSON.parse(body) };
+    api.calls.push(call);
+    const { status = 200, headers: more = {}, json } = api.instead(call) ?? answer(call, api.events);
+    response.writeHead(status, { 'content-type': 'application/json', ...more });
+    response.end(typeof json === 'string' ? json : JSON.stringify(json));
+  });
+  beforeAll(async () => {
+    api.url = `http://127.0.0.1:${await listen(server, 0)}`;
+  });
+  beforeEach(() => {
+    Object.assign(api, { calls: [], events: [event('evt_1'), event('evt_2')], instead: () => undefined });
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return api;
+}
+
+function answer({ path, headers, body }: Call, events: ReturnType<typeof event>[]): Answer {
+  const { pathname, searchParams: query } = new URL(path, 'http://x');
+  if (headers.authorization !== `Bearer ${TOKEN}`) return problem(401, 'The API needs OPS_TOKEN');
+  const [, , , first, source, id, action] = pathname.split('/').map(decodeURIComponent);
+  if (first === 'status') return { json: STATUS };
+  if (first === 'activity') return { json: { lines: [], cursor: 'next' } };
+  if (first !== 'events') return problem(404, 'There is nothing at this address');
+  if (source === undefined) {
+    const matching = events.filter(({ status }) => !query.has('status') || status === query.get('status'));
+    const from = Number(query.get('cursor') ?? 0);
+    const until = from + Number(query.get('limit'));
+    return {
+      json: { events: matching.slice(from, until), next_cursor: until < matching.length ? String(until) : null },
+    };
+  }
+  if (id === undefined) {
+    if (query.get('dry_run') === '1') return { json: { matching: events.length } };
+    const { expected } = body as { expected: number };
+    if (expected !== events.length) return problem(409, 'Another number matches', `${events.length} events match now`);
+    return { json: { events: events.length, effects: 1 } };
+  }
+  const found = events.find((one) => one.source === source && one.event_id === id);
+  if (found === undefined) return problem(404, 'There is no such event');
+  if (action !== undefined) return { json: { events: found.status === 'parked' ? 1 : 0, effects: 0 } };
+  return { json: { ...found, ...DETAILS } };
+}
+
+const STATUS = {
+  sources: [
+    {
+      source: 'stripe',
+      last_accepted_at: NOW,
+      accepted_per_hour: Array.from({ length: 24 }, (_, n) => n),
+      pending: 3,
+      parked: 2,
+      oldest_pending_at: NOW,
+      seconds_to_done: { p50: 0.412, p95: 12.3 },
+    },
+    {
+      source: 'github',
+      last_accepted_at: null,
+      accepted_per_hour: Array.from({ length: 24 }, () => 0),
+      pending: 0,
+      parked: 0,
+      oldest_pending_at: null,
+      seconds_to_done: { p50: null, p95: null },
+    },
+  ],
+  effects: { pending: 1, parked: 4, sent_last_day: 312, oldest_pending_at: null },
+  totals: { pending: 3, parked: 2, oldest_pending_at: NOW },
+};
+
+const DETAILS = {
+  summary: null,
+  body: '{"amount":12345678901234567890}',
+  headers: { 'content-type': 'application/json' },
+  effects: [
+    {
+      name: 'receipt',
+      kind: 'mail',
+      status: 'sent',
+      attempts: 1,
+      last_error: null,
+      idempotency_key: 'key-1',
+      due_at: NOW,
+      sent_at: NOW,
+    },
+  ],
+  actions: [{ at: NOW, who: 'token (ada)', action: 'retry', reason: 'the handler is fixed' }],
+};

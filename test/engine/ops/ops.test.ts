@@ -1,0 +1,320 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../../scripts/local/port.ts';
+import { type Checkout, makeCheckout } from '../local/checkout.ts';
+import { event, problem, TOKEN, useFakeApi } from './fake-api.ts';
+
+const api = useFakeApi();
+
+let checkout: Checkout;
+beforeAll(async () => {
+  checkout = await makeCheckout();
+});
+afterAll(() => checkout.remove());
+
+/** Runs `npm run ops` as a script does: without a terminal. */
+function start(args: string[], env: Record<string, string> = { OPS_TOKEN: TOKEN }) {
+  // Times without a zone are in UTC, wherever the operator is.
+  const cut = { ...process.env, OPS_TOKEN: undefined, PORT: undefined, TZ: 'America/New_York' };
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'ops', ...args], {
+    cwd: checkout.path,
+    env: { ...cut, ...env } as NodeJS.ProcessEnv,
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => (out += chunk));
+  child.stderr.on('data', (chunk) => (err += chunk));
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
+  return { child, ended, out: () => out, err: () => err };
+}
+
+const ops = (args: string[], env?: Record<string, string>) => start([...args, '--url', api.url], env).ended;
+const posts = () => api.calls.filter(({ method }) => method === 'POST');
+
+describe('npm run ops -- status', () => {
+  it('shows each source on a line, and the effects', async () => {
+    const { code, out } = await ops(['status']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95\n/);
+    expect(out).toMatch(/\nstripe .* ago +\.▁▁▂.*█ +276 +3 .* ago +2 +0\.4 s +12 s\n/);
+    expect(out).toMatch(/\ngithub +- +\.{24} +0 +0 +- +0 +- +-\n/);
+    expect(out).toMatch(/\neffects: 1 pending, 4 parked, 312 sent in 24 h\n$/);
+  });
+
+  it('with --json is one object', async () => {
+    const { out } = await ops(['status', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ totals: { parked: 2 } });
+    expect(out.trim()).not.toContain('\n');
+  });
+});
+
+describe('npm run ops -- list', () => {
+  it('shows events with their errors, and says if there are more', async () => {
+    api.events = Array.from({ length: 60 }, (_, n) =>
+      event(`evt_${n}`, { last_error: n === 0 ? 'TypeError: x' : null }),
+    );
+    const { code, out, err } = await ops(['list', '--status', 'parked']);
+    expect(code).toBe(0);
+    expect(out.split('\n')[1]).toMatch(/^2026-03-01 12:00:00 +stripe +evt_0 +paid +parked +1 +TypeError: x$/);
+    expect(out.trim().split('\n')).toHaveLength(51);
+    expect(err).toBe('there are more than these 50: --all lists them\n');
+  });
+
+  it('with --all --json is one event per line, over all pages', async () => {
+    api.events = Array.from({ length: 1203 }, (_, n) => event(`evt_${n}`));
+    const { out, err } = await ops(['list', '--all', '--json']);
+    const ids = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).event_id);
+    expect(new Set(ids).size).toBe(1203);
+    expect(api.calls).toHaveLength(3);
+    expect(err).toBe('');
+  });
+
+  it('passes the filter on, with times that the API understands', async () => {
+    await ops(['list', '--source', 's', '--type', 't', '--id', 'i', '--since', '2h', '--until', '2026-03-01T12:00']);
+    const query = Object.fromEntries(new URL(api.calls[0]?.path ?? '', api.url).searchParams);
+    expect(query).toMatchObject({ source: 's', type: 't', q: 'i', until: '2026-03-01T12:00:00.000Z', limit: '50' });
+    const hours = (Date.now() - Date.parse(query.since ?? '')) / 3_600_000;
+    expect(hours).toBeCloseTo(2, 1);
+  });
+
+  it('ends with 3 if nothing matches', async () => {
+    api.events = [];
+    expect(await ops(['list'])).toEqual({ code: 3, out: '', err: 'ops: nothing matches\n' });
+  });
+
+  it('ends quietly if the reader of its output has seen enough', async () => {
+    api.events = Array.from({ length: 5000 }, (_, n) => event(`evt_${n}`, { last_error: 'x'.repeat(500) }));
+    const { child, ended } = start(['list', '--all', '--json', '--url', api.url]);
+    child.stdout.once('data', () => child.stdout.destroy());
+    expect(await ended).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('npm run ops -- show', () => {
+  it('shows all of an event, its body as it was received', async () => {
+    const { code, out } = await ops(['show', 'stripe', 'evt_1']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^source +stripe\nevent +evt_1\n/);
+    expect(out).toMatch(/\nerror +Error: no\n/);
+    expect(out).toMatch(/\nreceipt +sent +1 +2026-03-01 12:00:00 +key-1\n/);
+    expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(ada\) +retry +the handler is fixed\n/);
+    expect(out).toMatch(/\n\{"amount":12345678901234567890\}\n$/);
+  });
+
+  it('finds an event whatever its id contains', async () => {
+    const id = 'a/b?c=#d %';
+    api.events = [event(id)];
+    expect((await ops(['show', 'stripe', id])).code).toBe(0);
+    expect((await ops(['retry', 'stripe', id])).code).toBe(0);
+  });
+
+  it('ends with 3 if there is no such event', async () => {
+    expect(await ops(['show', 'stripe', 'none'])).toEqual({ code: 3, out: '', err: 'ops: there is no such event\n' });
+  });
+});
+
+it('no text of an event can control the terminal, and --json can still be parsed', async () => {
+  const hostile = 'a\u001b[2Jb\u009bc\u202ed\u2028e\rf';
+  api.events = [event('evt_1', { type: hostile, last_error: hostile })];
+  for (const args of [
+    ['list'],
+    ['show', 'stripe', 'evt_1'],
+    ['list', '--json'],
+    ['show', 'stripe', 'evt_1', '--json'],
+  ]) {
+    const { code, out } = await ops(args);
+    expect(code).toBe(0);
+    expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+    if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ type: hostile });
+  }
+});
+
+describe('a change of one event', () => {
+  it('is made at once, and says who made it', async () => {
+    const { code, out } = await ops(['retry', 'stripe', 'evt_1', '--reason', 'fixed']);
+    expect([code, out]).toEqual([0, '1 event and 0 effects will be tried again now\n']);
+    expect(posts()).toMatchObject([{ path: '/ops/api/events/stripe/evt_1/retry', body: { reason: 'fixed' } }]);
+    expect(posts()[0]?.headers['x-ops-actor']).toMatch(/^[\x20-\x7e]+$/);
+  });
+
+  it('ends with 3 if there is nothing to change, or no such event', async () => {
+    api.events = [event('evt_1', { status: 'done' })];
+    expect(await ops(['retry', 'stripe', 'evt_1'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('nothing is parked'),
+    });
+    expect(await ops(['retry', 'stripe', 'none'])).toMatchObject({ code: 3, err: 'ops: there is no such event\n' });
+  });
+
+  it('needs --yes if it is a rerun, because its changes are made a second time', async () => {
+    expect(await ops(['rerun', 'stripe', 'evt_1'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('SECOND TIME'),
+    });
+    expect(posts()).toEqual([]);
+    await ops(['rerun', 'stripe', 'evt_1', '--yes', '--effects']);
+    expect(posts()).toMatchObject([{ body: { effects: true } }]);
+  });
+});
+
+describe('a change of many events', () => {
+  it('is refused without --yes if nobody can be asked, and says how many events it would change', async () => {
+    expect(await ops(['retry', '--status', 'parked'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'ops: this would retry 2 events. Say --yes if you mean it\n',
+    });
+    expect(posts().map(({ path }) => path)).toEqual(['/ops/api/events/retry?dry_run=1']);
+  });
+
+  it('with --yes expects the number that was counted', async () => {
+    const { code, out } = await ops(['discard', '--source', 'stripe', '--reason', 'not ours', '--yes', '--json']);
+    expect([code, JSON.parse(out)]).toEqual([0, { events: 2, effects: 1 }]);
+    const order = { filter: { source: 'stripe' }, reason: 'not ours' };
+    expect(posts().map(({ body }) => body)).toEqual([order, { ...order, expected: 2 }]);
+  });
+
+  it('is not made if another number of events matches by then', async () => {
+    api.instead = ({ path }) => {
+      if (path.includes('dry_run')) api.events.push(event('evt_3'));
+      return path.includes('dry_run') ? { json: { matching: 2 } } : undefined;
+    };
+    expect(await ops(['retry', '--source', 'stripe', '--yes'])).toEqual({
+      code: 1,
+      out: '',
+      err: 'ops: Another number matches. 3 events match now. Run the command again to see the new number\n',
+    });
+  });
+
+  it('ends with 3 if nothing matches', async () => {
+    api.events = [];
+    expect((await ops(['retry', '--source', 'stripe', '--yes'])).code).toBe(3);
+  });
+});
+
+describe('npm run ops -- tail', () => {
+  const line = (what: string, more = {}) => ({
+    at: '2026-03-01T12:00:00Z',
+    source: 'stripe',
+    event_id: 'evt_1',
+    type: 'paid',
+    what,
+    error: null,
+    ...more,
+  });
+
+  it('shows what happens from now on, also after the receiver failed for a while, until Ctrl-C', async () => {
+    const answers = [
+      { json: { lines: [], cursor: 'a' } },
+      { json: { lines: [line('received'), line('received', { source: 'github' })], cursor: 'b' } },
+      problem(503, 'Postgres can not be reached'),
+      { json: { lines: [line('retry', { error: 'Error: no' })], cursor: 'c' } },
+    ];
+    let asked = 0;
+    api.instead = ({ path }) => (path.includes('/activity') ? answers[asked++] : undefined);
+    const tail = start(['tail', '--source', 'stripe', '--url', api.url]);
+    await expect.poll(tail.out, { timeout: 25_000 }).toContain('retry');
+    tail.child.kill('SIGINT');
+    expect(await tail.ended).toEqual({
+      code: 0,
+      out: [
+        '2026-03-01 12:00:00  received  stripe  evt_1  paid\n',
+        '2026-03-01 12:00:00  retry     stripe  evt_1  paid  Error: no\n',
+      ].join(''),
+      err: `${api.url}: Postgres can not be reached; trying again\nit answers again\n`,
+    });
+    expect(api.calls.map(({ path }) => path.split('?')[1])).toEqual([undefined, 'after=a', 'after=b', 'after=b']);
+  }, 40_000);
+
+  it('ends with an error if the first call fails', async () => {
+    api.instead = () => problem(503, 'Postgres can not be reached');
+    expect(await ops(['tail'])).toMatchObject({ code: 1, err: `ops: ${api.url}: Postgres can not be reached\n` });
+  });
+});
+
+describe('an error is one line that says what to do', () => {
+  it.each([
+    [['stats'], 'there is no command stats: status, list, show, retry, discard, rerun or tail'],
+    [['list', '--sorce', 'x'], 'there is no option --sorce'],
+    [['list', '--since', 'yesterday-ish'], '--since takes 30m, 2h, 7d, today, or a time'],
+    [['list', '--since', '2026-02-31T99:00'], '--since takes 30m, 2h, 7d, today, or a time'],
+    [['list', '--limit', 'many'], '--limit takes a whole number'],
+    [['show', 'stripe'], 'show takes a source and the id of an event'],
+    [['retry'], 'say which events to retry'],
+    [['retry', 'stripe'], 'retry takes a source and the id of an event'],
+    [['retry', 'stripe', 'evt_1', '--type', 'paid'], 'either SOURCE ID or a filter'],
+    [['discard', 'stripe', 'evt_1'], 'discard takes --reason TEXT'],
+  ])('%j ends with 2', async (args, words) => {
+    const { code, out, err } = await ops(args);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toContain(`ops: ${words}`);
+    expect(err.trim()).not.toContain('\n');
+    expect(api.calls).toEqual([]);
+  });
+
+  it.each([
+    ['refuses the token', problem(401, 'no'), 'refuses this token: set OPS_TOKEN in the environment'],
+    ['has no console', problem(404, 'There is no such source'), 'has no console: set its secret'],
+    ['is asked too often', { ...problem(429, 'no'), headers: { 'retry-after': '60' } }, 'try again in 60 s'],
+    [
+      'is behind Cloudflare Access',
+      { status: 302, headers: { location: 'https://x' }, json: '' },
+      'set CF_ACCESS_CLIENT_ID',
+    ],
+    ['has another version', { json: { sources: 'many' } }, 'answers in a form that this version does not know'],
+    ['is something else', { json: '<html>' }, 'answers in a form that this version does not know'],
+    ['is broken', { status: 500, json: '<html>' }, 'it answered 500'],
+    [
+      'is without Postgres',
+      problem(503, 'Postgres can not be reached', 'x\u001b[2J'),
+      'Postgres can not be reached. x\\u{1b}[2J',
+    ],
+  ])('a receiver that %s ends it with 1', async (_, answer, words) => {
+    api.instead = () => answer;
+    const { code, out, err } = await ops(['status']);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(words);
+    expect(err.trim()).not.toContain('\n');
+    expect(err).not.toContain(TOKEN);
+  });
+
+  it('a receiver without a console is not mistaken for one without the event', async () => {
+    api.instead = () => problem(404, 'There is no such source');
+    const { code, err } = await ops(['show', 'stripe', 'evt_1']);
+    expect([code, err]).toEqual([1, expect.stringContaining('has no console')]);
+  });
+
+  it('without a receiver says how to start it', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, err } = await start(['status', '--url', url]).ended;
+    expect([code, err]).toEqual([
+      1,
+      `ops: no receiver answers at ${url}: start it with npm run dev, or name another with --url\n`,
+    ]);
+  });
+
+  it('without a command prints its usage', async () => {
+    expect(await ops([])).toMatchObject({ code: 0, out: expect.stringContaining('Exit code: 0 done, 1 error') });
+  });
+});
+
+describe('the token', () => {
+  it('of .dev.vars is used for the local receiver, and asked for if there is none', async () => {
+    expect(await ops(['status'], {})).toMatchObject({
+      code: 1,
+      err: `ops: ${api.url} asks for a token: set OPS_TOKEN in the environment\n`,
+    });
+    await appendFile(join(checkout.path, '.dev.vars'), `OPS_TOKEN="${TOKEN}"\n`);
+    expect((await ops(['status'], {})).code).toBe(0);
+  });
+
+  it('is not sent where others could read it', async () => {
+    const { code, err } = await start(['status', '--url', 'http://hooks.example.com']).ended;
+    expect([code, err]).toEqual([2, expect.stringContaining('--url is not https')]);
+  });
+});

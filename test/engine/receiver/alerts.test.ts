@@ -1,0 +1,324 @@
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { discardParked } from '../../../src/db/discard.ts';
+import { parkEffects } from '../../../src/db/effects.ts';
+import { parkEvents, recordFailures } from '../../../src/db/fail.ts';
+import { QUEUE_GAVE_UP } from '../../../src/db/parked-reasons.ts';
+import { retryParked } from '../../../src/db/retry.ts';
+import { tick } from '../../../src/receiver/cron.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+import { useAlertEndpoint } from './alert-endpoint.ts';
+
+const database = useDatabase();
+const { sql } = database;
+const endpoint = useAlertEndpoint();
+
+const NOW = new Date('2026-03-02T12:00:00Z');
+const later = ({ minutes = 0, hours = 0, days = 0 }) =>
+  new Date(NOW.getTime() + (minutes + hours * 60 + days * 1440) * 60_000);
+/** Stands for personal data. */
+const CANARY = 'canary-7f3a';
+const SECRET = `whsec_${btoa('a secret of more than 24 bytes')}`;
+
+let lines: Record<string, unknown>[];
+let queries: number;
+
+beforeEach(async () => {
+  await sql('truncate webhook_events, webhook_alerts, webhook_hours cascade');
+  lines = [];
+  queries = 0;
+  database.stack.neon.fault = () => {
+    queries++;
+    return undefined;
+  };
+});
+
+afterEach(() => {
+  database.stack.neon.fault = undefined;
+});
+
+/** Runs the cron, and returns the text of what it posted. */
+async function run(now: Date, settings: Record<string, unknown> = { ALERT_WEBHOOK_URL: endpoint.url }) {
+  const queue = { sendBatch: async () => {} };
+  const { databaseUrl } = database.stack;
+  const env = { DATABASE_URL: databaseUrl, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
+  const before = endpoint.posts.length;
+  await tick(env as unknown as ReceiverEnv, now, (line) => lines.push(line));
+  return endpoint.posts.slice(before).map(({ body }) => JSON.parse(body).text.replace(/^Claimcheck\n/, ''));
+}
+
+const claimOne = (eventId: string, { source = 'stripe', at = NOW } = {}) =>
+  claim(database.db, source, [claimable(eventId)], {}, at);
+
+async function parkOne(eventId: string, error = `TypeError: ${CANARY}`, source = 'stripe'): Promise<void> {
+  await claimOne(eventId, { source });
+  await recordFailures(database.db, [{ source, eventId, error, parked: true, notBefore: NOW }], NOW);
+}
+
+async function addEffect(eventId: string): Promise<void> {
+  await claimOne(eventId);
+  await sql(`update webhook_events set status = 'done', finished_at = received_at where event_id = $1`, [eventId]);
+  await sql(
+    `insert into webhook_effects (source, event_id, name, kind, payload, due_at)
+     values ('stripe', $1, 'receipt', 'receipt', '{}', $2)`,
+    [eventId, NOW],
+  );
+}
+
+/** Who acts in these tests. */
+const by = { at: NOW, who: 'test' };
+
+describe('an alert about parked events', () => {
+  it('is sent once, and once more when nothing is parked any more', async () => {
+    await parkOne('evt_1');
+    await parkOne('evt_2');
+    expect(await run(NOW)).toEqual(['ALERT stripe: 2 events are parked with TypeError']);
+    await parkOne('evt_3');
+    expect(await run(later({ minutes: 15 }))).toEqual([]);
+    await retryParked(database.db, { filter: { source: 'stripe' }, action: { ...by, action: 'retry' } });
+    expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more with TypeError']);
+    expect(await run(later({ minutes: 45 }))).toEqual([]);
+  });
+
+  it('is sent again for another class of errors, and for another source', async () => {
+    await parkOne('evt_1');
+    await run(NOW);
+    await parkOne('evt_2', 'PermanentError: no such customer');
+    await parkOne('evt_1', 'TypeError: x', 'github');
+    expect(await run(later({ minutes: 15 }))).toEqual([
+      'ALERT github: 1 event is parked with TypeError\nALERT stripe: 1 event is parked with PermanentError',
+    ]);
+  });
+
+  it('counts parked effects too', async () => {
+    await addEffect('evt_1');
+    await addEffect('evt_2');
+    await sql(
+      `update webhook_effects set status = 'parked', last_error = 'PermanentError: the other side answered 404'`,
+    );
+    await parkOne('evt_3', 'PermanentError: x');
+    expect(await run(NOW)).toEqual(['ALERT stripe: 1 event and 2 effects are parked with PermanentError']);
+  });
+
+  it('names a suspected replay', async () => {
+    const twin = (eventId: string) => claimable(eventId, { fingerprint: 'same' });
+    await claim(database.db, 'meta', [twin('evt_1')], {}, NOW);
+    await claim(database.db, 'meta', [twin('evt_2')], {}, NOW);
+    expect(await run(NOW)).toEqual(['ALERT meta: 1 event is parked with suspected replay']);
+  });
+
+  it('holds no message of an error and no id of an event, whatever they look like', async () => {
+    await parkOne(`evt_${CANARY}`);
+    await parkOne('evt_2', `${CANARY}: not a class`);
+    await parkOne('evt_3', `Error ${CANARY}Error: x`);
+    await parkOne('evt_4', '');
+    await run(NOW);
+    expect(endpoint.posts.map(({ body }) => body).join()).not.toContain(CANARY);
+    expect(JSON.stringify(lines)).not.toContain(CANARY);
+    expect(JSON.parse(endpoint.posts[0]?.body ?? '').data.alerts).toEqual([
+      expect.objectContaining({ error: 'TypeError', events: 1 }),
+      expect.objectContaining({ error: 'another error', events: 3 }),
+    ]);
+  });
+});
+
+it('dead letters are an alert of their own, for events and for effects', async () => {
+  await claimOne('evt_1');
+  await addEffect('evt_2');
+  const error = `${QUEUE_GAVE_UP}: the ticket was delivered too often`;
+  await parkEvents(database.db, [{ source: 'stripe', eventId: 'evt_1' }], error, NOW);
+  await parkEffects(database.db, [{ source: 'stripe', eventId: 'evt_2', name: 'receipt' }], error);
+  expect(await run(NOW)).toEqual([
+    'ALERT stripe: 1 event and 1 effect are parked because the queue gave up (dead letters)',
+  ]);
+  await discardParked(database.db, {
+    filter: { source: 'stripe' },
+    action: { ...by, action: 'discard', reason: 'test' },
+  });
+  expect(await run(later({ minutes: 15 }))).toEqual(['OK    stripe: nothing is parked any more because of the queue']);
+});
+
+describe('an alert about pending events', () => {
+  it('is sent at the second tick that finds one older than an hour, and when none is that old any more', async () => {
+    await claimOne('evt_1');
+    await addEffect('evt_2');
+    expect(await run(later({ minutes: 60 }))).toEqual([]);
+    expect(await run(later({ minutes: 61 }))).toEqual([]);
+    expect(await run(later({ minutes: 75 }))).toEqual([
+      'ALERT stripe: 1 event and 1 effect are pending for more than 60 minutes, the oldest since 2026-03-02 12:00 UTC',
+    ]);
+    expect(await run(later({ minutes: 90 }))).toEqual([]);
+    await sql(`update webhook_events set status = 'done'`);
+    await sql(`update webhook_effects set status = 'sent'`);
+    expect(await run(later({ minutes: 105 }))).toEqual([
+      'OK    stripe: nothing has been pending for more than 60 minutes',
+    ]);
+  });
+
+  it('is not sent about old events that were retried and done before the next tick', async () => {
+    await claimOne('evt_1');
+    await run(later({ hours: 5 }));
+    await sql(`update webhook_events set status = 'done'`);
+    expect(await run(later({ hours: 5, minutes: 15 }))).toEqual([]);
+    expect(await sql('select * from webhook_alerts')).toEqual([]);
+  });
+
+  it('has the limit that ALERT_PENDING_MINUTES sets', async () => {
+    await claimOne('evt_1');
+    const settings = { ALERT_WEBHOOK_URL: endpoint.url, ALERT_PENDING_MINUTES: 5 };
+    await run(later({ minutes: 6 }), settings);
+    expect((await run(later({ minutes: 7 }), settings))[0]).toContain('pending for more than 5 minutes');
+  });
+});
+
+describe('an alert about a silent source', () => {
+  /** A tick every hour, and an event in each hour for which `speaks` says so. Returns the hours with an alert. */
+  async function live(from: number, hours: number, speaks: (hour: number) => boolean): Promise<[number, string][]> {
+    const alerted: [number, string][] = [];
+    for (let hour = from; hour < from + hours; hour++) {
+      if (speaks(hour)) await claimOne(`evt_${hour}`, { at: later({ hours: hour, minutes: 30 }) });
+      await sql(`update webhook_events set status = 'done'`);
+      for (const text of await run(later({ hours: hour, minutes: 45 }))) alerted.push([hour, text]);
+    }
+    return alerted;
+  }
+  const WEEK = 7 * 24;
+
+  it('is sent after six hours if it used to send every hour, once, and again when it sends', async () => {
+    expect(await live(0, WEEK + 1, () => true)).toEqual([]);
+    expect(await live(WEEK + 1, 48, () => false)).toEqual([
+      [WEEK + 6, 'ALERT stripe: no event since 2026-03-09 12:00 UTC, which is unusually long for this source'],
+    ]);
+    expect(await live(WEEK + 49, 1, () => true)).toEqual([[WEEK + 49, 'OK    stripe: events arrive again']]);
+  }, 60_000);
+
+  it('is not sent about one that sends during office hours only, until it misses more than a weekend', async () => {
+    // NOW is noon on a Monday.
+    const office = (hour: number) => hour % 24 < 6 && Math.floor(hour / 24) % 7 < 5;
+    expect(await live(0, 2 * WEEK, office)).toEqual([]);
+    const [first, ...others] = await live(2 * WEEK, 2 * WEEK, () => false);
+    // Three times the weekend, which lasts from Friday 17:00 to Monday 12:00.
+    expect(first?.[0]).toBe(11 * 24 + 5 + 3 * 67);
+    expect(others).toEqual([]);
+  }, 120_000);
+
+  it('is not sent about one that has not sent for a whole week yet', async () => {
+    expect(await live(0, WEEK - 1, (hour) => hour < WEEK - 12)).toEqual([]);
+  }, 60_000);
+
+  it('stays the same alert if the source is silent for longer than its history is kept', async () => {
+    await live(0, WEEK + 1, () => true);
+    await run(later({ days: 8 }));
+    expect(await run(later({ days: 60 }))).toEqual([]);
+    expect(await sql('select condition, sent_at is not null as sent from webhook_alerts')).toEqual([
+      { condition: 'silent', sent: true },
+    ]);
+  }, 60_000);
+
+  it('needs only the hours of two weeks', async () => {
+    for (let day = 0; day < 30; day++) {
+      await claimOne(`evt_${day}`, { at: later({ days: day }) });
+      await sql(`update webhook_events set status = 'done'`);
+      await run(later({ days: day }));
+    }
+    expect(await sql('select count(*)::int as hours from webhook_hours')).toEqual([{ hours: 15 }]);
+  });
+});
+
+describe('an alert endpoint', () => {
+  it('gets nothing, and Postgres no further query, if there is nothing new', async () => {
+    await run(NOW, {});
+    const withoutAlerts = queries;
+    await run(NOW);
+    expect(queries - withoutAlerts).toBe(withoutAlerts + 1);
+    expect(endpoint.posts).toEqual([]);
+    expect(lines.map(({ step }) => step)).toEqual(['sweep', 'prune', 'sweep', 'prune']);
+  });
+
+  it.each([
+    ['refuses', () => ({ status: 500, headers: {} }), 'the alert endpoint answered 500'],
+    ['redirects', () => ({ status: 302, headers: { location: '/elsewhere' } }), 'the alert endpoint answered 302'],
+  ])('that %s gets the same alert with the same id at the next tick', async (_, answer, reason) => {
+    await parkOne('evt_1');
+    endpoint.answer = answer();
+    await run(NOW);
+    expect(lines).toEqual([
+      expect.objectContaining({ step: 'sweep', outcome: 'done' }),
+      expect.objectContaining({ step: 'prune', outcome: 'done' }),
+      { step: 'alert', outcome: 'not_sent', reason, begun: 1, over: 0 },
+    ]);
+    endpoint.answer = { status: 200, headers: {} };
+    expect(await run(later({ minutes: 15 }))).toHaveLength(1);
+    expect(lines.at(-1)).toEqual({ step: 'alert', outcome: 'sent', reason: undefined, begun: 1, over: 0 });
+    expect(endpoint.posts).toHaveLength(2);
+    expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(await run(later({ minutes: 30 }))).toEqual([]);
+  });
+
+  it.each([
+    ['http://127.0.0.1:1/canary-in-the-url', 'the alert endpoint could not be reached (TypeError)'],
+    ['canary-in-the-url', 'ALERT_WEBHOOK_URL is not a URL'],
+  ])('%s is not reached, and its URL is not logged', async (url, reason) => {
+    await parkOne('evt_1');
+    await run(NOW, { ALERT_WEBHOOK_URL: url });
+    expect(lines.at(-1)).toMatchObject({ step: 'alert', outcome: 'not_sent', reason });
+    expect(JSON.stringify(lines)).not.toContain('canary');
+  });
+
+  it('is alerted although pruning fails', async () => {
+    await parkOne('evt_1');
+    queries = 0;
+    // The second query is that of pruning.
+    database.stack.neon.fault = () => (++queries === 2 ? { kind: 'refused' } : undefined);
+    await expect(run(NOW)).rejects.toThrow('Postgres could not be reached');
+    expect(endpoint.posts).toHaveLength(1);
+  });
+
+  it('can verify the alert with the package of Standard Webhooks', async () => {
+    await parkOne('evt_1');
+    const now = new Date();
+    await run(now, { ALERT_WEBHOOK_URL: endpoint.url, ALERT_WEBHOOK_SECRET: SECRET });
+    const [post] = endpoint.posts;
+    expect(new Webhook(SECRET).verify(post?.body ?? '', post?.headers ?? {})).toMatchObject({
+      type: 'claimcheck.alert',
+      timestamp: now.toISOString(),
+      data: {
+        console: null,
+        alerts: [
+          {
+            condition: 'parked',
+            state: 'begun',
+            source: 'stripe',
+            error: 'TypeError',
+            events: 1,
+            effects: 0,
+            since: now.toISOString(),
+          },
+        ],
+      },
+    });
+  });
+
+  it('gets no alert that it would have to refuse, because the secret is malformed', async () => {
+    await parkOne('evt_1');
+    await run(NOW, { ALERT_WEBHOOK_URL: endpoint.url, ALERT_WEBHOOK_SECRET: 'not base64!' });
+    expect(endpoint.posts).toEqual([]);
+    expect(lines.at(-1)).toMatchObject({
+      outcome: 'not_sent',
+      reason: expect.stringContaining('ALERT_WEBHOOK_SECRET'),
+    });
+  });
+
+  it('gets a text for Slack and for Discord, with a link to the console, that mentions nobody and is short enough', async () => {
+    for (let n = 0; n < 40; n++) await parkOne('evt_1', 'TypeError: x', `a-source-with-quite-a-long-name-${n}`);
+    await run(NOW, { ALERT_WEBHOOK_URL: endpoint.url, PUBLIC_URL: 'https://hooks.example.com/' });
+    const { text, content, allowed_mentions, data } = JSON.parse(endpoint.posts[0]?.body ?? '');
+    expect(text).toMatch(/\n… and 25 more\nhttps:\/\/hooks\.example\.com\/ops$/);
+    expect(text.length).toBeLessThan(2000);
+    expect(content).toBe(text);
+    expect(allowed_mentions).toEqual({ parse: [] });
+    expect(data.alerts).toHaveLength(40);
+  });
+});
