@@ -9,16 +9,17 @@ import { OFFLINE } from './local/offline.ts';
 
 const FOLDER = 'node_modules/.cache/claimcheck/size';
 
-/** The size that providers add: the receiver as `wrangler deploy` would send it, with one provider and with all. */
+/** What providers and the console add: the receiver as `wrangler deploy` would send it, with and without them. */
 export default async function main(): Promise<void> {
   readArguments({});
   rmSync(FOLDER, { recursive: true, force: true });
-  for (const [title, names] of [
-    ['one provider (stripe)', ['stripe']],
-    [`all ${Object.keys(providers).length} providers`, Object.keys(providers)],
+  for (const [title, names, withConsole] of [
+    ['one provider (stripe), no console', ['stripe'], false],
+    ['one provider (stripe)', ['stripe'], true],
+    [`all ${Object.keys(providers).length} providers`, Object.keys(providers), true],
   ] as const) {
     for (const minified of [false, true]) {
-      const bytes = build(names, minified);
+      const bytes = build(names, minified, withConsole);
       const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;
       console.log(
         `${title}${minified ? ', minified' : ''}: ${kib(bytes.length)}, ${kib(gzipSync(bytes).length)} gzipped`,
@@ -27,8 +28,8 @@ export default async function main(): Promise<void> {
   }
 }
 
-function build(names: readonly string[], minified: boolean): Buffer {
-  const folder = join(FOLDER, `${names.length}${minified ? '-minified' : ''}`);
+function build(names: readonly string[], minified: boolean, withConsole: boolean): Buffer {
+  const folder = join(FOLDER, [names.length, minified ? 'minified' : '', withConsole ? 'console' : ''].join('-'));
   mkdirSync(folder, { recursive: true });
   const from = (path: string) => JSON.stringify(resolve('src', path));
   const imports = names.map((name, n) => `import * as p${n} from ${from(`providers/${name}.ts`)};`);
@@ -41,7 +42,9 @@ function build(names: readonly string[], minified: boolean): Buffer {
 import { createReceiver } from ${from('receiver/app.ts')};
 import { tick } from ${from('receiver/cron.ts')};
 import { log } from ${from('log.ts')};
-const app = createReceiver({ sources: Object.fromEntries([${sources.join(', ')}]), now: () => new Date(), log });
+${withConsole ? `import { createConsole } from ${from('console/index.tsx')};` : ''}
+const sources = Object.fromEntries([${sources.join(', ')}]);
+const app = createReceiver({ sources, now: () => new Date(), log${withConsole ? ', createConsole' : ''} });
 export default { fetch: app.fetch, scheduled: (controller, env) => tick(env, new Date(), log) };
 `,
   );

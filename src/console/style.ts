@@ -92,6 +92,7 @@ label.check { display: flex; gap: .75rem; align-items: flex-start; margin: .75re
 details form { display: grid; gap: .5rem; margin-top: .75rem; justify-items: start; }
 details form label { width: 100%; max-width: 32rem; }
 .filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .5rem .75rem; align-items: end; background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; }
+.filter .time { grid-column: span 2; }
 .filter .spans { grid-column: 1 / -1; margin: 0; font-size: .875rem; color: var(--quiet); }
 .filter .spans a { display: inline-block; padding: .25rem .25rem; }
 .confirm { max-width: 40rem; }

@@ -162,11 +162,11 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         Event id
         <input name="q" value={eventId} type="search" autocomplete="off" spellcheck={false} />
       </label>
-      <label>
+      <label class="time">
         Received from (UTC)
         <input name="since" type="datetime-local" value={field(since)} />
       </label>
-      <label>
+      <label class="time">
         until (UTC)
         <input name="until" type="datetime-local" value={field(until)} />
       </label>

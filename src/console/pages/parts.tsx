@@ -36,7 +36,7 @@ export function Time({ at, now }: { at: string | null; now: Date }) {
   const relative = seconds < 0 ? `in ${duration(-seconds)}` : `${duration(seconds)} ago`;
   return (
     <time datetime={at}>
-      {at.replace('T', ' ').replace(/\.\d+Z$/, '')} UTC <span class="quiet">({relative})</span>
+      {new Date(at).toISOString().replace('T', ' ').slice(0, 19)} UTC <span class="quiet">({relative})</span>
     </time>
   );
 }
