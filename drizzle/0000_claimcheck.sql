@@ -16,6 +16,13 @@ CREATE TABLE "webhook_bodies" (
 	CONSTRAINT "webhook_bodies_source_event_id_pk" PRIMARY KEY("source","event_id")
 );
 --> statement-breakpoint
+CREATE TABLE "webhook_deliveries" (
+	"source" text NOT NULL,
+	"outcome" text NOT NULL,
+	"count" bigint NOT NULL,
+	CONSTRAINT "webhook_deliveries_source_outcome_pk" PRIMARY KEY("source","outcome")
+);
+--> statement-breakpoint
 CREATE TABLE "webhook_effects" (
 	"source" text NOT NULL,
 	"event_id" text NOT NULL,
@@ -47,6 +54,7 @@ CREATE TABLE "webhook_events" (
 	"completions" integer DEFAULT 0 NOT NULL,
 	"fingerprint" text,
 	"replay_number" integer DEFAULT 0 NOT NULL,
+	"actions" jsonb,
 	CONSTRAINT "webhook_events_source_event_id_pk" PRIMARY KEY("source","event_id"),
 	CONSTRAINT "completed_at_most_once" CHECK ("webhook_events"."completions" <= 1),
 	CONSTRAINT "known_status" CHECK ("webhook_events"."status" in ('pending', 'done', 'ignored', 'parked'))
@@ -89,6 +97,7 @@ ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY
 CREATE INDEX "webhook_bodies_received" ON "webhook_bodies" USING brin ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "webhook_effects_parked" ON "webhook_effects" USING btree ("source","event_id") WHERE status = 'parked';--> statement-breakpoint
+CREATE INDEX "webhook_effects_sent" ON "webhook_effects" USING brin ("sent_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint","replay_number") WHERE fingerprint is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "webhook_events_received" ON "webhook_events" USING brin ("received_at");--> statement-breakpoint

@@ -1,9 +1,9 @@
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
 import { keyText, TICKET_GRACE_MS } from '../db/keys.ts';
-import { sha256 } from '../encoding/bytes.ts';
 import { traceFields } from '../encoding/traceparent.ts';
 import { errorFromResponse, PermanentError } from '../kit/index.ts';
+import { idempotencyKeyOf } from '../queue/idempotency-key.ts';
 import { type EffectTicket, isEffectTicket } from '../queue/tickets.ts';
 import { workInPortions } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
@@ -115,9 +115,4 @@ async function send(
   } catch (error) {
     return judge(error, effect.attempts, random());
   }
-}
-
-/** The same at every attempt. Hashed, so that it is safe in a header whatever the event's id contains. */
-function idempotencyKeyOf({ source, eventId, name }: EffectTicket): Promise<string> {
-  return sha256(new TextEncoder().encode(keyText({ source, eventId, name })));
 }

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   check,
   foreignKey,
   index,
@@ -42,6 +43,8 @@ export const webhookEvents = pgTable(
     fingerprint: text('fingerprint'),
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
+    /** What operators did to the event, oldest first. Null, and so without cost, until somebody does something. */
+    actions: jsonb('actions').$type<{ at: string; who: string; action: string; reason: string | null }[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
@@ -111,6 +114,8 @@ export const webhookEffects = pgTable(
     index('webhook_effects_due').on(table.dueAt).where(sql`status = 'pending'`),
     // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
     index('webhook_effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
+    // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
+    index('webhook_effects_sent').using('brin', table.sentAt),
   ],
 );
 
@@ -138,4 +143,15 @@ export const webhookHours = pgTable(
     hour: time('hour').notNull(),
   },
   (table) => [primaryKey({ columns: [table.source, table.hour] })],
+);
+
+/** Deliveries by what became of them, for the metrics. A refused delivery leaves no other trace in Postgres. */
+export const webhookDeliveries = pgTable(
+  'webhook_deliveries',
+  {
+    source: text('source').notNull(),
+    outcome: text('outcome').notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.outcome] })],
 );

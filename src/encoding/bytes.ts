@@ -33,3 +33,13 @@ export function fromBase64(text: string): Bytes | undefined {
 export async function sha256(bytes: Uint8Array): Promise<string> {
   return toHex(await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes)));
 }
+
+/** RFC 4648, section 5, without padding. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (char) => ({ '+': '-', '/': '_' })[char] ?? '');
+}
+
+/** `undefined` if the text is not base64url. */
+export function fromBase64Url(text: string): Bytes | undefined {
+  return /^[\w-]*$/.test(text) ? fromBase64(text.replaceAll('-', '+').replaceAll('_', '/')) : undefined;
+}

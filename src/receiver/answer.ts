@@ -1,4 +1,5 @@
 import { eventIdFields, type LogFields } from '../log.ts';
+import { problem } from '../problem.ts';
 import type { Reply } from '../providers/types.ts';
 import type { FilledReply } from './handshake.ts';
 import type { DeliveryOutcome } from './receive.ts';
@@ -72,12 +73,4 @@ export function fieldsOf(result: DeliveryOutcome): LogFields {
 /** `nosniff`: a handshake repeats what a stranger wrote, and no browser may take it for a page. Dropbox requires it. */
 function respond({ status, headers, body }: FilledReply): Response {
   return new Response(body, { status, headers: { 'x-content-type-options': 'nosniff', ...headers } });
-}
-
-/** Problem details, RFC 9457. */
-export function problem(status: number, title: string, detail?: string, headers?: Record<string, string>): Response {
-  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail }), {
-    status,
-    headers: { 'content-type': 'application/problem+json', ...headers },
-  });
 }

@@ -1,11 +1,17 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import { accessOf } from '../console/access.ts';
+import type { ConsoleDependencies } from '../console/dependencies.ts';
+import { openDatabase } from '../db/client.ts';
+import { addDeliveries } from '../db/deliveries.ts';
 import { traceFields } from '../encoding/traceparent.ts';
 import type { Source } from '../kit/index.ts';
 import { errorFields, type Log } from '../log.ts';
-import { answer, fieldsOf, problem } from './answer.ts';
+import { problem } from '../problem.ts';
+import { answer, fieldsOf } from './answer.ts';
 import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
+import { DeliveryCounts } from './counts.ts';
 import { methodsOf } from './handshake.ts';
-import { receive } from './receive.ts';
+import { type DeliveryOutcome, receive } from './receive.ts';
 import { secretName } from './secrets.ts';
 
 export interface ReceiverDependencies {
@@ -14,6 +20,12 @@ export interface ReceiverDependencies {
   readonly log: Log;
   /** How long the body of a delivery may take. Tests set it, so that they need not wait. */
   readonly bodyDeadlineMs?: number;
+  /** The operator's console. Without it, everything under /ops is 404, and the bundle doesn't contain it. */
+  readonly createConsole?: (dependencies: ConsoleDependencies) => Console;
+}
+
+interface Console {
+  readonly fetch: (request: Request, env: ReceiverEnv) => Response | Promise<Response>;
 }
 
 export function createReceiver({
@@ -21,10 +33,14 @@ export function createReceiver({
   now,
   log,
   bodyDeadlineMs = BODY_DEADLINE_MS,
+  createConsole,
 }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
   const app = new Hono<{ Bindings: ReceiverEnv }>();
   const budget = new BodyBudget();
   const warned = new Set<string>();
+  const counts = new DeliveryCounts();
+  let databaseUsedAt: Date | undefined;
+  let operatorConsole: Console | undefined;
 
   app.all('/webhooks/:source', async (c) => {
     const name = c.req.param('source');
@@ -44,6 +60,11 @@ export function createReceiver({
         warned.add(name);
         log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
       }
+      if (createConsole && accessOf(c.env, c.req.raw).kind !== 'off') counts.add(name, result.outcome, now());
+      if (hasUsedDatabase(result)) {
+        databaseUsedAt = now();
+        afterAnswer(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
+      }
       const response = answer(result, source.provider.ack);
       log({ step: 'delivery', source: name, ...fieldsOf(result), ...trace, ms: ms() });
       return response;
@@ -54,6 +75,36 @@ export function createReceiver({
     }
   });
 
+  app.all('/ops/*', async (c) => {
+    const access = accessOf(c.env, c.req.raw);
+    if (createConsole === undefined || access.kind === 'off') {
+      const mistake = access.kind === 'off' ? access.mistake : undefined;
+      if (mistake && !warned.has(mistake)) log({ step: 'configuration', outcome: mistake });
+      if (mistake) warned.add(mistake);
+      return c.notFound();
+    }
+    operatorConsole ??= createConsole({
+      sources,
+      now,
+      log,
+      databaseUsedAt: () => databaseUsedAt,
+      fetch: (...call) => fetch(...call),
+    });
+    return operatorConsole.fetch(c.req.raw, c.env);
+  });
+
   app.notFound(() => problem(404, 'There is no such source'));
   return app;
+}
+
+function hasUsedDatabase(result: DeliveryOutcome): boolean {
+  const isAccepted = result.outcome === 'accepted' || result.outcome === 'duplicate';
+  return isAccepted && result.eventIds.length > 0 && !result.forwarded;
+}
+
+/** The sender doesn't wait for this work. Without a context, as in tests that run in Node, there is nothing to keep alive. */
+function afterAnswer(c: Context, work: () => Promise<void>): void {
+  try {
+    c.executionCtx.waitUntil(work());
+  } catch {}
 }

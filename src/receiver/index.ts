@@ -1,9 +1,11 @@
 import { sources } from '../app/sources.ts';
+import { createConsole } from '../console/index.tsx';
 import { log } from '../log.ts';
 import { createReceiver } from './app.ts';
 import { tick } from './cron.ts';
 
-const app = createReceiver({ sources, now: () => new Date(), log });
+// Without `createConsole` there is nothing under /ops, and the bundle is smaller: see docs/console.md.
+const app = createReceiver({ sources, now: () => new Date(), log, createConsole });
 
 export default {
   fetch: app.fetch,

@@ -147,8 +147,12 @@ describe('a suspected replay', () => {
 
   it('makes room for another one by being retried or discarded, and never for more', async () => {
     for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
-    await retryParked(database.db, { eventId: 'evt_3' }, NOW);
-    await discardParked(database.db, { eventId: 'evt_4' }, 'not real');
+    const by = { at: NOW, who: 'test' };
+    await retryParked(database.db, { filter: { eventId: 'evt_3' }, action: { ...by, action: 'retry' } });
+    await discardParked(database.db, {
+      filter: { eventId: 'evt_4' },
+      action: { ...by, action: 'discard', reason: 'not real' },
+    });
     const all = await Promise.all(['x', 'y', 'z'].map((name) => replay(name)));
     expect([all.flatMap(({ parked }) => parked).length, all.flatMap(({ dropped }) => dropped).length]).toEqual([2, 1]);
     const states = `select event_id, status from webhook_events where event_id in ('evt_3', 'evt_4') order by 1`;

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { discardParked } from '../../../src/db/discard.ts';
 import { recordEffectResults } from '../../../src/db/effects.ts';
-import { rerunFinished } from '../../../src/db/rerun.ts';
+import type { EventFilter } from '../../../src/db/filter.ts';
+import { countMatching, rerunFinished } from '../../../src/db/rerun.ts';
 import { retryParked } from '../../../src/db/retry.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
@@ -14,6 +15,17 @@ const NOW = new Date('2026-03-01T12:00:00Z');
 const LATER = new Date('2026-03-02T12:00:00Z');
 const states = () => sql('select event_id, status, attempts, completions from webhook_events order by 1');
 const effects = () => sql('select event_id, status from webhook_effects order by 1');
+const actionsOf = async (eventId: string) =>
+  (await sql<{ actions: unknown }>('select actions from webhook_events where event_id = $1', [eventId]))[0]?.actions;
+
+const by = { at: LATER, who: 'ada@example.com' };
+const retry = (filter: EventFilter, expected?: number) =>
+  retryParked(database.db, { filter, expected, action: { ...by, action: 'retry' } });
+const discard = (filter: EventFilter, reason: string, expected?: number) =>
+  discardParked(database.db, { filter, expected, action: { ...by, action: 'discard', reason } });
+const rerun = (filter: EventFilter, sendEffectsAgain = false, expected?: number) =>
+  rerunFinished(database.db, { filter, expected, sendEffectsAgain, action: { ...by, action: 'rerun' } });
+const changed = (events: number, effects: number) => expect.objectContaining({ outcome: 'changed', events, effects });
 
 /** Two parked events and two done ones, one of these with a sent effect, one with a parked one. */
 beforeEach(async () => {
@@ -37,7 +49,17 @@ beforeEach(async () => {
 
 describe('retryParked', () => {
   it('retryParked gives parked events and effects all their attempts back, and changes no others', async () => {
-    expect(await retryParked(database.db, { source: 'test' }, LATER)).toEqual({ events: 2, effects: 1 });
+    const retried = await retry({ source: 'test' });
+    expect(retried).toEqual({
+      outcome: 'changed',
+      events: 2,
+      effects: 1,
+      eventKeys: expect.arrayContaining([
+        { source: 'test', eventId: 'parked_1' },
+        { source: 'test', eventId: 'parked_2' },
+      ]),
+      effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
+    });
     expect(await states()).toEqual([
       { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
       { event_id: 'done_2', status: 'done', attempts: 1, completions: 1 },
@@ -51,34 +73,56 @@ describe('retryParked', () => {
   });
 
   it('retryParked changes only what its filter matches', async () => {
-    expect(await retryParked(database.db, { eventId: 'parked_1' }, LATER)).toEqual({ events: 1, effects: 0 });
-    expect(await retryParked(database.db, { type: 'refunded' }, LATER)).toEqual({ events: 1, effects: 1 });
-    expect(await retryParked(database.db, { source: 'other' }, LATER)).toEqual({ events: 0, effects: 0 });
+    expect(await retry({ eventId: 'parked_1' })).toEqual(changed(1, 0));
+    expect(await retry({ type: 'refunded' })).toEqual(changed(1, 1));
+    expect(await retry({ source: 'other' })).toEqual(changed(0, 0));
   });
+
+  it('retryParked changes nothing if another number of events matches than expected', async () => {
+    const before = await states();
+    expect(await retry({ source: 'test' }, 2)).toEqual({ outcome: 'unexpected', matching: 3 });
+    expect(await states()).toEqual(before);
+    expect(await retry({ source: 'test' }, 3)).toEqual(changed(2, 1));
+  });
+});
+
+it('every action is kept on its event with who, when and why, oldest first', async () => {
+  await retry({ eventId: 'done_2' });
+  await retry({ eventId: 'parked_1' });
+  await sql(`update webhook_events set status = 'parked' where event_id = 'parked_1'`);
+  await discard({ eventId: 'parked_1' }, 'sent by mistake');
+  await rerun({ eventId: 'done_1' });
+  const entry = { at: LATER.toISOString(), who: 'ada@example.com', reason: null };
+  expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry' }]);
+  expect(await actionsOf('parked_1')).toEqual([
+    { ...entry, action: 'retry' },
+    { ...entry, action: 'discard', reason: 'sent by mistake' },
+  ]);
+  expect(await actionsOf('done_1')).toEqual([{ ...entry, action: 'rerun' }]);
+  expect(await actionsOf('parked_2')).toBe(null);
 });
 
 it('a discarded event becomes ignored, and keeps the reason and its error', async () => {
   await sql(`update webhook_events set last_error = 'Error: no' where event_id = 'parked_1'`);
-  expect(await discardParked(database.db, { eventId: 'parked_1' }, 'sent by mistake')).toEqual({
-    events: 1,
-    effects: 0,
-  });
+  expect(await discard({ eventId: 'parked_1' }, 'sent by mistake')).toEqual(changed(1, 0));
   const rows = await sql(`select status, summary, last_error from webhook_events where event_id = 'parked_1'`);
   expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
-  expect(await discardParked(database.db, { eventId: 'done_1' }, 'finished events stay')).toEqual({
-    events: 0,
-    effects: 0,
-  });
+  expect(await discard({ eventId: 'done_1' }, 'finished events stay')).toEqual(changed(0, 0));
 });
 
 it('a discarded effect is deleted, and the summary of its event says so', async () => {
-  expect(await discardParked(database.db, { eventId: 'done_2' }, 'no longer wanted')).toEqual({
-    events: 0,
-    effects: 1,
-  });
+  expect(await discard({ eventId: 'done_2' }, 'no longer wanted', 2)).toEqual({ outcome: 'unexpected', matching: 1 });
+  expect(await discard({ eventId: 'done_2' }, 'no longer wanted', 1)).toEqual(changed(0, 1));
   expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
   const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
   expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
+});
+
+it('an event that is parked together with its effect is discarded with it', async () => {
+  await sql(`update webhook_events set status = 'parked', completions = 0 where event_id = 'done_2'`);
+  expect(await discard({ eventId: 'done_2' }, 'no')).toEqual(changed(1, 1));
+  const rows = await sql(`select status, summary from webhook_events where event_id = 'done_2'`);
+  expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: no' }]);
 });
 
 it('an effect that is sent stays sent, whatever the result of a second send is', async () => {
@@ -90,34 +134,38 @@ it('an effect that is sent stays sent, whatever the result of a second send is',
 
 describe('rerunFinished', () => {
   it('rerunFinished makes finished events pending, and their effects are not sent again', async () => {
-    const rerun = await rerunFinished(database.db, { type: 'paid' }, { effects: false, now: LATER });
-    expect(rerun).toEqual({ events: 1, withoutBody: 0 });
+    expect(await rerun({ type: 'paid' })).toEqual(changed(1, 0));
     expect(await states()).toContainEqual({ event_id: 'done_1', status: 'pending', attempts: 0, completions: 0 });
     expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
   });
 
   it('rerunFinished with effects deletes the effects that were sent, so that they are sent again', async () => {
-    await rerunFinished(database.db, { eventId: 'done_1' }, { effects: true, now: LATER });
+    await rerun({ eventId: 'done_1' }, true);
     expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
   });
 
   it('rerunFinished does not change discarded events', async () => {
-    await discardParked(database.db, { eventId: 'parked_1' }, 'sent by mistake');
-    const rerun = await rerunFinished(database.db, { eventId: 'parked_1' }, { effects: false, now: LATER });
-    expect(rerun).toEqual({ events: 0, withoutBody: 0 });
+    await discard({ eventId: 'parked_1' }, 'sent by mistake');
+    expect(await rerun({ eventId: 'parked_1' })).toEqual(changed(0, 0));
   });
 
   it('rerunFinished changes only events that were received in the given time', async () => {
-    const rerun = (since: Date, until: Date) =>
-      rerunFinished(database.db, { since, until }, { effects: false, now: LATER });
-    expect(await rerun(LATER, new Date('2027-01-01'))).toEqual({ events: 0, withoutBody: 0 });
-    expect(await rerun(NOW, LATER)).toEqual({ events: 2, withoutBody: 0 });
+    expect(await rerun({ since: LATER, until: new Date('2027-01-01') })).toEqual(changed(0, 0));
+    expect(await rerun({ since: NOW, until: LATER })).toEqual(changed(2, 0));
   });
 
-  it('rerunFinished counts the events whose bodies are gone, and they stay finished', async () => {
+  it('rerunFinished leaves events finished whose bodies have been pruned, and with them their effects', async () => {
     await sql(`delete from webhook_bodies where event_id = 'done_1'`);
-    const rerun = await rerunFinished(database.db, { source: 'test' }, { effects: true, now: LATER });
-    expect(rerun).toEqual({ events: 1, withoutBody: 1 });
+    expect(await rerun({ source: 'test' }, true, 2)).toEqual({ outcome: 'unexpected', matching: 1 });
+    expect(await rerun({ source: 'test' }, true, 1)).toEqual(changed(1, 0));
     expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
   });
+});
+
+it('countMatching counts the events that each action would change', async () => {
+  const count = (action: 'retry' | 'discard' | 'rerun', filter: EventFilter) =>
+    countMatching(database.db, action, filter);
+  expect(await count('retry', {})).toBe(3);
+  expect(await count('discard', { status: 'parked' })).toBe(2);
+  expect(await count('rerun', { type: 'paid' })).toBe(1);
 });

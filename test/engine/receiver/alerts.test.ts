@@ -67,6 +67,9 @@ async function addEffect(eventId: string): Promise<void> {
   );
 }
 
+/** Who acts in these tests. */
+const by = { at: NOW, who: 'test' };
+
 describe('an alert about parked events', () => {
   it('is sent once, and once more when nothing is parked any more', async () => {
     await parkOne('evt_1');
@@ -74,7 +77,7 @@ describe('an alert about parked events', () => {
     expect(await run(NOW)).toEqual(['ALERT stripe: 2 events are parked with TypeError']);
     await parkOne('evt_3');
     expect(await run(later({ minutes: 15 }))).toEqual([]);
-    await retryParked(database.db, { source: 'stripe' }, NOW);
+    await retryParked(database.db, { filter: { source: 'stripe' }, action: { ...by, action: 'retry' } });
     expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more with TypeError']);
     expect(await run(later({ minutes: 45 }))).toEqual([]);
   });
@@ -130,7 +133,10 @@ it('dead letters are an alert of their own, for events and for effects', async (
   expect(await run(NOW)).toEqual([
     'ALERT stripe: 1 event and 1 effect are parked because the queue gave up (dead letters)',
   ]);
-  await discardParked(database.db, { source: 'stripe' }, 'test');
+  await discardParked(database.db, {
+    filter: { source: 'stripe' },
+    action: { ...by, action: 'discard', reason: 'test' },
+  });
   expect(await run(later({ minutes: 15 }))).toEqual(['OK    stripe: nothing is parked any more because of the queue']);
 });
 

@@ -37,8 +37,12 @@ it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, p
 
 it('a suspected replay runs once a person retries it, and ends once a person discards it', async () => {
   for (const id of ['first', 'real', 'not real']) await dispatch(id);
-  await retryParked(db(), { eventId: 'real' }, new Date());
-  await discardParked(db(), { eventId: 'not real' }, 'somebody sent it again');
+  const by = { at: new Date(), who: 'test' };
+  await retryParked(db(), { filter: { eventId: 'real' }, action: { ...by, action: 'retry' } });
+  await discardParked(db(), {
+    filter: { eventId: 'not real' },
+    action: { ...by, action: 'discard', reason: 'somebody sent it again' },
+  });
   await running.workers.tick(new Date());
   await quiet();
   expect(await events()).toEqual([

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loadActivity } from '../../../src/db/activity.ts';
+import { claim } from '../../../src/db/claim.ts';
+import { loadDetails } from '../../../src/db/details.ts';
+import type { EventFilter } from '../../../src/db/filter.ts';
+import { type ListedEvent, listEvents, type Position } from '../../../src/db/list.ts';
+import { loadStatus } from '../../../src/db/status.ts';
+import { claimable } from '../claimable.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-10T12:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ago = (ms: number) => new Date(NOW.getTime() - ms);
+const receive = (source: string, ids: string[], at: Date) =>
+  claim(
+    database.db,
+    source,
+    ids.map((id) => claimable(id)),
+    { 'content-type': 'application/json' },
+    at,
+  );
+
+beforeEach(() => sql('truncate webhook_events cascade'));
+
+describe('loadStatus', () => {
+  it('loadStatus has per source what came in, what is stuck and how long events took', async () => {
+    await receive('stripe', ['a', 'b'], ago(30 * MINUTE));
+    await receive('stripe', ['c'], ago(23.5 * HOUR));
+    await receive('github', ['d', 'e'], ago(30 * HOUR));
+    await sql(
+      `update webhook_events set status = 'done', finished_at = received_at + interval '3 s' where event_id = 'a'`,
+    );
+    await sql(
+      `update webhook_events set status = 'done', finished_at = received_at + interval '1 s' where event_id = 'c'`,
+    );
+    await sql(`update webhook_events set status = 'parked' where event_id = 'd'`);
+    await sql(
+      `insert into webhook_effects (source, event_id, name, kind, payload, status, due_at, sent_at)
+       values ('stripe', 'a', '1', 'mail', '{}', 'sent', $1, $1), ('stripe', 'a', '2', 'mail', '{}', 'pending', $1, null),
+              ('stripe', 'c', '1', 'mail', '{}', 'parked', $1, null)`,
+      [ago(MINUTE)],
+    );
+    const { sources, effects, totals } = await loadStatus(database.db, ['stripe', 'unused'], NOW);
+    const hours = (counts: Record<number, number>) => Array.from({ length: 24 }, (_, n) => counts[n] ?? 0);
+    expect(sources).toEqual([
+      {
+        source: 'github',
+        last_accepted_at: ago(30 * HOUR).toISOString(),
+        accepted_per_hour: hours({}),
+        pending: 1,
+        parked: 1,
+        oldest_pending_at: ago(30 * HOUR).toISOString(),
+        seconds_to_done: { p50: null, p95: null },
+      },
+      {
+        source: 'stripe',
+        last_accepted_at: ago(30 * MINUTE).toISOString(),
+        accepted_per_hour: hours({ 0: 1, 23: 2 }),
+        pending: 1,
+        parked: 0,
+        oldest_pending_at: ago(30 * MINUTE).toISOString(),
+        seconds_to_done: { p50: 2, p95: 2.9 },
+      },
+      {
+        source: 'unused',
+        last_accepted_at: null,
+        accepted_per_hour: hours({}),
+        pending: 0,
+        parked: 0,
+        oldest_pending_at: null,
+        seconds_to_done: { p50: null, p95: null },
+      },
+    ]);
+    const finished = new Date(ago(30 * MINUTE).getTime() + 3000).toISOString();
+    expect(effects).toEqual({ pending: 1, parked: 1, sent_last_day: 1, oldest_pending_at: finished });
+    expect(totals).toEqual({ pending: 2, parked: 1, oldest_pending_at: ago(30 * HOUR).toISOString() });
+  });
+
+  it('loadStatus works on an empty database', async () => {
+    const { sources, effects, totals } = await loadStatus(database.db, [], NOW);
+    expect(sources).toEqual([]);
+    expect(effects).toEqual({ pending: 0, parked: 0, sent_last_day: 0, oldest_pending_at: null });
+    expect(totals).toEqual({ pending: 0, parked: 0, oldest_pending_at: null });
+  });
+});
+
+describe('listEvents', () => {
+  const readAll = async (filter: EventFilter, limit: number) => {
+    const found: ListedEvent[] = [];
+    let after: Position | undefined;
+    do {
+      const page = await listEvents(database.db, filter, { after, limit, now: NOW });
+      expect(page.events.length).toBeLessThanOrEqual(limit);
+      found.push(...page.events);
+      after = page.next;
+    } while (after);
+    return found;
+  };
+
+  it('listEvents pages through every event exactly once, newest first, whatever the filter and the ages are', async () => {
+    const age = fc.oneof(fc.integer({ min: 0, max: 90 * 24 * 60 }), fc.constantFrom(0, 15, 60, 240));
+    const event = fc.record({
+      source: fc.constantFrom('a', 'b', 'c'),
+      age,
+      status: fc.constantFrom('pending', 'done', 'ignored', 'parked'),
+      type: fc.constantFrom('x', 'y'),
+    });
+    const filters = fc.record(
+      {
+        source: fc.constantFrom('a', 'b'),
+        status: fc.constantFrom('pending' as const, 'done' as const, 'ignored' as const, 'parked' as const),
+        type: fc.constantFrom('x', 'y'),
+      },
+      { requiredKeys: [] },
+    );
+    const list = fc.array(event, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(list, filters, fc.integer({ min: 1, max: 7 }), async (made, filter, limit) => {
+        await sql('truncate webhook_events cascade');
+        const rows = made.map((row, n) => ({
+          ...row,
+          event_id: `evt_${n}`,
+          received_at: ago(row.age * MINUTE).toISOString(),
+        }));
+        await sql(
+          `insert into webhook_events (source, event_id, type, status, received_at, due_at)
+           select source, event_id, type, status, received_at, received_at
+           from json_to_recordset($1) as row (source text, event_id text, type text, status text, received_at timestamptz)`,
+          [JSON.stringify(rows)],
+        );
+        const order = (row: { received_at: string; source: string; event_id: string }) =>
+          `${row.received_at} ${row.source} ${row.event_id}`;
+        const wanted = rows
+          .filter((row) => Object.entries(filter).every(([name, value]) => Reflect.get(row, name) === value))
+          .map(order)
+          .sort()
+          .reverse();
+        expect((await readAll(filter, limit)).map(order)).toEqual(wanted);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('listEvents finds an event id in every source, also in one that is not configured any more', async () => {
+    await receive('stripe', ['same', 'other'], ago(90 * 24 * HOUR));
+    await receive('gone', ['same'], ago(HOUR));
+    const found = await readAll({ eventId: 'same' }, 10);
+    expect(found.map(({ source }) => source)).toEqual(['gone', 'stripe']);
+    expect(await readAll({ eventId: 'same', source: 'stripe' }, 10)).toHaveLength(1);
+    expect(await readAll({ eventId: 'sam' }, 10)).toEqual([]);
+  });
+
+  it('listEvents finds the events with an effect that is parked or pending', async () => {
+    await receive('stripe', ['a', 'b', 'c'], ago(90 * 24 * HOUR));
+    await sql(
+      `insert into webhook_effects (source, event_id, name, kind, payload, status, due_at)
+       values ('stripe', 'a', '1', 'mail', '{}', 'parked', $1), ('stripe', 'a', '2', 'mail', '{}', 'parked', $1),
+              ('stripe', 'b', '1', 'mail', '{}', 'pending', $1), ('stripe', 'c', '1', 'mail', '{}', 'sent', $1)`,
+      [NOW],
+    );
+    const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
+    expect(await ids({ effectStatus: 'parked' })).toEqual(['a']);
+    expect(await ids({ effectStatus: 'pending' })).toEqual(['b']);
+  });
+
+  it('listEvents keeps to a span of time, and shows events of a Worker whose clock is ahead', async () => {
+    await receive('stripe', ['old'], ago(3 * HOUR));
+    await receive('stripe', ['ahead'], ago(-5000));
+    const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
+    expect(await ids({})).toEqual(['ahead', 'old']);
+    expect(await ids({ since: ago(HOUR) })).toEqual(['ahead']);
+    expect(await ids({ until: ago(HOUR) })).toEqual(['old']);
+  });
+});
+
+it('loadDetails has the event with its body, its headers, its effects and what operators did', async () => {
+  await receive('stripe', ['a'], ago(HOUR));
+  const action = { at: NOW.toISOString(), who: 'ada', action: 'retry', reason: null };
+  await sql(`update webhook_events set actions = $1`, [JSON.stringify([action])]);
+  await sql(
+    `insert into webhook_effects (source, event_id, name, kind, payload, due_at) values ('stripe', 'a', 'n', 'k', '{}', $1)`,
+    [NOW],
+  );
+  const details = await loadDetails(database.db, { source: 'stripe', eventId: 'a' });
+  expect(details).toMatchObject({
+    source: 'stripe',
+    event_id: 'a',
+    status: 'pending',
+    received_at: ago(HOUR).toISOString(),
+    finished_at: null,
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+    actions: [action],
+    effects: [{ name: 'n', kind: 'k', status: 'pending', due_at: NOW.toISOString(), sent_at: null }],
+  });
+  await sql('delete from webhook_bodies');
+  expect(await loadDetails(database.db, { source: 'stripe', eventId: 'a' })).toMatchObject({
+    body: null,
+    headers: null,
+  });
+  expect(await loadDetails(database.db, { source: 'stripe', eventId: 'b' })).toBe(undefined);
+});
+
+it('loadActivity tells what happened in a span of time, in order, and what waits for another attempt', async () => {
+  await receive('stripe', ['done', 'fails'], ago(50_000));
+  await receive('stripe', ['old'], ago(30 * 24 * HOUR));
+  await receive('stripe', ['before'], ago(2 * MINUTE));
+  await sql(`update webhook_events set status = 'done', finished_at = $1 where event_id = 'done'`, [ago(40_000)]);
+  await sql(`update webhook_events set attempts = 2, last_error = 'Error: no' where event_id = 'fails'`);
+  await sql(`update webhook_events set status = 'parked', finished_at = $1, last_error = 'E' where event_id = 'old'`, [
+    ago(30_000),
+  ]);
+  const { lines, failing } = await loadActivity(database.db, ago(MINUTE), NOW);
+  expect(lines.map(({ at, event_id, what, error }) => [at, event_id, what, error])).toEqual([
+    [ago(50_000).toISOString(), expect.any(String), 'received', null],
+    [ago(50_000).toISOString(), expect.any(String), 'received', null],
+    [ago(40_000).toISOString(), 'done', 'done', null],
+    [ago(30_000).toISOString(), 'old', 'parked', 'E'],
+  ]);
+  expect(failing).toEqual([expect.objectContaining({ event_id: 'fails', attempts: 2, error: 'Error: no' })]);
+});
