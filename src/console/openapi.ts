@@ -1,5 +1,6 @@
 // The description of the API. A test compares it with what the API really answers.
 import { webhookEffects, webhookEvents } from '../db/schema.ts';
+import { LOOK_BACK_DAYS } from '../db/status.ts';
 import { ACTIONS } from './act.ts';
 import { EFFECT_STATUSES, MAX_PAGE, PAGE } from './input.ts';
 import { MAX_REASON_LENGTH } from './order.ts';
@@ -50,7 +51,7 @@ const schemas = {
     sources: list(
       object({
         source: text,
-        last_accepted_at: timeOrNull,
+        last_accepted_at: { ...timeOrNull, description: `Null if it was not in the last ${LOOK_BACK_DAYS} days` },
         accepted_per_hour: {
           ...list(count),
           minItems: 24,
@@ -237,7 +238,7 @@ export const openApi = {
     '/activity': {
       get: {
         operationId: 'tail',
-        summary: 'What happened since the last call, two seconds late. Events older than three days are not followed',
+        summary: 'What happened since the last call, two seconds late. Finished events are followed for a day',
         parameters: [query('after', text, 'cursor of the last answer. Without it, it begins now')],
         responses: { 200: json('Activity', 'Oldest first'), 400: problem('The cursor is not valid'), ...refusals },
       },

@@ -24,10 +24,10 @@ export interface FailingEvent {
 export const MAX_LINES = 500;
 
 /** Nothing finds events by the time when they finished. Older events that finish now, after a retry, are not reported. */
-const FINISHED_WITHIN = '3 days';
+const FINISHED_WITHIN = '1 day';
 
 /**
- * What happened after `after`, until `until`. Only the events of the last days are read, and what is parked.
+ * What happened after `after`, until `until`. Only the events of the last day are read, and what is parked.
  *
  * The time of a failed attempt is not stored. `failing` has all events that wait for another attempt now, so that the
  * caller can compare them with the last time.

@@ -114,6 +114,14 @@ function fromProxy(message: string): DatabaseError {
       { retryable: false },
     );
   }
+  if (/unexpected message from server/i.test(message)) {
+    return new DatabaseError('Neon takes no COPY statement', { retryable: false });
+  }
+  if (/encoding message to server/i.test(message)) {
+    return new DatabaseError('a statement has more than 32,767 parameters, and Neon takes no more', {
+      retryable: false,
+    });
+  }
   const why = /password authentication failed/i.test(message)
     ? 'the role or password in DATABASE_URL is wrong'
     : 'the endpoint, role or database in DATABASE_URL is not accepted';

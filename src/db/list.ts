@@ -87,23 +87,27 @@ function pageStatement(filter: EventFilter, after: Position | undefined, limit: 
   if (filter.status === 'parked' || filter.status === 'pending' || filter.effectStatus !== undefined) {
     return sql`select ${columns} from ${events} where ${conditions} ${newestFirst}`;
   }
-  // Nothing is received after now, except by the clock of another Worker. The first span has no end for these.
-  const start = after
-    ? sql`${after.receivedAt}::timestamptz`
-    : sql`${(filter.until ?? now).toISOString()}::timestamptz`;
+  const { newest, oldest } = spansBefore(after ? new Date(after.receivedAt) : filter.until, now);
   return sql`
-    select found.* from (
-      select case when span = 0 then 'infinity' else ${start} - ${span(sql`span - 1`)} end as newest,
-        case when span = ${SPANS} then '-infinity' else ${start} - ${span(sql`span`)} end as oldest
-      from generate_series(0, ${SPANS}) as span order by span
-    ) as spans cross join lateral (
+    select found.* from unnest(${sql.param(newest)}::timestamptz[], ${sql.param(oldest)}::timestamptz[]) as span (newest, oldest)
+    cross join lateral (
       select ${columns} from ${events}
-      where ${events.receivedAt} > spans.oldest and ${events.receivedAt} <= spans.newest and ${conditions}
+      where ${events.receivedAt} <= span.newest and ${events.receivedAt} > span.oldest and ${conditions}
       ${newestFirst}
     ) as found
     limit ${limit}`;
 }
 
-/** Spans of 15 minutes, 1, 4, 16 and 64 hours, 11 and 43 days, and then all that is older. */
-const SPANS = 7;
-const span = (n: SQL) => sql`make_interval(mins => 15 * (4 ^ (${n}))::int)`;
+/** The first span is shorter than most pages need, and each of the others is four times as long as all before it. */
+const [FIRST_SPAN_MS, SPANS] = [15 * 60_000, 7];
+
+/**
+ * Spans of time, newest first, without a gap: 15 minutes, an hour, 4, 16 and 64 hours and so on, and then all that is
+ * older. The end of a span belongs to it, and so the first one has a millisecond more: Postgres counts microseconds.
+ * Without a start, the first one has no end, because the clock of another Worker may be ahead.
+ */
+function spansBefore(start: Date | undefined, now: Date): { newest: string[]; oldest: string[] } {
+  const from = start ? start.getTime() + 1 : now.getTime();
+  const ends = Array.from({ length: SPANS }, (_, n) => new Date(from - FIRST_SPAN_MS * 4 ** n).toISOString());
+  return { newest: [start ? new Date(from).toISOString() : 'infinity', ...ends], oldest: [...ends, '-infinity'] };
+}

@@ -25,7 +25,8 @@ export const BUCKETS = [0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 3600, 86_400] as co
 export async function loadMetrics(db: Database, now: Date): Promise<Measured[]> {
   const at = sql`${now.toISOString()}::timestamptz`;
   const lastDay = sql`${at} - interval '1 day'`;
-  const epoch = (time: unknown) => sql`extract(epoch from ${time})::float`;
+  // Not extract: it calculates with numeric, which takes several times as long.
+  const epoch = (time: unknown) => sql`date_part('epoch', ${time})`;
   return run<Measured>(
     db,
     sql`
@@ -33,7 +34,7 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measured[]> 
       select ${events.source} as source, count(*) as number, ${epoch(sql`min(${events.receivedAt})`)} as oldest
       from ${events} where ${events.status} = 'pending' group by 1
     ),
-    done as (
+    done as materialized (
       select source, width_bucket(seconds, ${sql.raw(`array[${BUCKETS.join(', ')}]::float[]`)}) as bucket, seconds
       from (
         select ${events.source} as source, ${epoch(sql`${events.finishedAt} - ${events.receivedAt}`)} as seconds

@@ -1,5 +1,6 @@
 export type Body =
-  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
+  /** `held` bytes of the budget are the caller's, who gives them back. */
+  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; held: number }
   /** Larger than the source accepts. */
   | { outcome: 'too_large' }
   /** Not complete at the deadline. */
@@ -22,10 +23,13 @@ export const BODY_DEADLINE_MS = 10_000;
  */
 const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
 
-/** Most bodies are smaller than a block. The blocks of a large one waste at most this much. */
-const BLOCK_BYTES = 32 * 1024;
+/**
+ * The budget counts whole blocks, because a body of one byte occupies one. A larger block would let few small bodies fill
+ * the budget.
+ */
+const BLOCK_BYTES = 4 * 1024;
 
-/** Counts the bytes of bodies that an isolate holds, from the first byte read until the delivery is answered. */
+/** Counts the memory that the bodies of an isolate occupy, from the first byte read until the delivery is answered. */
 export class BodyBudget {
   #held = 0;
 
@@ -42,7 +46,7 @@ export class BodyBudget {
 
 /**
  * Reads the raw bytes, within all limits. A chunked body announces no length, so bytes are counted as they arrive.
- * The bytes of a body that was read stay in the budget: the caller gives them back.
+ * The bytes of a body that was read stay in the budget.
  */
 export async function readBody(
   request: Request,
@@ -52,7 +56,7 @@ export async function readBody(
 ): Promise<Body> {
   if (Number(request.headers.get('content-length')) > maxBytes) return { outcome: 'too_large' };
   const reader = request.body?.getReader();
-  if (reader === undefined) return { outcome: 'read', bytes: new Uint8Array() };
+  if (reader === undefined) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
 
   const { promise: timeUp, resolve } = Promise.withResolvers<'too_slow'>();
   const timer = setTimeout(() => resolve('too_slow'), deadlineMs);
@@ -60,7 +64,7 @@ export async function readBody(
   const blocks: Uint8Array[] = [];
   let length = 0;
   const stop = (outcome: Exclude<Body['outcome'], 'read'>): Body => {
-    budget.giveBack(length);
+    budget.giveBack(blocks.length * BLOCK_BYTES);
     // Nobody waits for the cancellation: after a hang-up it fails.
     reader.cancel().catch(() => {});
     return { outcome };
@@ -69,13 +73,15 @@ export async function readBody(
     while (true) {
       const next = await Promise.race([reader.read().catch(() => 'hung_up' as const), timeUp]);
       if (typeof next === 'string') return stop(next);
-      if (next.done) return { outcome: 'read', bytes: joined(blocks, length) };
+      if (next.done) return { outcome: 'read', bytes: joined(blocks, length), held: blocks.length * BLOCK_BYTES };
       const chunk = next.value;
       if (length + chunk.length > maxBytes) return stop('too_large');
-      if (!budget.take(chunk.length)) return stop('overloaded');
       for (let taken = 0; taken < chunk.length; ) {
         const used = length % BLOCK_BYTES;
-        if (used === 0) blocks.push(new Uint8Array(BLOCK_BYTES));
+        if (used === 0) {
+          if (!budget.take(BLOCK_BYTES)) return stop('overloaded');
+          blocks.push(new Uint8Array(BLOCK_BYTES));
+        }
         const part = chunk.subarray(taken, taken + BLOCK_BYTES - used);
         blocks.at(-1)?.set(part, used);
         taken += part.length;

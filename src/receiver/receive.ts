@@ -69,7 +69,7 @@ export async function receive(
     const delivery = new DeliveryWithJson({ ...head, body: body.bytes });
     return await verifyAndClaim(delivery, name, source, secrets, env, dependencies);
   } finally {
-    budget.giveBack(body.bytes.length);
+    budget.giveBack(body.held);
   }
 }
 

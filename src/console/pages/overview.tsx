@@ -1,4 +1,4 @@
-import type { SourceStatus, Status } from '../../db/status.ts';
+import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
 import { Chart } from './chart.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, Code, counted, duration, listPath } from './parts.tsx';
@@ -57,7 +57,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
       <h2>Sources</h2>
       {nothingYet && (
         <p class="empty">
-          No event has arrived yet. Send a signed sample from another terminal:{' '}
+          No event has arrived in the last {LOOK_BACK_DAYS} days. Send a signed sample from another terminal:{' '}
           <code>npm run send -- {sources[0]?.source ?? '<source>'}</code>
         </p>
       )}
@@ -95,7 +95,11 @@ function SourceRow({ source: row, now }: { source: SourceStatus; now: Date }) {
         </a>
       </th>
       <td data-label="Last accepted">
-        <Ago at={row.last_accepted_at} now={now} />
+        {row.last_accepted_at === null ? (
+          <span class="quiet">not in {LOOK_BACK_DAYS} days</span>
+        ) : (
+          <Ago at={row.last_accepted_at} now={now} />
+        )}
       </td>
       <td data-label="Per hour, last 24 h">
         <Chart perHour={row.accepted_per_hour} />

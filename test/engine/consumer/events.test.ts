@@ -254,6 +254,18 @@ describe('forwarded deliveries', () => {
     ]);
   });
 
+  it('while Postgres is away, a ticket is dropped after 20 deliveries, but a forwarded delivery never', async () => {
+    await claimEvents(increments('a'));
+    await query(sql`alter table webhook_bodies rename to hidden`);
+    try {
+      const tickets = [19, 20].map((attempts) => ({ ...ticket('a'), attempts }));
+      const { acked, retried } = await consume([...tickets, { ...(await forwarded('b')), attempts: 99 }]);
+      expect([acked, retried.map(({ id }) => id).toSorted()]).toEqual([['1'], ['0', '2']]);
+    } finally {
+      await query(sql`alter table hidden rename to webhook_bodies`);
+    }
+  });
+
   it.each(BROKEN_DELIVERIES)(
     'a forwarded delivery with %s is retried, and its neighbours are worked',
     async (...broken) => {

@@ -133,6 +133,24 @@ describe('errors that are not retryable', () => {
     expect(error.message).toContain('half a character');
   });
 
+  it.each([
+    ['COPY', () => sql`copy webhook_events from stdin`, 'Neon takes no COPY statement'],
+    [
+      'more parameters than Neon takes',
+      () =>
+        sql`select ${sql.join(
+          Array.from({ length: 32_768 }, (_, n) => sql`${n}::int`),
+          sql`, `,
+        )}`,
+      'a statement has more than 32,767 parameters, and Neon takes no more',
+    ],
+  ])(
+    'a statement with %s is not retryable, and the error does not blame DATABASE_URL',
+    async (_what, make, message) => {
+      expect(await errorOf(run(database.db, make()))).toMatchObject({ retryable: false, message });
+    },
+  );
+
   it('an exceeded quota is not retryable', async () => {
     const message = 'Your project has exceeded the data transfer quota. Upgrade your plan to increase limits.';
     database.stack.neon.fault = () => ({ kind: 'server error', message });

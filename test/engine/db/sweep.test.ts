@@ -103,6 +103,13 @@ describe('pruning', () => {
     expect(await left()).toEqual({ events: [], bodies: [] });
   });
 
+  it('the body of an event that was finished late is kept for BODY_DAYS from then on', async () => {
+    await claimMany(1);
+    await sql(`update webhook_events set status = 'done', finished_at = $1`, [later({ days: 20 })]);
+    expect(await prune(database.db, later({ days: 27 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.db, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+  });
+
   it('events that are pending, parked or have an effect to send are never pruned', async () => {
     await claimMany(5);
     await finish('evt_1', 'parked');

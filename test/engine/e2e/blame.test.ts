@@ -128,6 +128,22 @@ describe('while Postgres does not work', () => {
     expect(await eventsWith(['bad', 'c'])).toMatchObject([{ status: 'pending', attempts: 0 }, { status: 'done' }]);
   });
 
+  it('only the first event is charged if Postgres goes away while the events of a group are committed alone', async () => {
+    change = statement`select 1 / 0`;
+    let commits = 0;
+    database.stack.neon.fault = ({ queries = [] }) => {
+      // A handler's query is a batch of one.
+      if (queries.length < 2) return undefined;
+      commits++;
+      return commits > 1 ? { kind: 'refused' } : undefined;
+    };
+    const ids = ['a', 'bad', 'c', 'd'];
+    await claimAll(...ids);
+    await consume({ a: 1, bad: 1, c: 1, d: 1 });
+    expect((await eventsWith(ids)).map(({ attempts }) => attempts)).toEqual([1, 0, 0, 0]);
+    expect(commits).toBe(2);
+  });
+
   it.each(CODES)('no event of a group that fails with %s is charged before it has failed alone', async (code) => {
     change = statement`select raise_error(${code})`;
     await claimAll('a', 'bad', 'c');

@@ -39,6 +39,8 @@ describe('an ECDSA signature in DER', async () => {
       spelled(0x30, (good[1] ?? 0) + 1, 0x02, length + 1, 0, ...good.subarray(4)),
       // The length in DER's long form.
       spelled(0x30, 0x81, ...good.subarray(1)),
+      // A third number after the two, with a correct length.
+      spelled(0x30, (good[1] ?? 0) + 3, ...good.subarray(2), 0x02, 1, 1),
       // Numbers without any bytes.
       spelled(0x30, 4, 0x02, 0, 0x02, 0),
       spelled(0x30, 6, 0x02, 1, 0, 0x02, 1, 0),

@@ -193,6 +193,11 @@ describe.each(names)('%s', (name) => {
   });
 });
 
+it('a token that is sent twice is refused, even if the first one is right', async () => {
+  const sent = deliver('mollie-classic');
+  expect(await check('mollie-classic', { ...sent, url: `${sent.url}&token=another` })).toMatchObject(refused);
+});
+
 /** Fifty entries in a list header. In other headers, fifty values. */
 function fiftyTimes({ place, value, put }: Spot, sent: Sent): Sent | undefined {
   const [, header, key] = /^header:([^#]+)#?(.*)$/.exec(place) ?? [];

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { verify as verifyGithub } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
-import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { sampleOf, sign as signSample } from '../../../scripts/local/sign.ts';
 import { providers } from '../../../src/providers/index.ts';
 import type { Signature } from '../../../src/providers/types.ts';
 import { verify } from '../../../src/verify/index.ts';
@@ -148,6 +148,17 @@ it('accepts a shared secret without its prefix, like the Standard Webhooks SDK',
   expect(await check('standardwebhooks', { headers, body }, [`whpk_${bare}`])).toMatchObject({ outcome: 'refused' });
 });
 
+it('refuses a signature by key pair if the public key is configured without its prefix', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const key = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64');
+  const time = String(NOW.getTime() / 1000);
+  const signature = sign(null, Buffer.from(`msg_1.${time}.${BODY}`), privateKey).toString('base64');
+  const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': time, 'webhook-signature': `v1a,${signature}` };
+  const checkWith = (secret: string) => check('standardwebhooks', { headers, body: BODY }, [secret]);
+  expect(await checkWith(`whpk_${key}`)).toMatchObject(verified);
+  expect(await checkWith(key)).toMatchObject({ outcome: 'refused' });
+});
+
 it('uses an OpenAI secret without a prefix as text', async () => {
   const { createHmac } = await import('node:crypto');
   const time = NOW.getTime() / 1000;
@@ -165,7 +176,7 @@ describe('a delivery that npm run send signs', () => {
     const provider = providers[name];
     if (!provider) throw new Error(name);
     const { types, id } = sampleOf(provider);
-    return sign(provider, secretOf(name), { id: id(), type: types[0], now: new Date() });
+    return signSample(provider, secretOf(name), { id: id(), type: types[0], now: new Date() });
   };
 
   it('is accepted by Stripe’s own SDK', async () => {
