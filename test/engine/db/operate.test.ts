@@ -74,7 +74,7 @@ describe('retryParked', () => {
 
   it('an event that retryParked makes pending can be worked at once, although it was waiting when it was parked', async () => {
     await sql(`update webhook_events set not_before = $1 where event_id = 'parked_1'`, [new Date('2026-03-03')]);
-    await retryParked(database.db, { eventId: 'parked_1' }, LATER);
+    await retry({ eventId: 'parked_1' });
     const rows = await sql(`select not_before, due_at from webhook_events where event_id = 'parked_1'`);
     expect(rows).toEqual([{ not_before: null, due_at: LATER }]);
   });
