@@ -20,6 +20,7 @@ npm run ops -- rerun   SOURCE ID | which  [--effects]
 npm run ops -- tail [--source NAME]            what arrives and what becomes of it, as it happens
 
 which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID --since TIME --until TIME (of receipt)
+        --effect-status pending|parked (events with such an effect)
         TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. A change of many events needs at least one of these
 --yes   changes without asking. Needed where nobody can be asked, and if a script runs it
 --json  one JSON object per line, for pipes: npm run -s ops -- list --json | jq .event_id
@@ -150,6 +151,7 @@ function readOptions() {
         source: text,
         status: text,
         type: text,
+        'effect-status': text,
         id: text,
         since: text,
         until: text,

@@ -42,7 +42,7 @@ export function readable(line: LogLine, details: Details = {}): string | undefin
   const below = [
     ...(details.frames ?? []).map((frame) => `at ${frame}`),
     details.remedy,
-    line.outcome === 'parked' ? replayCommand(line) : undefined,
+    line.outcome === 'parked' ? retryCommand(line) : undefined,
   ].filter((one) => one !== undefined);
   const first = `${line.step.padEnd(STEP_WIDTH)}  ${words.join('  ')}`;
   return [first, ...below.map((one) => ' '.repeat(STEP_WIDTH + 4) + one)].join('\n');
@@ -61,9 +61,9 @@ function eventsOf({ event_id, event_ids, events }: LogLine): string | undefined 
   return events === 0 ? 'no event' : `${events} events: ${event_ids.join(', ')}${more}`;
 }
 
-function replayCommand({ source, event_id }: LogLine): string | undefined {
+function retryCommand({ source, event_id }: LogLine): string | undefined {
   if (typeof event_id !== 'string') return undefined;
-  return `to try it again: npm run replay -- retry --source ${source} --id ${quoted(event_id)}`;
+  return `to try it again: npm run ops -- retry ${source} ${quoted(event_id)}`;
 }
 
 function quoted(id: string): string {

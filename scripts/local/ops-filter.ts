@@ -6,6 +6,7 @@ export interface FilterOptions {
   readonly source?: string | undefined;
   readonly status?: string | undefined;
   readonly type?: string | undefined;
+  readonly 'effect-status'?: string | undefined;
   readonly id?: string | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -13,11 +14,12 @@ export interface FilterOptions {
 
 /** The filter of the API. A field that is not set doesn't restrict. */
 export function filterOf(options: FilterOptions, now: Date): Record<string, string> {
-  const { source, status, type, id, since, until } = options;
+  const { source, status, type, 'effect-status': effect_status, id, since, until } = options;
   const fields = {
     source,
     status,
     type,
+    effect_status,
     q: id,
     since: timeOf('since', since, now),
     until: timeOf('until', until, now),

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, listen } from '../../../scripts/local/port.ts';
+import { listen } from '../../../scripts/local/port.ts';
 import { type Checkout, makeCheckout, RECEIVER, runIn } from './checkout.ts';
 
 let checkout: Checkout;
@@ -16,25 +16,16 @@ afterAll(() => checkout.remove());
 const run = (args: readonly string[], env: Record<string, string> = {}) => checkout.run(args, env).result;
 
 describe('an option that a command doesn’t know is refused with one line by', () => {
-  it.each([
-    'dev',
-    'check',
-    'deploy',
-    'migrate',
-    'studio',
-    'types',
-    'size',
-    'docs-providers',
-    'replay',
-    'unseal',
-    'position',
-  ])('%s', async (command) => {
-    // It reads the test vectors of this repository.
-    const folder = command === 'docs-providers' ? '.' : checkout.path;
-    const { code, text } = await runIn(folder, [command, '--nonsense']).result;
-    expect([code, text]).toEqual([1, expect.stringContaining(`${command}: there is no option --nonsense: `)]);
-    expect(text.split('\n')).toHaveLength(1);
-  });
+  it.each(['dev', 'check', 'deploy', 'migrate', 'studio', 'types', 'size', 'docs-providers', 'unseal', 'position'])(
+    '%s',
+    async (command) => {
+      // It reads the test vectors of this repository.
+      const folder = command === 'docs-providers' ? '.' : checkout.path;
+      const { code, text } = await runIn(folder, [command, '--nonsense']).result;
+      expect([code, text]).toEqual([1, expect.stringContaining(`${command}: there is no option --nonsense: `)]);
+      expect(text.split('\n')).toHaveLength(1);
+    },
+  );
 });
 
 it('npm run dev names the process that holds its port, and how to choose another port', async () => {
@@ -91,35 +82,6 @@ it('npm run deploy refuses a database on this machine', async () => {
   for (const DATABASE_URL of ['', 'postgres://claimcheck:x@127.0.0.1:1/claimcheck']) {
     const { code, text } = await run(['deploy'], { DATABASE_URL });
     expect([code, text]).toEqual([1, expect.stringMatching(/^deploy: set DATABASE_URL in the shell.*$/)]);
-  }
-});
-
-describe('npm run replay', () => {
-  it.each([
-    [
-      ['replay', 'rerun', '--source', 'orders'],
-      'replay: a rerun makes the changes of its events A SECOND TIME: say --yes',
-    ],
-    [['replay', 'retry'], 'replay: say which events'],
-    [['replay', 'discard', '--id', 'evt_1'], 'replay: discard takes --reason TEXT'],
-    [['replay', 'retry', '--since', 'yesterday-ish'], 'replay: --since takes a time'],
-    [['replay', 'repeat'], 'replay: there is no command repeat: list, retry, discard or rerun'],
-  ])('%j is answered with one line', async (args, line) => {
-    const { code, text } = await run(args);
-    expect(code).toBe(1);
-    expect(text).toContain(line);
-    expect(text.split('\n')).toHaveLength(1);
-  });
-});
-
-it('npm run replay says in one line that the database is away', async () => {
-  const DATABASE_URL = `postgres://claimcheck:canary-b2@127.0.0.1:${await freePort()}/claimcheck`;
-  for (const args of [['list'], ['retry', '--source', 'orders']]) {
-    const { code, text } = await run(['replay', ...args], { DATABASE_URL });
-    expect([code, text]).toEqual([
-      1,
-      expect.stringMatching(/^replay: Postgres could not be reached: check DATABASE_URL.*$/),
-    ]);
   }
 });
 

@@ -37,7 +37,7 @@ it('a failure shows its message, its attempt, its frames and what to do', () => 
     "completion     s  t  it's  parked (attempt 12)  1 ms  TypeError: no such customer",
     '                 at a (b.ts:1:2)',
     '                 do this',
-    "                 to try it again: npm run replay -- retry --source s --id 'it'\\''s'",
+    "                 to try it again: npm run ops -- retry s 'it'\\''s'",
   ]);
 });
 

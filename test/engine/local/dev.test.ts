@@ -174,11 +174,10 @@ describe('npm run dev', () => {
     const printed = since();
     await send('evt_schema', { record: 7 });
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
-    await expect.poll(printed, SOON).toContain('npm run replay -- retry --source orders --id evt_schema');
-    const list = await checkout.run(['replay', 'list']).result;
-    expect(list.text).toMatch(
-      /^1 parked:\n\S+ \S+ +orders {2}evt_schema {2}order\.paid {2}1 attempts {2}PermanentError/,
-    );
+    await expect.poll(printed, SOON).toContain('npm run ops -- retry orders evt_schema');
+    const list = await checkout.run(['ops', 'list', '--status', 'parked']).result;
+    expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +PermanentError/);
+    expect((await checkout.run(['ops', 'retry', 'orders', 'evt_schema']).result).code).toBe(0);
   });
 
   it('names a table without a migration, and applies the migration once it is generated', async () => {

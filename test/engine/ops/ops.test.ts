@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../scripts/local/port.ts';
 import { type Checkout, makeCheckout } from '../local/checkout.ts';
 import { event, problem, TOKEN, useFakeApi } from './fake-api.ts';
+import { startOps } from './start-ops.ts';
 
 const api = useFakeApi();
 
@@ -15,21 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => checkout.remove());
 
-/** Runs `npm run ops` as a script does: without a terminal. */
-function start(args: string[], env: Record<string, string> = { OPS_TOKEN: TOKEN }) {
-  // Times without a zone are in UTC, wherever the operator is.
-  const cut = { ...process.env, OPS_TOKEN: undefined, PORT: undefined, TZ: 'America/New_York' };
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'ops', ...args], {
-    cwd: checkout.path,
-    env: { ...cut, ...env } as NodeJS.ProcessEnv,
-  });
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (chunk) => (out += chunk));
-  child.stderr.on('data', (chunk) => (err += chunk));
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
-  return { child, ended, out: () => out, err: () => err };
-}
-
+const start = (args: string[], env: Record<string, string> = { OPS_TOKEN: TOKEN }) => startOps(checkout, args, env);
 const ops = (args: string[], env?: Record<string, string>) => start([...args, '--url', api.url], env).ended;
 const posts = () => api.calls.filter(({ method }) => method === 'POST');
 
@@ -75,9 +60,30 @@ describe('npm run ops -- list', () => {
   });
 
   it('passes the filter on, with times that the API understands', async () => {
-    await ops(['list', '--source', 's', '--type', 't', '--id', 'i', '--since', '2h', '--until', '2026-03-01T12:00']);
+    await ops([
+      'list',
+      '--source',
+      's',
+      '--type',
+      't',
+      '--id',
+      'i',
+      '--effect-status',
+      'parked',
+      '--since',
+      '2h',
+      '--until',
+      '2026-03-01T12:00',
+    ]);
     const query = Object.fromEntries(new URL(api.calls[0]?.path ?? '', api.url).searchParams);
-    expect(query).toMatchObject({ source: 's', type: 't', q: 'i', until: '2026-03-01T12:00:00.000Z', limit: '50' });
+    expect(query).toMatchObject({
+      source: 's',
+      type: 't',
+      q: 'i',
+      effect_status: 'parked',
+      until: '2026-03-01T12:00:00.000Z',
+      limit: '50',
+    });
     const hours = (Date.now() - Date.parse(query.since ?? '')) / 3_600_000;
     expect(hours).toBeCloseTo(2, 1);
   });
