@@ -14,14 +14,21 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, 'all' | 'types'>>
   'src/verify': { 'src/providers': 'types', 'src/encoding': 'all' },
   'src/encoding': {},
   'src/log.ts': {},
+  'src/problem.ts': {},
   'src/db': {},
-  'src/queue': { 'src/db': 'types', 'src/encoding': 'all' },
-  'src/receiver': engine(),
+  'src/queue': { 'src/db': 'types', 'src/db/keys.ts': 'all', 'src/encoding': 'all' },
+  // The receiver serves the console.
+  'src/receiver': { ...engine(), 'src/console': 'all' },
   'src/consumer': engine(),
   'src/console': engine(),
   // The two places where a Worker and your app are put together. The receiver takes the sources only: no handler of
   // yours can break it.
-  'src/receiver/index.ts': { ...engine(), 'src/receiver': 'all', 'src/app/sources.ts': 'all' },
+  'src/receiver/index.ts': {
+    ...engine(),
+    'src/receiver': 'all',
+    'src/console': 'all',
+    'src/app/sources.ts': 'all',
+  },
   'src/consumer/index.ts': { ...engine(), 'src/consumer': 'all', 'src/app': 'all' },
   scripts: { src: 'all' },
 };
@@ -30,7 +37,7 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, 'all' | 'types'>>
 const FORBIDDEN: Readonly<Record<string, readonly string[]>> = { 'src/consumer': ['hono'] };
 
 function engine() {
-  const folders = ['src/kit', 'src/verify', 'src/queue', 'src/db', 'src/encoding', 'src/log.ts'];
+  const folders = ['src/kit', 'src/verify', 'src/queue', 'src/db', 'src/encoding', 'src/log.ts', 'src/problem.ts'];
   return {
     ...Object.fromEntries(folders.map((folder) => [folder, 'all' as const])),
     'src/providers': 'types' as const,
