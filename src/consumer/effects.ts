@@ -10,7 +10,6 @@ import type { ConsumerDependencies } from './dependencies.ts';
 import { judge } from './judge.ts';
 import { withTimeLimit } from './limits.ts';
 import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
-import { fetchFor } from './outside.ts';
 import { fetchInTrace } from './trace.ts';
 
 /** Sends the effects of a batch of tickets, each at least once and always with the same idempotency key. */
@@ -103,7 +102,7 @@ async function send(
     const kind = Object.hasOwn(effects, effect.kind) ? effects[effect.kind] : undefined;
     if (kind === undefined) throw new PermanentError(`there is no effect ${effect.kind} in src/app/effects`);
     const signal = AbortSignal.timeout(effectMs);
-    const tools = { key, env, signal, fetch: fetchInTrace(fetchFor(env), effect.traceparent, random) };
+    const tools = { key, env, signal, fetch: fetchInTrace(fetch, effect.traceparent, random) };
     // `effect()` compiles only with the payload of its kind, so this payload fits this kind.
     const sending = kind.send(JSON.parse(effect.payload) as never, tools);
     const response = await withTimeLimit(effectMs, 'the effect', sending);

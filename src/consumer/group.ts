@@ -12,7 +12,6 @@ import { handlerOf } from './handler.ts';
 import { judge, type Parked, type Retry } from './judge.ts';
 import { atMost } from './limits.ts';
 import { databaseUnavailable, type Outcome } from './outcome.ts';
-import { fetchFor } from './outside.ts';
 import { type Failed, prepare } from './prepare.ts';
 
 /** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
@@ -27,7 +26,7 @@ export async function workGroup(
 ): Promise<Map<string, Outcome>> {
   const { now, random, handlers } = dependencies;
   const readOnly = openReadOnlyDatabase(env.DATABASE_URL);
-  const tools: Tools = { db: readOnly, fetch: fetchFor(env), now: now(), env };
+  const tools: Tools = { db: readOnly, fetch: (...request) => fetch(...request), now: now(), env };
   // In the order of their keys, so that two groups with common events lock them in the same order.
   const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, db, tools, dependencies));

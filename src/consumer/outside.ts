@@ -1,13 +1,20 @@
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
+let realFetch: typeof fetch | undefined;
+
 /**
- * `fetch` for handlers and effects. On a developer's machine, where DATABASE_URL is local, it refuses every host that is
- * neither local nor in a variable of the Worker. Otherwise a URL that is written into the code would be called for
- * real while somebody tries an event.
+ * On a developer's machine, where DATABASE_URL is local, `fetch` refuses every host that is neither local nor in a
+ * variable of the Worker. Otherwise a URL that is written into the code, or into a package, would be called for real
+ * while somebody tries an event. A deployed Worker keeps its `fetch` as it is.
  */
-export function fetchFor(env: object): typeof fetch {
-  const databaseHost = hostOf(Reflect.get(env, 'DATABASE_URL'));
-  if (!isLocal(databaseHost)) return (...request) => fetch(...request);
+export function guardFetch(env: object): void {
+  if (!isLocal(hostOf(Reflect.get(env, 'DATABASE_URL')))) return;
+  // Packages call the global function, so that is the one to replace.
+  realFetch ??= globalThis.fetch;
+  globalThis.fetch = guarded(realFetch, env);
+}
+
+function guarded(call: typeof fetch, env: object): typeof fetch {
   const known = new Set(Object.values(env).map(hostOf));
   return async (...request) => {
     const [input] = request;
@@ -17,7 +24,7 @@ export function fetchFor(env: object): typeof fetch {
         `no call to ${host} from a local run: put its URL into [vars] of wrangler.consumer.toml and read it from env`,
       );
     }
-    return fetch(...request);
+    return call(...request);
   };
 }
 

@@ -2,6 +2,7 @@ import { parkDeadLetters } from './dead-letters.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { sendEffects } from './effects.ts';
 import { workEvents } from './events.ts';
+import { guardFetch } from './outside.ts';
 
 /** The messages of a queue with an unknown name wait this long: until then somebody may have corrected the name. */
 const UNKNOWN_QUEUE_WAIT_SECONDS = 3600;
@@ -10,6 +11,7 @@ const UNKNOWN_QUEUE_WAIT_SECONDS = 3600;
 export function createConsumer(dependencies: ConsumerDependencies): ExportedHandler<ConsumerEnv> {
   return {
     async queue(batch, env) {
+      guardFetch(env);
       switch (batch.queue) {
         case env.EVENTS_QUEUE:
           return workEvents(batch, env, dependencies);
