@@ -119,7 +119,8 @@ async function start(
     ends.defer(() => clearInterval(timer));
     noteRunning(port);
     const [name = '<source>'] = Object.keys(sources);
-    say(`ready        http://localhost:${port}/webhooks/<source>; in another terminal: npm run send -- ${name}`);
+    const url = `http://localhost:${port}`;
+    say(`ready        ${url}/webhooks/<source>, console ${url}/ops; in another terminal: npm run send -- ${name}`);
   });
 }
 

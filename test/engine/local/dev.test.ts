@@ -85,7 +85,7 @@ describe('npm run dev', () => {
     const lines = dev.output().trim().split('\n');
     expect(lines.length).toBeLessThanOrEqual(5);
     expect(lines.at(-1)).toBe(
-      `ready        http://localhost:${port}/webhooks/<source>; in another terminal: npm run send -- orders`,
+      `ready        http://localhost:${port}/webhooks/<source>, console http://localhost:${port}/ops; in another terminal: npm run send -- orders`,
     );
   });
 
