@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { experimental_readRawConfig as readRawConfig } from 'wrangler';
+import { createRequire } from 'node:module';
 import { UserError } from './user-error.ts';
 
-type RawConfig = ReturnType<typeof readRawConfig>['rawConfig'];
+type Wrangler = typeof import('wrangler');
+type RawConfig = ReturnType<Wrangler['experimental_readRawConfig']>['rawConfig'];
 
 /** What our scripts need to know of a wrangler file. */
 export interface WorkerConfig {
@@ -44,8 +45,10 @@ export function readConfig(path: string): WorkerConfig {
 }
 
 function readRaw(path: string): RawConfig {
+  // Loaded here, because wrangler takes a second to load, and scripts such as `send` read no wrangler file.
+  const wrangler: Wrangler = createRequire(import.meta.url)('wrangler');
   try {
-    return readRawConfig({ config: path }).rawConfig;
+    return wrangler.experimental_readRawConfig({ config: path }).rawConfig;
   } catch (error) {
     const { message, location } = error as Error & { location?: { line?: number } };
     throw new UserError(`${path}${location?.line ? `:${location.line}` : ''} can't be read: ${message}`);
