@@ -146,6 +146,17 @@ describe('listEvents', () => {
     );
   });
 
+  it('listEvents pages through events that differ by microseconds', async () => {
+    await sql(
+      `insert into webhook_events (source, event_id, status, received_at, due_at)
+       select 'stripe', 'evt_' || n, 'done', $1::timestamptz + n * interval '100 microseconds', $1
+       from generate_series(1, 25) n`,
+      [ago(HOUR)],
+    );
+    const ids = (await readAll({}, 1)).map(({ event_id }) => event_id);
+    expect(ids).toEqual(Array.from({ length: 25 }, (_, n) => `evt_${25 - n}`));
+  });
+
   it('listEvents finds an event id in every source, also in one that is not configured any more', async () => {
     await receive('stripe', ['same', 'other'], ago(90 * 24 * HOUR));
     await receive('gone', ['same'], ago(HOUR));
