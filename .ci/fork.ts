@@ -39,7 +39,8 @@ try {
     'test/app',
     'test/engine/db',
     'test/engine/e2e',
-    'test/engine/local/d',
+    'test/engine/local/dev.test.ts',
+    'test/engine/local/docs.test.ts',
     'test/engine/local/bundle',
   );
   run('npm', 'run', 'demo');
