@@ -144,5 +144,12 @@ function explain({ silent }: Storm, { failures }: Result): void {
       '\nThese events are kept. If a sample is not what your handler expects, write one in src/app/samples.ts.',
     );
   }
-  console.log(process.exitCode ? '\nSomething is wrong: see "should be" above.' : '\nEvery event once, nothing lost.');
+  console.log(`\n${conclusion(failures)}`);
+}
+
+function conclusion(failures: Result['failures']): string {
+  if (process.exitCode) return 'Something is wrong: see "should be" above.';
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  if (failed > 0) return `Nothing is lost, but ${failed} handlers or effects FAILED: see above.`;
+  return 'Every event once, nothing lost.';
 }

@@ -27,7 +27,7 @@ export default async function main(): Promise<void> {
   }
   if (dryRun) return console.log('Nothing was changed.');
   console.log(`
-This is ${name} now. Look at it with git diff, and commit it. Then:
+This is ${name} now. Look at it with git status and git diff, and commit it. Then:
   npm run dev                      starts everything on this machine
   npm run send                     says how to send a signed sample
   docs/claimcheck.md               says how to add your sources, handlers, tables, effects and tests`);

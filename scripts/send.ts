@@ -44,6 +44,10 @@ export default async function main(): Promise<void> {
   const events = await eventsIn(source, delivery);
   console.log(`POST ${new URL(delivery.url).origin}/webhooks/${name}`);
   for (const event of events) console.log(`event ${event.eventId}, type ${event.type ?? 'none'}`);
+  const unknown = events.find((event) => configured(name) && !source.types.includes(event.type ?? ''));
+  if (unknown)
+    console.log(`${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored and ignored`);
+  if (events.length === 0) console.log('the body holds no event: write a sample in src/app/samples.ts, or use --body');
   const [times, concurrency] = [count(values.times, 'times'), count(values.concurrency, 'concurrency')];
   let ok = true;
   for (let sent = 0; sent < times; sent += concurrency) {

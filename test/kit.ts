@@ -79,7 +79,9 @@ async function deliver(
   const delivery = makeDelivery({ name, source, key, receiver: workers.url, type, body });
   const [event, ...more] = await eventsIn(source, delivery);
   if (!event || more.length > 0)
-    throw new Error(`the body must hold one event, and it holds ${event ? more.length + 1 : 0}`);
+    throw new Error(
+      `the body must hold one event, and it holds ${event ? more.length + 1 : 0}: pass another body, or write a sample in src/app/samples.ts`,
+    );
 
   const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
   if (!response.ok) throw new Error(`the receiver answered ${response.status}: ${await response.text()}`);

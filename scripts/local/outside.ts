@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { LOOPBACK, listen } from './port.ts';
 
 /** A call that a handler or an effect made to the outside. */
@@ -7,6 +7,7 @@ export interface OutsideRequest {
   /** With the query. */
   readonly path: string;
   readonly idempotencyKey: string | undefined;
+  readonly headers: IncomingHttpHeaders;
   readonly traceparent: string | undefined;
   readonly body: string;
 }
@@ -37,6 +38,7 @@ export async function startOutside(port = 0): Promise<Outside> {
       path: incoming.url ?? '',
       idempotencyKey: [incoming.headers['idempotency-key'] ?? []].flat()[0],
       traceparent: [incoming.headers.traceparent ?? []].flat()[0],
+      headers: incoming.headers,
       body: await textOf(incoming),
     };
     outside.requests.push(request);

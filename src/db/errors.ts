@@ -96,7 +96,10 @@ export function isCompletedBefore(error: unknown): boolean {
 const RETRYABLE = /^(08...|25006|40001|40P01|53...|57...|58...|XX000)$/;
 
 function fromPostgres(code: string, constraint: string | undefined, table: string | undefined): DatabaseError {
-  const hint = code === '42P01' || code === '42703' ? ': the tables are not up to date, run npm run db:migrate' : '';
+  const hint =
+    code === '42P01' || code === '42703'
+      ? ': the tables are not up to date. After a change of a table run npm run db:generate, and then npm run db:migrate'
+      : '';
   const broken = constraint ? ` (constraint ${constraint})` : '';
   const retryable = RETRYABLE.test(code);
   const message = `Postgres refused with SQLSTATE ${code}${broken}${hint}`;

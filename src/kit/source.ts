@@ -27,6 +27,9 @@ export interface Source {
   readonly bodiesRepeat?: true;
 }
 
-export function defineSources<const Sources extends Record<string, Source>>(sources: Sources): Sources {
+/** A property that a source doesn't have is a compile error: a misspelt option would be ignored without a word. */
+export function defineSources<const Sources extends Record<string, Source>>(
+  sources: Sources & { [Name in keyof Sources]: { [Other in Exclude<keyof Sources[Name], keyof Source>]: never } },
+): Sources {
   return sources;
 }

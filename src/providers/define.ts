@@ -1,13 +1,13 @@
 import type { Placeholder, Provider, ProviderData } from './types.ts';
 
 /**
- * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, is a compile error at the place
- * of the typo. Nothing happens at run time.
+ * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, and a property that does not exist
+ * are compile errors at the place of the typo. Nothing happens at run time.
  */
 export function defineProvider<const Data extends ProviderData>(
   // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then
   // enough.
-  data: Data & (ProviderData extends Data ? unknown : Checked<Data>),
+  data: Data & (ProviderData extends Data ? unknown : Checked<Data> & OnlyKnown<Data, ProviderData>),
 ): Provider {
   // The brand exists only in the types.
   return data as ProviderData as Provider;
@@ -34,6 +34,27 @@ type Checked<Data, Key = ''> = Data extends string
           >;
         }
       : unknown;
+
+/**
+ * A `Mistake` for every property that the shape doesn't have. TypeScript itself doesn't look for these in generic data, and
+ * a misspelt optional property, such as `timestmap`, would switch a check off.
+ */
+type OnlyKnown<Data, Shape> = Data extends string | number | boolean | RegExp | ((...args: never) => unknown)
+  ? unknown
+  : Data extends readonly unknown[]
+    ? { readonly [Index in keyof Data]: OnlyKnown<Data[Index], ItemOf<Shape>> }
+    : Data extends object
+      ? {
+          readonly [Name in keyof Data]: Name extends NamesOf<Shape>
+            ? OnlyKnown<Data[Name], ValueOf<Shape, Name>>
+            : Mistake<`there is no property ${Name & string}`>;
+        }
+      : unknown;
+
+// Each of these asks all members of a union, because a scheme is a signature or a token.
+type NamesOf<Shape> = Shape extends unknown ? keyof Shape : never;
+type ValueOf<Shape, Name> = Shape extends unknown ? (Name extends keyof Shape ? Shape[Name] : never) : never;
+type ItemOf<Shape> = Shape extends readonly (infer Item)[] ? Item : never;
 
 /** Takes the placeholders away one by one. Any brace that is left over is a mistake. */
 type CheckedTemplate<Text extends string> = Text extends `${infer Before}{${infer Inside}}${infer After}`

@@ -121,7 +121,7 @@ export const money: Samples = {
       'x-shopify-shop-domain': 'sample.myshopify.com',
       'x-shopify-hmac-sha256': '{signature}',
     },
-    body: (id, _type, now) => ({ id: `order-${id}`, created_at: now.toISOString(), total_price: '42.00' }),
+    body: (_id, _type, now) => ({ id: Number(number()), created_at: now.toISOString(), total_price: '42.00' }),
   },
   woocommerce: {
     types: ['order.created', 'order.updated'],

@@ -83,3 +83,11 @@ defineProvider({
   type: ['{json:type}', 'unknown'],
   handshakes: [{ method: 'GET', when: [{ at: 'query:c', like: /^x$/ }], reply: { status: 200, text: '{query:c}' } }],
 });
+// @ts-expect-error a misspelt option of a source
+defineSources({ billing: { provider: billing, types: [], maxByte: 5 } });
+// @ts-expect-error a misspelt optional property
+defineProvider({ ...facts, occuredAt: { at: 'json:at', unit: 'iso' } });
+// @ts-expect-error a misspelt timestamp, which would switch the replay window off
+defineProvider({ ...facts, scheme: { ...scheme, timestmap: { at: 'header:x-time', unit: 's', windowSeconds: 300 } } });
+// @ts-expect-error a misspelt property of a batch
+defineProvider({ ...facts, batch: { each: ['*'], envelop: true } });
