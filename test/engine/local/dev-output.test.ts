@@ -92,7 +92,14 @@ it('with --json the log lines are printed as they are, and everything else elsew
   const printer = createPrinter({ ledger, json: true, say: (text) => said.push(text) });
   const raw = '{"step":"delivery","outcome":"accepted"}';
   printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' }, raw });
-  printer.outside({ method: 'POST', path: '/thanks', idempotencyKey: undefined, traceparent: undefined, body: '' });
+  printer.outside({
+    method: 'POST',
+    path: '/thanks',
+    idempotencyKey: undefined,
+    headers: {},
+    traceparent: undefined,
+    body: '',
+  });
   await vi.waitFor(() => expect(said).toEqual(['outside        POST /thanks']));
   expect(out.mock.calls).toEqual([[raw]]);
   out.mockRestore();
