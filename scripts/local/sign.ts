@@ -60,7 +60,12 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const json = inside ? parseBody(text) : undefined;
   const [item] = (scheme.perItem && provider.batch && itemsOf(provider.batch, json)) || [json];
   const [signed] = signedTexts(scheme, inside ? { ...delivery, json: item } : delivery);
-  const signature = signed && signatureOf(scheme, key, signed);
+  if (!signed) {
+    throw new UserError(
+      `${provider.name} signs a header or a value that the sample delivery doesn't have: compare signed with the sample`,
+    );
+  }
+  const signature = signatureOf(scheme, key, signed);
   if (!signature) throw new UserError(`the key of ${provider.name} is not in the form that the provider uses`);
   return { headers: headersWith(signature), body: inside ? fill(text, { '{signature}': signature }) : text, query: {} };
 }
