@@ -11,7 +11,7 @@ export function readArguments<const Config extends ParseArgsConfig>(
     const { code, message } = error as NodeJS.ErrnoException;
     const known = Object.keys(config.options ?? {}).map((name) => `--${name}`);
     const options = known.length > 0 ? `its options are ${known.join(', ')}` : 'it has no options';
-    // Node's own sentence for these two also explains how to pass such a text on, which no script of ours needs.
+    // Node's own sentence for these two also explains `--`, which our scripts don't use.
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
       throw new UserError(`there is no option ${/'(.+?)'/.exec(message)?.[1]}: ${options}`);
     }

@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import { UserError } from './user-error.ts';
 
 /**
- * What the files of a folder may import from us, besides their own folder. `types` allows only types, so that none of
- * that folder's code gets into a Worker that doesn't need it. The longest name that fits a file counts.
+ * What the files of a folder may import from this repository, besides their own folder. `types` allows only types, so
+ * that none of that folder's code gets into a Worker that doesn't need it. If several entries match a file, the longest
+ * decides.
  */
 const ALLOWED: Readonly<Record<string, Readonly<Record<string, 'all' | 'types'>>>> = {
   'src/app': { 'src/kit': 'all', 'src/providers': 'all' },
@@ -62,13 +63,13 @@ export function wrongImports(imports: readonly Import[]): string[] {
 }
 
 function isAllowed({ from, to, typesOnly }: Import): boolean {
-  const folder = longest(Object.keys(ALLOWED), from);
-  const packages = FORBIDDEN[longest(Object.keys(FORBIDDEN), from) ?? ''] ?? [];
+  const folder = longestMatch(Object.keys(ALLOWED), from);
+  const packages = FORBIDDEN[longestMatch(Object.keys(FORBIDDEN), from) ?? ''] ?? [];
   if (!isOurs(to)) return !packages.some((name) => isIn(to, name));
   if (folder === undefined) return false;
   if (isIn(to, folder)) return true;
   const allowed = ALLOWED[folder] ?? {};
-  const target = longest(Object.keys(allowed), to);
+  const target = longestMatch(Object.keys(allowed), to);
   return target !== undefined && (allowed[target] === 'all' || typesOnly);
 }
 
@@ -76,7 +77,7 @@ function isOurs(path: string): boolean {
   return /^(src|scripts|test)\//.test(path);
 }
 
-function longest(names: readonly string[], path: string): string | undefined {
+function longestMatch(names: readonly string[], path: string): string | undefined {
   return names.filter((name) => isIn(path, name)).sort((a, b) => b.length - a.length)[0];
 }
 
@@ -93,14 +94,14 @@ export function importsOf(from: string, text: string, aliases: Readonly<Record<s
   const statements = Array.from(text.matchAll(STATEMENT), ([, names = '', to = '']) => ({
     from,
     to: resolve(to),
-    typesOnly: areTypes(names),
+    typesOnly: importsOnlyTypes(names),
   }));
   const calls = Array.from(text.matchAll(CALL), ([, to = '']) => ({ from, to: resolve(to), typesOnly: false }));
   return [...statements, ...calls];
 }
 
 /** `type { A }`, or `{ type A, type B }`. */
-function areTypes(names: string): boolean {
+function importsOnlyTypes(names: string): boolean {
   if (/^\s*type\b/.test(names)) return true;
   const listed = /^\s*\{(.*)\}\s*$/s
     .exec(names)?.[1]

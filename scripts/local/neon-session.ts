@@ -27,7 +27,7 @@ const MAX_PARAMS = 32_767;
 /** The code of a cancel request in PostgreSQL's protocol. */
 const CANCEL_REQUEST = 80_877_102;
 
-/** A cancel that reaches Postgres before its statement does nothing, so it is repeated this often. */
+/** If the cancel arrives before the statement, it has no effect. So it is repeated. */
 const CANCEL_EVERY_MS = 50;
 
 /** The statements of one request, on a connection that no other request uses meanwhile. */
@@ -54,7 +54,7 @@ export class Session {
     return statement.finally(() => hungUp.removeEventListener('abort', cancel));
   }
 
-  /** Nothing is rolled back here after a failure, because the connection is then reset or closed. Both roll back. */
+  /** After a failure, the caller resets or closes the connection. Both roll the transaction back, so this doesn't. */
   async batch(queries: readonly NeonQuery[], { begin }: Transaction): Promise<Reply[]> {
     await this.client.query(begin);
     const replies: Reply[] = [];
@@ -72,7 +72,7 @@ export class Session {
       statement.on('row', (row) => {
         if (this.answerBytes > maxBytes) return;
         this.answerBytes += Buffer.byteLength(JSON.stringify(row)) + 1;
-        // Found while the rows arrive, so before a commit: a batch whose answer is too large is rolled back.
+        // This is checked for each row, and so before the commit: a batch whose answer is too large is rolled back.
         if (this.answerBytes > maxBytes) {
           reject(new NeonError(507, `response is too large (max is ${maxBytes} bytes)`));
         } else rows.push(row);

@@ -11,13 +11,13 @@ interface Vector {
 const OFFICIAL = 'official vector';
 
 /**
- * Which code that isn't ours shows that a provider's data is right. Vectors and SDKs are listed in
+ * What proves that a provider's data is right: vectors and SDKs that others have made. They are listed in
  * scripts/local/proofs, and the tests run exactly what is listed there.
  */
 export function proofOf(name: string): string {
   const sdk = sdkProof(name);
-  // If an SDK is called on every run, a vector that the same SDK made once proves nothing more.
-  const proofs = [...vectorProofs(name).filter((words) => sdk.length === 0 || words === OFFICIAL), ...sdk];
+  // If the tests call the provider's SDK, only an official vector adds to the proof.
+  const proofs = [...vectorProofs(name).filter((label) => sdk.length === 0 || label === OFFICIAL), ...sdk];
   return proofs.length > 0 ? proofs.join(', ') : 'own vector only';
 }
 
@@ -27,10 +27,10 @@ function vectorProofs(name: string): string[] {
     ...readJson('scripts/local/proofs/more-vectors.json'),
   ];
   const about = vectors.filter(({ provider, alsoFor = [] }) => provider === name || alsoFor.includes(name));
-  return [...new Set(about.flatMap(wordsFor))];
+  return [...new Set(about.flatMap(labelsFor))];
 }
 
-function wordsFor({ origin, source }: Vector): string[] {
+function labelsFor({ origin, source }: Vector): string[] {
   if (/^(provider-docs|official-)/.test(origin)) return [OFFICIAL];
   if (origin === 'third-party-test') return ['third-party vector'];
   return origin === 'generated-with-official-sdk' ? [`vector made by ${source}`] : [];

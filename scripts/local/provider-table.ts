@@ -31,6 +31,9 @@ ${table(
   ]),
 )}
 
+In the columns *window* and *happened at*, the brackets say how the provider writes the time: in seconds (s) or milliseconds
+(ms) since 1970, or as an ISO 8601 text (iso).
+
 - *Official vector*: a signature that the provider published, in its documentation or in the tests of its SDK.
 - *Official SDK*: the provider's SDK verifies our signatures on every test run. *Both ways*: it also signs, and we verify.
 - *Vector made by* an SDK: made once with that SDK. The tests don't install it.
@@ -58,8 +61,9 @@ ${table(
   ]),
 )}
 
-If there are several templates, the first that can be filled is used. \`{sha256}\` is the hash of the event's own JSON. With
-\`{random}\` every delivery is a new event.
+Ids, replay keys and types are made from *templates*: \`{json:id}\` stands for the field \`id\` of the event, and \`{header:x-id}\` for
+the header of this name. If several templates are listed, the first that can be filled is used. \`{sha256}\` is the hash of the
+event's own JSON. With \`{random}\` every delivery is a new event.
 
 **The replay key.** If the id is not signed, somebody who has captured a delivery could send it again under another id. So an
 event with a new id but a known replay key is parked instead of run. Look at it: \`retry\` it if it is real, \`discard\` it if
@@ -71,7 +75,7 @@ under another id.
 (\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs 31 or more.
 
 **A batch** may contain ${MAX_EVENTS.toLocaleString('en')} events and ${sizeOf(MAX_BATCH_BYTES)}, which is more than any of these providers documents. The bytes are
-counted as the claim sends them: a quote or a backslash takes four. A larger batch is answered 400, and the log gives the reason.
+counted as the claim sends them: a quote or a backslash takes four bytes. A larger batch is answered 400, and the log gives the reason.
 
 ## Handshakes and answers
 
@@ -110,8 +114,8 @@ arrives before step 4 is answered 401, and the provider sends it again.
 
 - Mailgun signs a token and not the body. The token is the replay key, so a captured delivery with another body is parked. If
   the same event arrives again under a new token, that second token is not recorded, and doesn't protect anything.
-- Adyen signs eight fields of each item, joined with colons. Trust the other fields, such as \`eventDate\`, only as far as you
-  trust the connection. A field may contain colons itself, so a captured item could be split into other fields. Its signature
+- Adyen signs eight fields of each item, joined with colons. The other fields, such as \`eventDate\`, are not signed: don't rely
+  on them. A signed field may contain colons itself, so a captured item could be split into other fields. Its signature
   is still the same, so it is the replay key.
 - Twilio signs the fields of a form without separators. A captured form could be split into other fields. Its signature is
   still the same, so it is the replay key.
@@ -122,7 +126,7 @@ arrives before step 4 is answered 401, and the provider sends it again.
 - A token (GitLab, Postmark, Chargebee, Auth0, Mollie classic) proves who sent a delivery, and nothing about its content.
   Somebody who has seen a token can send any body.
 - The signatures of Contentful and Coinbase CDP cover only the headers that they list.
-- Of the \`contacts\` in a WhatsApp delivery, each message is stored only with its own.
+- Each WhatsApp message is stored with its own contact, not with the whole \`contacts\` list.
 - A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times. If you never
   receive bodies of 5 MiB from GitHub, set \`maxBytes\` lower. If you receive larger attachments from Postmark, set it higher.
 

@@ -9,7 +9,8 @@ export const gethook = defineProvider({
     key: 'utf8',
     signed: '{body}',
   },
-  // Some senders behind GetHook use inconsistent ids. For these, set `dedupe: 'content'` on the source.
+  // Some senders behind GetHook set ids that can't be relied on. For these, set `dedupe: 'content'` on the source: then
+  // an event is recognized by its content.
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },

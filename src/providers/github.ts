@@ -13,7 +13,7 @@ export const github = defineProvider({
   id: { at: '{header:x-github-delivery}', signed: false },
   // For example `issues.opened`, or `push` for an event without an action.
   type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
-  // GitHub sends up to 25 MB, and never sends a refused delivery again. But the isolate's 128 MB can't hold several
-  // copies of such a body, and the other deliveries in it would fail as well.
+  // GitHub sends bodies of up to 25 MB, and one that we refuse is not sent again. The limit is lower nevertheless: a
+  // body is held several times, and if the isolate's 128 MB run out, its other deliveries fail as well.
   maxBytes: 5 * 1024 * 1024,
 });

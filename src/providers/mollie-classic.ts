@@ -3,7 +3,8 @@ import { defineProvider } from './define.ts';
 export const mollieClassic = defineProvider({
   name: 'mollie-classic',
   docs: 'https://docs.mollie.com/reference/webhooks',
-  // Mollie signs nothing here. Choose a token and add it to the webhook's URL: `…/webhooks/mollie?token=<secret>`.
+  // Mollie doesn't sign these webhooks. Choose a secret text as the token, and register the webhook's URL with it:
+  // `…/webhooks/mollie?token=<secret>`.
   scheme: { token: 'query:token' },
   form: true,
   // A delivery only says which payment has changed, and the next change has the same body. So every delivery is an

@@ -4,7 +4,7 @@ export const pagerduty = defineProvider({
   name: 'pagerduty',
   docs: 'https://developer.pagerduty.com/docs/verifying-signatures',
   scheme: {
-    // Several signatures while a secret is rotated.
+    // While a secret is rotated, the header contains several signatures.
     signature: 'header:x-pagerduty-signature#v1',
     encoding: 'hex',
     // Looks like base64, but is used as text.

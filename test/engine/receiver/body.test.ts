@@ -18,7 +18,7 @@ function begin(budget: BodyBudget): { body: Promise<Body>; end: () => void } {
   return { body: readBody(request, 1000, DEADLINE_MS, budget), end };
 }
 
-it('a body of one byte takes a whole block of the budget, because it occupies one, until the caller gives it back', async () => {
+it('a one-byte body is charged a full 4 KiB block until it is given back', async () => {
   const budget = new BodyBudget();
   const waiting = Array.from({ length: BLOCKS }, () => begin(budget));
   expect(await begin(budget).body).toEqual({ outcome: 'overloaded' });

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { verify as verifyGithub } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
@@ -12,9 +12,9 @@ import { type Name, type SignedDelivery, signers } from '../signatures.ts';
 const NOW = new Date('2026-03-01T12:00:00Z');
 const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
 const BODY = '{"id":"evt_1","type":"test","created":1}';
-const HEX_KEY = 'a plain text secret';
+const TEXT_KEY = 'a plain text secret';
 const BASE64_KEY = `whsec_${randomBytes(32).toString('base64')}`;
-const secretOf = (name: string) => (name === 'standardwebhooks' ? BASE64_KEY : HEX_KEY);
+const secretOf = (name: string) => (name === 'standardwebhooks' ? BASE64_KEY : TEXT_KEY);
 
 const names = Object.keys(signers) as Name[];
 /** This file is about signatures. Tokens are tested in negatives.test.ts. */
@@ -100,7 +100,7 @@ describe.each(timed)('%s, which signs a timestamp', (name) => {
 
 describe('a list of signatures', () => {
   const good = async () =>
-    (await signers.stripe(BODY, { secret: HEX_KEY, now: NOW })).headers['stripe-signature'] ?? '';
+    (await signers.stripe(BODY, { secret: TEXT_KEY, now: NOW })).headers['stripe-signature'] ?? '';
   const bad = (count: number) => Array.from({ length: count }, () => `v1=${'0'.repeat(64)}`).join(',');
 
   it('is accepted if one of up to ten matches', async () => {
@@ -127,7 +127,6 @@ it('refuses a timestamp that only begins with digits', async () => {
   // Correctly signed with this text.
   const id = headers['webhook-id'] ?? '';
   const key = Buffer.from(BASE64_KEY.slice(6), 'base64');
-  const { createHmac } = await import('node:crypto');
   const signature = createHmac('sha256', key).update(`${id}.${text}.${body}`).digest('base64');
   const verdict = await check('standardwebhooks', {
     headers: { ...headers, 'webhook-timestamp': text, 'webhook-signature': `v1,${signature}` },
@@ -160,14 +159,13 @@ it('refuses a signature by key pair if the public key is configured without its 
 });
 
 it('uses an OpenAI secret without a prefix as text', async () => {
-  const { createHmac } = await import('node:crypto');
   const time = NOW.getTime() / 1000;
-  const signature = createHmac('sha256', HEX_KEY).update(`msg_1.${time}.${BODY}`).digest('base64');
+  const signature = createHmac('sha256', TEXT_KEY).update(`msg_1.${time}.${BODY}`).digest('base64');
   const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': `${time}`, 'webhook-signature': `v1,${signature}` };
-  expect(await check('openai', { headers, body: BODY }, [HEX_KEY])).toMatchObject(verified);
+  expect(await check('openai', { headers, body: BODY }, [TEXT_KEY])).toMatchObject(verified);
   const ten = `${'v1,AAAA '.repeat(9)}v1,${signature}`;
   expect(
-    await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [HEX_KEY]),
+    await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [TEXT_KEY]),
   ).toMatchObject(verified);
 });
 
@@ -181,13 +179,13 @@ describe('a delivery that npm run send signs', () => {
 
   it('is accepted by Stripe’s own SDK', async () => {
     const { headers, body } = sent('stripe');
-    const event = await Stripe.webhooks.constructEventAsync(body, headers['stripe-signature'] ?? '', HEX_KEY);
+    const event = await Stripe.webhooks.constructEventAsync(body, headers['stripe-signature'] ?? '', TEXT_KEY);
     expect(event.type).toBe('invoice.paid');
   });
 
   it('is accepted by GitHub’s own SDK', async () => {
     const { headers, body } = sent('github');
-    expect(await verifyGithub(HEX_KEY, body, headers['x-hub-signature-256'] ?? '')).toBe(true);
+    expect(await verifyGithub(TEXT_KEY, body, headers['x-hub-signature-256'] ?? '')).toBe(true);
   });
 
   it('is accepted by the Standard Webhooks SDK', () => {
