@@ -14,7 +14,7 @@ import { isRoot } from './local/programs.ts';
 import { noteRunning, runningDev } from './local/running.ts';
 import { startStack } from './local/stack.ts';
 import { UserError } from './local/user-error.ts';
-import { watchFiles } from './local/watch.ts';
+import { watchFiles, watchFolder } from './local/watch.ts';
 import { startWrangler } from './local/wrangler.ts';
 
 /** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
@@ -103,17 +103,38 @@ async function start(
   const migrated = () => migrate(stack.databaseUrl).then(() => tryAgain('the migrations are applied'));
   ends.defer(watchFiles(['drizzle/meta/_journal.json'], () => void migrated().catch((error) => say(String(error)))));
 
-  const wrangler = startWrangler(port, configurator.names(), {
-    onPrinted: printer.worker,
-    onReload: () => {
-      printer.readBundles();
-      return tryAgain('reloaded');
-    },
-  });
+  const startWorkers = () =>
+    startWrangler(port, configurator.names(), {
+      onPrinted: printer.worker,
+      onReload: () => {
+        printer.readBundles();
+        return tryAgain('reloaded');
+      },
+    });
+  let wrangler = startWorkers();
   ends.defer(() => wrangler.stop());
-  // wrangler has printed the reason.
-  void wrangler.exited.then((code) => stop(code ?? 1));
+  let ready = false;
+  // A file that throws while it is loaded ends wrangler. It has printed the error, and a developer will save a correction.
+  const startAgain = async (code: number | null) => {
+    if (isStopping()) return;
+    if (!ready) return stop(code ?? 1);
+    await wrangler.stop();
+    say('the Workers can not start: see above (npm run position translates index.js:…). Save a correction in src');
+    const { promise: saved, resolve } = Promise.withResolvers<void>();
+    const stopWatching = watchFolder('src', resolve);
+    ends.defer(stopWatching);
+    await saved;
+    stopWatching();
+    if (isStopping()) return;
+    wrangler = startWorkers();
+    void wrangler.exited.then(startAgain);
+    await wrangler.ready(receiver);
+    printer.readBundles();
+    await tryAgain('started again');
+  };
+  void wrangler.exited.then(startAgain);
   void wrangler.ready(receiver).then(() => {
+    ready = true;
     printer.readBundles();
     const timer = setInterval(tick, CRON_EVERY_MS);
     ends.defer(() => clearInterval(timer));

@@ -20,3 +20,16 @@ export function watchFiles(files: readonly string[], onChange: () => void): () =
     for (const watcher of watchers) watcher.close();
   };
 }
+
+/** Calls back after any file in the folder, or in a folder below it, has changed. */
+export function watchFolder(folder: string, onChange: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(folder, { recursive: true }, () => {
+    clearTimeout(timer);
+    timer = setTimeout(onChange, SETTLED_AFTER_MS);
+  });
+  return () => {
+    clearTimeout(timer);
+    watcher.close();
+  };
+}

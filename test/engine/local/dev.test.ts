@@ -204,6 +204,17 @@ describe('npm run dev', () => {
     await changed('src/app/handlers/index.ts', HANDLER);
   });
 
+  it('starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
+    const printed = since();
+    await checkout.write('src/app/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
+    await expect.poll(printed, SOON).toContain('the Workers can not start');
+    expect(printed()).toContain('half-typed');
+    await checkout.write('src/app/handlers/index.ts', HANDLER);
+    await expect.poll(printed, SOON).toContain('started again');
+    expect(await send('after_a_stop')).toContain('accepted');
+    await expect.poll(printed, SOON).toMatch(/^completion .*after_a_stop .*done/m);
+  });
+
   it('shows what a handler prints itself', async () => {
     await changed('src/app/handlers/index.ts', HANDLER.replace('=> [', "=> console.log('mine\\nand more') || ["));
     const printed = since();
