@@ -5,7 +5,6 @@ import { loadDetails } from '../db/details.ts';
 import { listEvents } from '../db/list.ts';
 import type { Operated } from '../db/operate.ts';
 import { countMatching } from '../db/rerun.ts';
-import { loadStatus } from '../db/status.ts';
 import { problem } from '../problem.ts';
 import { isStorableText } from '../queue/tickets.ts';
 import { type ActionName, act, isAction, type Order } from './act.ts';
@@ -14,6 +13,7 @@ import type { ConsoleDependencies } from './dependencies.ts';
 import { isFromAnotherSite } from './identify.ts';
 import { cursorOf, readCursor, readFilter, readLimit } from './input.ts';
 import { readOrder } from './order.ts';
+import { loadOverview } from './overview.ts';
 import { withIdempotencyKeys } from './shown-event.ts';
 
 export interface ApiTypes {
@@ -32,7 +32,7 @@ export function openConsoleDatabase(env: ReceiverEnv): Database {
 export function createApi({ sources, now, log }: ConsoleDependencies): Hono<ApiTypes> {
   const api = new Hono<ApiTypes>();
 
-  api.get('/status', async (c) => c.json(await loadStatus(openConsoleDatabase(c.env), Object.keys(sources), now())));
+  api.get('/status', async (c) => c.json(await loadOverview(openConsoleDatabase(c.env), Object.keys(sources), now())));
 
   api.get('/events', async (c) => {
     const { cursor, limit, ...fields } = c.req.query();

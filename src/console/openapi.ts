@@ -68,6 +68,20 @@ const schemas = {
       }),
     ),
     effects: object({ pending: count, parked: count, sent_last_day: count, oldest_pending_at: timeOrNull }),
+    effect_kinds: list(
+      object({
+        kind: text,
+        last_sent_at: timeOrNull,
+        sent_per_hour: list(count),
+        pending: count,
+        parked: count,
+        oldest_pending_at: timeOrNull,
+        seconds_to_sent: object(
+          { p50: { type: ['number', 'null'] }, p95: { type: ['number', 'null'] } },
+          'From the completion of the event to the sending, of the effects sent in the last day',
+        ),
+      }),
+    ),
     totals: object({ pending: count, parked: count, oldest_pending_at: timeOrNull }),
   }),
   Events: object({

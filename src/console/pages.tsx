@@ -3,13 +3,13 @@ import { loadDetails } from '../db/details.ts';
 import { listEvents } from '../db/list.ts';
 import type { Operated } from '../db/operate.ts';
 import { countMatching } from '../db/rerun.ts';
-import { loadStatus } from '../db/status.ts';
 import { isStorableText } from '../queue/tickets.ts';
 import { type ActionName, act, isAction, type Order } from './act.ts';
 import { openConsoleDatabase } from './api.ts';
 import type { ConsoleDependencies } from './dependencies.ts';
 import { cursorOf, PAGE, type Read, readCursor, readFilter } from './input.ts';
 import { completeOrder } from './order.ts';
+import { loadOverview } from './overview.ts';
 import { Bulk } from './pages/bulk.tsx';
 import { EventPage } from './pages/event.tsx';
 import { html } from './pages/html.ts';
@@ -37,7 +37,7 @@ export function createPages({ sources, now, log }: ConsoleDependencies): Hono<Pa
     act(openConsoleDatabase(c.env), given, { env: c.env, who: c.get('visitor').who, now: now(), log });
 
   pages.get('/', async (c) => {
-    const status = await loadStatus(openConsoleDatabase(c.env), names, now());
+    const status = await loadOverview(openConsoleDatabase(c.env), names, now());
     return html(<Overview {...contextOf(c)} status={status} />);
   });
 

@@ -2,11 +2,11 @@ import { counted } from './parts.tsx';
 
 const [WIDTH, HEIGHT] = [10, 40];
 
-/** Events per hour as bars. A reader who doesn't see it gets the same in a sentence. */
-export function Chart({ perHour }: { perHour: readonly number[] }) {
+/** Numbers per hour as bars. A reader who doesn't see it gets the same in a sentence. */
+export function Chart({ perHour, what }: { perHour: readonly number[]; what: string }) {
   const most = Math.max(...perHour);
   const total = perHour.reduce((sum, count) => sum + count, 0);
-  const label = `${counted(total, 'event')} in the last 24 hours, at most ${most} in an hour, ${perHour.at(-1) ?? 0} in the last hour`;
+  const label = `${counted(total, what)} in the last 24 hours, at most ${most} in an hour, ${perHour.at(-1) ?? 0} in the last hour`;
   return (
     <svg
       class="chart"

@@ -1,4 +1,6 @@
-import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
+import type { EffectKindStatus } from '../../db/effect-kinds.ts';
+import { LOOK_BACK_DAYS, type SourceStatus } from '../../db/status.ts';
+import type { OverviewData } from '../overview.ts';
 import { Chart } from './chart.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, Code, counted, duration, listPath } from './parts.tsx';
@@ -6,8 +8,8 @@ import { Ago, Code, counted, duration, listPath } from './parts.tsx';
 /** Soon enough to see the first event arrive. */
 const LOCAL_REFRESH_SECONDS = 3;
 
-export function Overview({ status, ...context }: PageContext & { status: Status }) {
-  const { sources, effects, totals } = status;
+export function Overview({ status, ...context }: PageContext & { status: OverviewData }) {
+  const { sources, effects, effect_kinds, totals } = status;
   const { now } = context;
   const stuck = totals.parked + effects.parked;
   const nothingYet = sources.every(({ last_accepted_at }) => last_accepted_at === null);
@@ -80,13 +82,35 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
           </tbody>
         </table>
       )}
+
+      {effect_kinds.length > 0 && (
+        <>
+          <h2>Effects</h2>
+          <table class="cards">
+            <thead>
+              <tr>
+                <th scope="col">Kind</th>
+                <th scope="col">Last sent</th>
+                <th scope="col">Sent per hour, last 24 h</th>
+                <th scope="col">Pending</th>
+                <th scope="col">Parked</th>
+                <th scope="col">Done to sent, p50 / p95</th>
+              </tr>
+            </thead>
+            <tbody>
+              {effect_kinds.map((kind) => (
+                <EffectRow kind={kind} now={now} />
+              ))}
+            </tbody>
+          </table>
+        </>
+      )}
     </Layout>
   );
 }
 
 function SourceRow({ source: row, now }: { source: SourceStatus; now: Date }) {
   const { source, pending, parked, oldest_pending_at, seconds_to_done } = row;
-  const seconds = (value: number | null) => (value === null ? '–' : duration(value));
   return (
     <tr>
       <th scope="row">
@@ -102,7 +126,7 @@ function SourceRow({ source: row, now }: { source: SourceStatus; now: Date }) {
         )}
       </td>
       <td data-label="Per hour, last 24 h">
-        <Chart perHour={row.accepted_per_hour} />
+        <Chart perHour={row.accepted_per_hour} what="event" />
       </td>
       <td data-label="Pending">
         {pending === 0 ? (
@@ -132,6 +156,46 @@ function SourceRow({ source: row, now }: { source: SourceStatus; now: Date }) {
       </td>
     </tr>
   );
+}
+
+function EffectRow({ kind: row, now }: { kind: EffectKindStatus; now: Date }) {
+  return (
+    <tr>
+      <th scope="row">
+        <Code value={row.kind} />
+      </th>
+      <td data-label="Last sent">
+        {row.last_sent_at === null ? <span class="quiet">not today</span> : <Ago at={row.last_sent_at} now={now} />}
+      </td>
+      <td data-label="Per hour, last 24 h">
+        <Chart perHour={row.sent_per_hour} what="effect" />
+      </td>
+      <td data-label="Pending">
+        {row.pending === 0 ? (
+          <span class="quiet">0</span>
+        ) : (
+          <span>
+            {row.pending.toLocaleString('en')}{' '}
+            <span class="quiet">
+              oldest: <Ago at={row.oldest_pending_at} now={now} />
+            </span>
+          </span>
+        )}
+      </td>
+      <td data-label="Parked">
+        {row.parked === 0 ? <span class="quiet">0</span> : <span class="bad">{row.parked.toLocaleString('en')}</span>}
+      </td>
+      <td data-label="To sent, p50 / p95">
+        <span>
+          {seconds(row.seconds_to_sent.p50)} / {seconds(row.seconds_to_sent.p95)}
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+function seconds(value: number | null): string {
+  return value === null ? '–' : duration(value);
 }
 
 interface FigureProps {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { loadActivity } from '../../../src/db/activity.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { loadDetails } from '../../../src/db/details.ts';
+import { loadEffectKinds } from '../../../src/db/effect-kinds.ts';
 import type { EventFilter } from '../../../src/db/filter.ts';
 import { type ListedEvent, listEvents, type Position } from '../../../src/db/list.ts';
 import { loadStatus } from '../../../src/db/status.ts';
@@ -79,6 +80,12 @@ describe('loadStatus', () => {
     const finished = new Date(ago(30 * MINUTE).getTime() + 3000).toISOString();
     expect(effects).toEqual({ pending: 1, parked: 1, sent_last_day: 1, oldest_pending_at: finished });
     expect(totals).toEqual({ pending: 2, parked: 1, oldest_pending_at: ago(30 * HOUR).toISOString() });
+    const kinds = await loadEffectKinds(database.db, NOW);
+    expect(kinds.reduce((sum, { pending, parked }) => sum + pending + parked, 0)).toBe(2);
+    expect(kinds.flatMap(({ sent_per_hour }) => sent_per_hour).reduce((sum, sent) => sum + sent, 0)).toBe(1);
+    const [sent] = kinds.filter(({ last_sent_at }) => last_sent_at !== null);
+    expect(sent?.seconds_to_sent.p50).toBe(sent?.seconds_to_sent.p95);
+    expect(kinds.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? [])).toEqual([finished]);
   });
 
   it('loadStatus works on an empty database', async () => {
