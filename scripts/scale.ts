@@ -1,13 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
-import { loadOverview } from '../src/console/overview.ts';
 import { loadActivity } from '../src/db/activity.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { loadDetails } from '../src/db/details.ts';
+import { loadEffectKinds } from '../src/db/effect-kinds.ts';
 import type { EventFilter } from '../src/db/filter.ts';
 import { listEvents, type Position } from '../src/db/list.ts';
 import { loadMetrics } from '../src/db/metrics.ts';
 import { countMatching } from '../src/db/rerun.ts';
+import { loadStatus } from '../src/db/status.ts';
 import type { NeonRequest } from './local/neon.ts';
 import { startStack } from './local/stack.ts';
 
@@ -77,7 +78,8 @@ function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unk
     eventId: '',
   };
   return {
-    'overview, and `GET /ops/api/status`': () => loadOverview(db, ['stripe', 'github', 'silent', 'unused'], now),
+    'overview and `GET /ops/api/status`, sources': () => loadStatus(db, ['stripe', 'github', 'silent', 'unused'], now),
+    'overview and `GET /ops/api/status`, effects': () => loadEffectKinds(db, now),
     'events, first page': list({}),
     'events, a page in the middle of the million': list({}, middle),
     'events of one source': list({ source: 'github' }),

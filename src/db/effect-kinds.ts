@@ -13,11 +13,14 @@ export interface EffectKindStatus {
   readonly pending: number;
   readonly parked: number;
   readonly oldest_pending_at: string | null;
-  /** From the completion of the event to the sending, of the effects sent in the last day. */
+  /** From the completion of the event to the sending, of the effects sent in the last day. Older events don't count. */
   readonly seconds_to_sent: { readonly p50: number | null; readonly p95: number | null };
 }
 
-/** One query. It reads the effects that were sent in the last day, and what is pending or parked: each has an index. */
+/**
+ * One query. It reads the effects that were sent in the last day, and what is pending or parked: each has an index. Their
+ * events are read for two days only, by the BRIN index, because a look at all of them would take too long.
+ */
 export async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatus[]> {
   const at = sql`${now.toISOString()}::timestamptz`;
   const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
@@ -28,7 +31,7 @@ export async function loadEffectKinds(db: Database, now: Date): Promise<EffectKi
       select ${effects.kind} as kind, ${effects.sentAt} as sent_at,
         floor(date_part('epoch', ${at} - ${effects.sentAt}) / 3600)::int as hours_ago,
         date_part('epoch', ${effects.sentAt} - ${events.finishedAt}) as seconds
-      from ${effects} join ${events} on ${itsEvent}
+      from ${effects} left join ${events} on ${itsEvent} and ${events.receivedAt} > ${at} - make_interval(days => 2)
       where ${effects.sentAt} > ${at} - make_interval(hours => ${HOURS}) and ${effects.sentAt} <= ${at}
     ),
     last_day as (
