@@ -31,7 +31,7 @@ export type Reason =
  */
 const MAX_CANDIDATES = 10;
 
-/** Never throws: a delivery that can't be verified is refused, whatever it contains. */
+/** A delivery that can't be verified is refused, whatever it contains. Only a mistake in a provider's own function throws. */
 export async function verify(
   provider: Provider,
   delivery: Delivery,

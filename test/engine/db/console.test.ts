@@ -84,6 +84,7 @@ describe('loadStatus', () => {
     expect(kinds.reduce((sum, { pending, parked }) => sum + pending + parked, 0)).toBe(2);
     expect(kinds.flatMap(({ sent_per_hour }) => sent_per_hour).reduce((sum, sent) => sum + sent, 0)).toBe(1);
     const [sent] = kinds.filter(({ last_sent_at }) => last_sent_at !== null);
+    expect(sent?.seconds_to_sent.p50).toBeTypeOf('number');
     expect(sent?.seconds_to_sent.p50).toBe(sent?.seconds_to_sent.p95);
     expect(kinds.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? [])).toEqual([finished]);
   });
