@@ -27,11 +27,11 @@ const increments = (customer = 'c'): Handler =>
   });
 
 const consume = (messages: FakeMessage[], handler: Handler = increments()) =>
-  consumeInNode(messages, handler, database.stack.databaseUrl);
+  consumeInNode(messages, handler, database.stack.workerUrls.consumer);
 
 const claimAll = (ids: string[]) =>
   claim(
-    database.db,
+    database.consumer,
     'test',
     ids.map((id) => claimable(id)),
     {},
