@@ -78,7 +78,7 @@ const receiver: RightsByTable = {
 /** Loads, claims what was forwarded, completes, and sends effects. It deletes nothing of ours. */
 const consumer: RightsByTable = {
   webhookEvents: {
-    // Not `actions`, which names operators.
+    // Not `actions`, which names operators, and not what was said about the event's earlier runs.
     select: [
       'source',
       'eventId',
@@ -89,9 +89,6 @@ const consumer: RightsByTable = {
       'dueAt',
       'notBefore',
       'attempts',
-      'lastError',
-      'summary',
-      'finishedAt',
       'completions',
       'fingerprint',
       'replayNumber',
@@ -101,7 +98,7 @@ const consumer: RightsByTable = {
   },
   webhookBodies: { select: 'all', insert: 'all' },
   webhookEffects: {
-    select: 'all',
+    select: ['source', 'eventId', 'name', 'kind', 'payload', 'status', 'attempts'],
     // Drizzle's insert names every column.
     insert: 'all',
     update: ['status', 'dueAt', 'attempts', 'lastError', 'sentAt'],

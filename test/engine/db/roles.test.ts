@@ -64,6 +64,8 @@ const REFUSED: Readonly<Record<WorkerKind, readonly string[]>> = {
   consumer: [
     ...OWNERS_ONLY,
     'select actions from webhook_events',
+    'select last_error, summary from webhook_events',
+    'select last_error from webhook_effects',
     'select * from webhook_events',
     `update webhook_events set actions = '[]'`,
     'delete from webhook_events',
