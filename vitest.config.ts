@@ -13,6 +13,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/app/**/*.test.ts', 'test/engine/{console,db,e2e,faults,kit,local,ops,receiver}/**/*.test.ts'],
+          setupFiles: ['./test/engine/canaries-console.ts', './test/engine/canaries-fetch.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -38,6 +39,7 @@ export default defineConfig({
           name: 'workerd',
           include: ['test/engine/{consumer,verify}/**/*.test.ts'],
           globalSetup: './test/engine/workerd-setup.ts',
+          setupFiles: './test/engine/canaries-console.ts',
           // All files share one database.
           fileParallelism: false,
           testTimeout: 30_000,

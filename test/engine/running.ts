@@ -3,6 +3,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
+import { learnVariables, search, withMark } from './canaries.ts';
 import { createFixtureTables } from './fixture/database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
@@ -39,11 +40,13 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
     stack = await startStack();
     await createFixtureTables(stack.databaseUrl);
     workers = await startWorkers(stack, { ...FIXTURE, ...options });
+    learnVariables({ DATABASE_URL: stack.databaseUrl, ...workers.secrets });
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});
   });
   afterAll(async () => {
+    if (workers) search(running.logs(), 'the log of the Workers');
     await pool?.end();
     await workers?.harness.close();
     await stack?.stop();
@@ -52,7 +55,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
   const secret = (source: Name) => workers.secrets[secretName(source)] ?? '';
   const sql = async <Row extends object>(query: string, params: unknown[] = []) =>
     (await pool.query<Row>(query, params)).rows;
-  return {
+  const running: Running = {
     get stack() {
       return stack;
     },
@@ -60,7 +63,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
       return workers;
     },
     secret,
-    sign: async (source, body, options) => signers[source](body, { secret: secret(source), ...options }),
+    sign: async (source, body, options) => signers[source](withMark(body), { secret: secret(source), ...options }),
     post: (source, delivery) => fetch(`${workers.url}webhooks/${source}`, { method: 'POST', ...delivery }),
     sql,
     quiet: () =>
@@ -76,4 +79,5 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
         .map(({ message }) => message)
         .join('\n'),
   };
+  return running;
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Checkout } from '../local/checkout.ts';
+import { searchCommand } from '../search-command.ts';
 
 /** Runs `npm run ops` as a script does: without a terminal. */
 export function startOps({ path: cwd }: Checkout, args: readonly string[], env: Record<string, string>) {
@@ -13,6 +14,9 @@ export function startOps({ path: cwd }: Checkout, args: readonly string[], env: 
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => (out += chunk));
   child.stderr.on('data', (chunk) => (err += chunk));
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
+  const ended = once(child, 'close').then(([code]) => {
+    searchCommand(cwd, env, ['ops', ...args], out + err);
+    return { code: code as number | null, out, err };
+  });
   return { child, ended, out: () => out, err: () => err };
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { OFFLINE } from '../../../../scripts/local/offline.ts';
 import { freePort, isListening } from '../../../../scripts/local/port.ts';
+import { learnVariables, search } from '../../canaries.ts';
 import { WAIT } from '../../running.ts';
 
 /** Where the program is. The package has no types. */
@@ -26,6 +27,7 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
   let output = '';
   let child: ChildProcess;
   beforeAll(async () => {
+    learnVariables(vars);
     const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '-c', config, '--outdir', folder];
     execFileSync(process.execPath, build, { stdio: 'ignore', env: { ...process.env, ...OFFLINE } });
     port = await freePort();
@@ -39,6 +41,7 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
     }, WAIT);
   });
   afterAll(() => {
+    search(output, 'the output of workerd');
     child?.kill();
     rmSync(folder, { recursive: true, force: true });
   });
