@@ -1,6 +1,9 @@
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
+/** In every test file, they search what the code under test puts out for secrets, bodies and the like. */
+const CANARIES = ['./test/engine/canaries-console.ts', './test/engine/canaries-fetch.ts'];
+
 export default defineConfig({
   test: {
     // The Workers log every delivery. Only the lines of a failed test are of interest.
@@ -12,8 +15,18 @@ export default defineConfig({
         // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
         test: {
           name: 'node',
-          include: ['test/app/**/*.test.ts', 'test/engine/{console,db,e2e,faults,kit,local,ops,receiver}/**/*.test.ts'],
-          setupFiles: ['./test/engine/canaries-console.ts', './test/engine/canaries-fetch.ts'],
+          include: ['test/app/**/*.test.ts', 'test/engine/{console,db,e2e,kit,local,ops,receiver}/**/*.test.ts'],
+          setupFiles: CANARIES,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        // Runs with `npm run test:faults`, which says in which form. `npm test` leaves it out.
+        test: {
+          name: 'faults',
+          include: ['test/engine/faults/**/*.test.ts'],
+          setupFiles: CANARIES,
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -39,7 +52,8 @@ export default defineConfig({
           name: 'workerd',
           include: ['test/engine/{consumer,verify}/**/*.test.ts'],
           globalSetup: './test/engine/workerd-setup.ts',
-          setupFiles: './test/engine/canaries-console.ts',
+          // What these tests fetch goes from the code under test to the outside, and is no answer of it.
+          setupFiles: CANARIES[0],
           // All files share one database.
           fileParallelism: false,
           testTimeout: 30_000,
