@@ -2,7 +2,7 @@ import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
 /** In every test file, they search what the code under test puts out for secrets, bodies and the like. */
-const CANARIES = ['./test/engine/canaries-console.ts', './test/engine/canaries-fetch.ts'];
+const CANARIES = ['./test/engine/canaries/console.ts', './test/engine/canaries/fetch.ts'];
 
 export default defineConfig({
   test: {
@@ -15,7 +15,10 @@ export default defineConfig({
         // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
         test: {
           name: 'node',
-          include: ['test/app/**/*.test.ts', 'test/engine/{console,db,e2e,kit,local,ops,receiver}/**/*.test.ts'],
+          include: [
+            'test/app/**/*.test.ts',
+            'test/engine/{canaries,console,db,e2e,kit,local,ops,receiver}/**/*.test.ts',
+          ],
           setupFiles: CANARIES,
           testTimeout: 30_000,
           hookTimeout: 60_000,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { searchCommand } from './search-command.ts';
+import { searchCommand } from './canaries/commands.ts';
 
 const SHARED = ['src', 'scripts', 'drizzle', 'package.json', 'wrangler.toml', 'wrangler.consumer.toml'];
 

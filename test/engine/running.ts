@@ -3,7 +3,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
-import { learnVariables, search, withMark } from './canaries.ts';
+import { learnVariables, search, withMark } from './canaries/canaries.ts';
 import { createFixtureTables } from './fixture/database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
@@ -46,7 +46,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
     pool.on('error', () => {});
   });
   afterAll(async () => {
-    if (workers) search(running.logs(), 'the log of the Workers');
+    if (workers) searchLog(workers);
     await pool?.end();
     await workers?.harness.close();
     await stack?.stop();
@@ -55,7 +55,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
   const secret = (source: Name) => workers.secrets[secretName(source)] ?? '';
   const sql = async <Row extends object>(query: string, params: unknown[] = []) =>
     (await pool.query<Row>(query, params)).rows;
-  const running: Running = {
+  return {
     get stack() {
       return stack;
     },
@@ -73,11 +73,19 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
         );
         if (row?.pending !== 0) throw new Error(`${row?.pending} events are still pending`);
       }, WAIT),
-    logs: () =>
-      workers.harness
-        .getLogs()
-        .map(({ message }) => message)
-        .join('\n'),
+    logs: () => logOf(workers),
   };
-  return running;
+}
+
+function logOf({ harness }: Workers): string {
+  return harness
+    .getLogs()
+    .map(({ message }) => message)
+    .join('\n');
+}
+
+/** Searches all that Workers have logged for canaries, their own secrets among them. */
+export function searchLog(workers: Workers): void {
+  learnVariables(workers.secrets);
+  search(logOf(workers), 'the log of the Workers');
 }

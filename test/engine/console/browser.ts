@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import { search } from '../canaries.ts';
-import { shownOnPurpose } from '../search-answer.ts';
+import { shownOnPurpose } from '../canaries/answers.ts';
+import { search } from '../canaries/canaries.ts';
 
 /** Debian's Chromium, then the Chrome of GitHub's machines and of a Mac. */
 const PROGRAMS = [

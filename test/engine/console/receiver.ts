@@ -2,9 +2,9 @@
 // than a Worker on this machine has.
 import { createConsole } from '../../../src/console/index.tsx';
 import { createReceiver } from '../../../src/receiver/app.ts';
-import { learn, search } from '../canaries.ts';
+import { learnCredentials, searchAnswer } from '../canaries/answers.ts';
+import { learn, search } from '../canaries/canaries.ts';
 import { sources } from '../fixture/sources.ts';
-import { searchAnswer } from '../search-answer.ts';
 
 export const TOKEN = 'an-operator-token-of-more-than-32-characters';
 
@@ -45,6 +45,7 @@ export function startConsole({ env = {}, now = new Date(), fetch: fetcher }: Cal
     context?: ExecutionContext,
   ) => {
     const request = new Request(new URL(path, host), { redirect: 'manual', ...init });
+    learnCredentials(request.headers);
     const answer = await receiver.fetch(request, bindings as unknown as ReceiverEnv, context);
     await searchAnswer(answer.clone(), request.url);
     return answer;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { searchCommand } from '../search-command.ts';
+import { searchCommand } from '../canaries/commands.ts';
 
 /** A checkout of its own with an app of its own: what these commands do must not depend on what is in src/app. */
 export interface Checkout {

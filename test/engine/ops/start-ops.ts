@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { searchCommand } from '../canaries/commands.ts';
 import type { Checkout } from '../local/checkout.ts';
-import { searchCommand } from '../search-command.ts';
 
 /** Runs `npm run ops` as a script does: without a terminal. */
 export function startOps({ path: cwd }: Checkout, args: readonly string[], env: Record<string, string>) {

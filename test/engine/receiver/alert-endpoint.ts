@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { listen } from '../../../scripts/local/port.ts';
-import { search } from '../canaries.ts';
+import { search } from '../canaries/canaries.ts';
 
 interface Posted {
   readonly headers: Record<string, string>;

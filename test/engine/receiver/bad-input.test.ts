@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startWorkers } from '../../../scripts/local/workers.ts';
-import { FIXTURE, useRunning } from '../running.ts';
+import { FIXTURE, searchLog, useRunning } from '../running.ts';
 import { type Name, type SignedDelivery, signers } from '../signatures.ts';
 
 const PREVIOUS = 'the secret before this one';
@@ -148,6 +148,7 @@ it('a delivery to a source without a secret is answered 503, and the log names t
     const lines = without.harness.getLogs().filter(({ message }) => message.includes('SESMETRIC_WEBHOOK_SECRET'));
     expect(lines).toHaveLength(1);
   } finally {
+    searchLog(without);
     await without.harness.close();
   }
 });
@@ -165,6 +166,7 @@ it('a delivery to a source whose secret is not in the form of its provider is an
       true,
     );
   } finally {
+    searchLog(malformed);
     await malformed.harness.close();
   }
 });

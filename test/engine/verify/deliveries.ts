@@ -4,7 +4,7 @@ import { type Provider, providers } from '../../../src/providers/index.ts';
 import type { Delivery, Place } from '../../../src/providers/types.ts';
 import { placesOf, verify } from '../../../src/verify/index.ts';
 import { valuesAt } from '../../../src/verify/places.ts';
-import { withMark } from '../canaries.ts';
+import { withMark } from '../canaries/canaries.ts';
 
 export const NOW = new Date('2026-03-01T12:00:00Z');
 export const URL_TOLD = 'https://hooks.example.com/webhooks/source';

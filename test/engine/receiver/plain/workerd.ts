@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { OFFLINE } from '../../../../scripts/local/offline.ts';
 import { freePort, isListening } from '../../../../scripts/local/port.ts';
-import { learnVariables, search } from '../../canaries.ts';
+import { learnVariables, search } from '../../canaries/canaries.ts';
 import { WAIT } from '../../running.ts';
 
 /** Where the program is. The package has no types. */

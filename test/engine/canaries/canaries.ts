@@ -1,5 +1,5 @@
 // Secrets, bodies, signatures, connection strings and operators' tokens that the tests use, and a search for them in
-// everything that the code under test puts out. canaries-console.ts and canaries-fetch.ts call it for every test file.
+// everything that the code under test puts out. console.ts and fetch.ts call it for every test file.
 
 export type Kind = 'body' | 'secret' | 'signature' | 'connection string' | 'operator token';
 
@@ -18,7 +18,6 @@ const MIN_DIFFERENT = 6;
 const kinds = new Map<string, Kind>();
 const known = new Set<string>();
 const leaks: string[] = [];
-
 
 /** From now on, no output of this test file may contain this value in any usual encoding. */
 export function learn(kind: Kind, value: string): void {
@@ -53,7 +52,7 @@ export function search(output: string, where: string, allowed: readonly Kind[] =
     for (let at = 0; at + BLOCK <= run.length; at++) {
       const kind = kinds.get(run.slice(at, at + BLOCK));
       if (kind === undefined || allowed.includes(kind)) continue;
-      leaks.push(`a ${kind} is in ${where}: ${run.slice(0, 80)}`);
+      leaks.push(`${where} shows a canary (${kind}): ${run.slice(0, 80)}`);
       break;
     }
   }
@@ -84,7 +83,8 @@ function formsOf(value: string): string[] {
 /** The bytes of a key or signature that is configured or sent as hex or base64. */
 function decoded(value: string): Uint8Array[] {
   const text = value.replace(/^whsec_/, '');
-  if (/^([0-9a-f]{2})+$/i.test(text)) return [Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))];
+  if (/^([0-9a-f]{2})+$/i.test(text))
+    return [Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))];
   try {
     return [Uint8Array.from(atob(text), (char) => char.charCodeAt(0))];
   } catch {

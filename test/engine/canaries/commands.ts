@@ -4,9 +4,16 @@ import { parseEnv } from 'node:util';
 import { learnVariables, search } from './canaries.ts';
 
 /** Searches what a command printed in a checkout for the secrets that it was given and for those in `.dev.vars`. */
-export function searchCommand(folder: string, env: Record<string, string>, args: readonly string[], text: string): void {
+export function searchCommand(
+  folder: string,
+  env: Record<string, string>,
+  args: readonly string[],
+  printed: string,
+): void {
   const file = join(folder, '.dev.vars');
   learnVariables(env);
   if (existsSync(file)) learnVariables(parseEnv(readFileSync(file, 'utf8')));
-  search(text, `what ${args.join(' ')} printed`);
+  // Like the console, `npm run ops -- show` shows an operator the body of one event.
+  const showsBody = args[0] === 'ops' && args[1] === 'show';
+  search(printed, `what ${args.join(' ')} printed`, showsBody ? ['body'] : []);
 }
