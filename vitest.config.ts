@@ -1,8 +1,9 @@
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
-/** In every test file, they search what the code under test puts out for secrets, bodies and the like. */
-const CANARIES = ['./test/engine/canaries/console.ts', './test/engine/canaries/fetch.ts'];
+/** In every test file: what the code under test puts out is searched for secrets, bodies and the like. */
+const SEARCH_LOGS = './test/engine/canaries/console.ts';
+const SEARCH_ANSWERS = './test/engine/canaries/fetch.ts';
 
 export default defineConfig({
   test: {
@@ -19,7 +20,7 @@ export default defineConfig({
             'test/app/**/*.test.ts',
             'test/engine/{canaries,console,db,e2e,kit,local,ops,receiver}/**/*.test.ts',
           ],
-          setupFiles: CANARIES,
+          setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -29,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/engine/faults/**/*.test.ts'],
-          setupFiles: CANARIES,
+          setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -55,8 +56,8 @@ export default defineConfig({
           name: 'workerd',
           include: ['test/engine/{consumer,verify}/**/*.test.ts'],
           globalSetup: './test/engine/workerd-setup.ts',
-          // What these tests fetch goes from the code under test to the outside, and is no answer of it.
-          setupFiles: CANARIES[0],
+          // Only the code under test calls the outside here, and what it sends there is not an answer.
+          setupFiles: SEARCH_LOGS,
           // All files share one database.
           fileParallelism: false,
           testTimeout: 30_000,

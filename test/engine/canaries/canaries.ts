@@ -42,7 +42,8 @@ export function learnVariables(variables: Readonly<Record<string, string | undef
 }
 
 export function learnPassword(databaseUrl: string): void {
-  if (URL.canParse(databaseUrl)) learn('connection string', decodeURIComponent(new URL(databaseUrl).password));
+  // Every encoding is searched for, so also the encoded password itself.
+  if (URL.canParse(databaseUrl)) learn('connection string', new URL(databaseUrl).password);
 }
 
 /** Remembers every canary in an output. `allowed` are the kinds that this output shows on purpose. */

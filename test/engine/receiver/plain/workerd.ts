@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,8 @@ export interface PlainWorkerd {
   readonly port: number;
   /** The memory that the process occupies, in MiB. */
   readonly memory: () => number;
+  /** The time that its thread has computed, in nanoseconds. Other processes don't count. Only on Linux. */
+  readonly computed: () => number;
   /** What the Worker has logged. */
   readonly lines: () => Record<string, unknown>[];
 }
@@ -50,6 +52,7 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
       return port;
     },
     memory: () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024,
+    computed: () => Number(readFileSync(`/proc/${child.pid}/schedstat`, 'utf8').split(' ')[0]),
     lines: () =>
       output
         .split('\n')
