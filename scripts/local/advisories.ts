@@ -8,6 +8,7 @@ export type Audit =
 
 interface Report {
   readonly message?: string;
+  readonly error?: { readonly summary?: string };
   readonly vulnerabilities?: Readonly<
     Record<string, { readonly severity: string; readonly via: readonly (string | { readonly url?: string })[] }>
   >;
@@ -16,7 +17,7 @@ interface Report {
 export function readAudit(json: string): Audit {
   const report = parsed(json);
   if (report?.vulnerabilities === undefined) {
-    return { outcome: 'not_checked', reason: report?.message ?? 'npm audit wrote no report' };
+    return { outcome: 'not_checked', reason: report?.message ?? report?.error?.summary ?? 'npm audit wrote no report' };
   }
   const lines = Object.entries(report.vulnerabilities).map(([name, { severity, via }]) => {
     const causes = via.map((cause) => (typeof cause === 'string' ? cause : (cause.url ?? 'no address')));
