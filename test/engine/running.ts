@@ -47,6 +47,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
   });
   afterAll(async () => {
     if (workers) searchLog(workers);
+    if (pool) await searchTables(sql);
     await pool?.end();
     await workers?.harness.close();
     await stack?.stop();
@@ -88,4 +89,18 @@ function logOf({ harness }: Workers): string {
 export function searchLog(workers: Workers): void {
   learnVariables(workers.secrets);
   search(logOf(workers), 'the log of the Workers');
+}
+
+/** Where bodies are kept: the body itself, and what handlers made of it. */
+const WITH_BODIES = ['webhook_bodies', 'webhook_effects', 'balances', 'states'];
+
+/** Searches every row of every table: somebody who can read the database must not find what signs a delivery. */
+export async function searchTables(sql: Running['sql']): Promise<void> {
+  const tables = await sql<{ schema: string; name: string }>(
+    `select schemaname as schema, tablename as name from pg_tables where schemaname in ('public', 'fixture')`,
+  );
+  for (const { schema, name } of tables) {
+    const rows = await sql<{ row: string }>(`select t::text as row from ${schema}.${name} t`);
+    search(rows.map(({ row }) => row).join('\n'), `the table ${name}`, WITH_BODIES.includes(name) ? ['body'] : []);
+  }
 }

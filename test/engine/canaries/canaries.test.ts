@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { startConsole } from '../console/receiver.ts';
-import { searchLog, useRunning } from '../running.ts';
+import { searchLog, searchTables, useRunning } from '../running.ts';
 import { searchAnswer } from './answers.ts';
 import { BODY_MARK, type Kind, learn, search, takeLeaks } from './canaries.ts';
 import { searchCommand } from './commands.ts';
@@ -12,6 +12,7 @@ const { post, sign, sql } = running;
 
 /** What these tests let leak on purpose is forgotten, before the hooks of all test files see it. */
 afterEach(takeLeaks);
+afterAll(() => sql('truncate webhook_events cascade'));
 
 const secret = () => randomBytes(32).toString('base64');
 const leak = (kind: Kind, where: string) => expect.stringContaining(`${where} shows a canary (${kind})`);
@@ -65,6 +66,20 @@ describe('a planted leak is found', () => {
       expect(takeLeaks()).toContainEqual(leak('secret', `the answer 200 of ${address.pathname}`));
     },
   );
+
+  it('in a table, which holds a body only where bodies are kept', async () => {
+    await sql('truncate webhook_events cascade');
+    await post('sesmetric', await sign('sesmetric', '{"id":"a"}'));
+    await searchTables(sql);
+    expect(takeLeaks()).toEqual([]);
+    await sql('update webhook_events set last_error = $1', [`no customer ${BODY_MARK}`]);
+    await sql(`update webhook_bodies set headers = $1`, [JSON.stringify({ authorization: running.secret('stripe') })]);
+    await searchTables(sql);
+    expect(takeLeaks().toSorted()).toEqual([
+      leak('secret', 'the table webhook_bodies'),
+      leak('body', 'the table webhook_events'),
+    ]);
+  });
 
   it('in a refusal, and in the header of an answer', async () => {
     const { call } = startConsole({ env: { OPS_TOKEN: secret() } });
