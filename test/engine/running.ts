@@ -3,7 +3,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
-import { learnVariables, search, withMark } from './canaries/canaries.ts';
+import { learnPassword, learnVariables, search, withMark } from './canaries/canaries.ts';
 import { createFixtureTables } from './fixture/database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
@@ -40,7 +40,8 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
     stack = await startStack();
     await createFixtureTables(stack.databaseUrl);
     workers = await startWorkers(stack, { ...FIXTURE, ...options });
-    learnVariables({ DATABASE_URL: stack.databaseUrl, ...workers.secrets });
+    learnVariables(workers.secrets);
+    for (const url of [stack.databaseUrl, ...Object.values(stack.workerUrls)]) learnPassword(url);
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});
