@@ -8,7 +8,8 @@ import { learnPassword, withMark } from '../canaries/canaries.ts';
 import { claimable } from '../claimable.ts';
 
 /** The consumer under test has a role of its own. What a test prepares and looks at is done as the owner of the tables. */
-const { OWNER_URL } = env as unknown as { OWNER_URL: string };
+const { OWNER_URL, DATABASE_URL } = env as unknown as { OWNER_URL: string; DATABASE_URL: string };
+for (const url of [OWNER_URL, DATABASE_URL]) learnPassword(url);
 
 /** The names in the fixture's wrangler file. */
 export const QUEUES = {

@@ -2,25 +2,44 @@
 // in words.
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { defineSources } from '../../../src/kit/index.ts';
+import { defineProvider, defineSources } from '../../../src/kit/index.ts';
 import { github } from '../../../src/providers/github.ts';
 import { gitlab } from '../../../src/providers/gitlab.ts';
-import { standardwebhooks } from '../../../src/providers/standardwebhooks.ts';
 import { createReceiver } from '../../../src/receiver/app.ts';
 import { learnCredentials } from '../canaries/answers.ts';
 import { BODY_MARK, learn, search, takeLeaks } from '../canaries/canaries.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
 
+/** The provider asks for a signed text of its choice, before anything is signed. */
+const asking = (name: string, like?: RegExp) =>
+  defineProvider({
+    name,
+    docs: 'none: it exists in this test only',
+    scheme: { signature: 'header:x-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
+    id: { at: '{sha256}', signed: true },
+    type: [],
+    handshakes: [
+      {
+        method: 'GET',
+        when: [{ at: 'query:token', ...(like ? { like } : {}) }],
+        reply: { status: 200, json: { signed: '{hmac-hex:query:token}' } },
+      },
+    ],
+  });
+
 const sources = defineSources({
   'github-one': { provider: github, types: [] },
   'github-two': { provider: github, types: [] },
   gitlab: { provider: gitlab, types: [] },
-  standardwebhooks: { provider: standardwebhooks, types: [] },
+  careless: { provider: asking('careless'), types: [] },
+  careful: { provider: asking('careful', /^\w+$/), types: [] },
 });
 
 const SECRETS = {
   GITHUB_ONE_WEBHOOK_SECRET: 'the secret of the first source',
   GITHUB_TWO_WEBHOOK_SECRET: 'the secret of the second source',
+  CARELESS_WEBHOOK_SECRET: 'the secret of the careless source',
+  CAREFUL_WEBHOOK_SECRET: 'the secret of the careful source',
   GITLAB_WEBHOOK_SECRET: 'the token of GitLab, long enough',
 };
 const BODY = `{"action":"opened","note":"${BODY_MARK}"}`;
@@ -77,4 +96,16 @@ it('a forwarded delivery shows its body to whoever can read the queue, but no se
   // The same search finds the signature where it is.
   search(JSON.stringify(delivery.headers), 'the delivery itself');
   expect(takeLeaks()).toHaveLength(1);
+});
+
+it('a handshake signs a text of a stranger only if a pattern limits it, so that nobody can let us sign a delivery', async () => {
+  const receiver = createReceiver({ sources, now: () => new Date(), log: () => {} });
+  const ask = async (source: string, token: string) => {
+    const url = `https://example.com/webhooks/${source}?${new URLSearchParams({ token })}`;
+    const answer = await receiver.fetch(new Request(url), SECRETS as unknown as ReceiverEnv);
+    return [answer.status, 'signed' in ((await answer.json()) as object)];
+  };
+  expect(await ask('careless', 'abc')).toEqual([503, false]);
+  expect(await ask('careful', 'abc')).toEqual([200, true]);
+  expect(await ask('careful', '{"id":"forged"}')).toEqual([401, false]);
 });
