@@ -22,8 +22,8 @@ const MEASURED: readonly { readonly of: Comparison; readonly bytes: readonly [nu
 
 /** Rounds between two looks at the control. */
 const ROUNDS = isLong ? 1000 : 2;
-/** About an hour. A machine that needs more is too busy to measure anything. */
-const MAX_ROUNDS = isLong ? 500_000 : ROUNDS;
+/** About twenty minutes on a quiet machine. One that needs more is too busy to measure this. */
+const MAX_ROUNDS = isLong ? 60_000 : ROUNDS;
 
 /** Usual for such measurements: without a true difference, 7 of a million numbers are further away from zero. */
 const STANDARD_ERRORS = 4.5;
