@@ -27,7 +27,9 @@ it('a forged forwarded delivery changes no event that is claimed already', async
   await claimEvents({ id: 'real', type: 'increments', data: { customer: 'owner' } });
   await consume([await forwardedWith({ eventId: 'real', ...body('attacker') })]);
   expect([await balanceOf('owner'), await balanceOf('attacker')]).toEqual(['1', undefined]);
-  expect(await query(sql`select body from webhook_bodies`)).toEqual([body('owner')]);
+  expect(await query(sql`select body from webhook_bodies`)).toEqual([
+    { body: expect.stringContaining('"customer":"owner"') },
+  ]);
 });
 
 it('a forged ticket names an event and brings nothing along that could change it', async () => {
