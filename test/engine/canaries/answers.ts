@@ -9,6 +9,14 @@ export function learnCredentials(headers: Headers): void {
   }
 }
 
+/** Mailgun and Adyen sign inside the body, and Notion sends its secret there. */
+export function learnFromBody(body: unknown): void {
+  if (typeof body !== 'string') return;
+  for (const [, value = ''] of body.matchAll(/"(?:\w*signature|verification_token)"\s*:\s*"([^"]+)"/gi)) {
+    learn('signature', value);
+  }
+}
+
 /** The long words of a header: `t=1767225600,v1=5257a869…` has one, and `Basic c2FtcGxlOnNl…` has one. */
 function learnPieces(kind: Kind, header: string): void {
   for (const [piece] of header.matchAll(/[\w+/=.-]{16,}/g)) learn(kind, piece.replace(/^[\w-]+=(?=.)/, ''));

@@ -7,8 +7,8 @@ export type Kind = 'body' | 'secret' | 'signature' | 'connection string' | 'oper
 export const BODY_MARK = 'canary-of-a-body-7f3a91c4';
 
 /**
- * A leak is found if this many characters of a canary follow each other in an output. Fewer would also occur by chance:
- * 12 hex digits are 48 bits.
+ * A canary is cut into blocks of this many characters, and a leak is found if it contains one of them, as every piece of
+ * 23 characters does. Shorter blocks would also occur by chance: 12 hex digits are 48 bits.
  */
 const BLOCK = 12;
 
