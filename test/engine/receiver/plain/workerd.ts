@@ -1,11 +1,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { OFFLINE } from '../../../../scripts/local/offline.ts';
 import { freePort, isListening } from '../../../../scripts/local/port.ts';
+import { learnVariables, search } from '../../canaries/canaries.ts';
 import { WAIT } from '../../running.ts';
 
 /** Where the program is. The package has no types. */
@@ -16,6 +17,8 @@ export interface PlainWorkerd {
   readonly port: number;
   /** The memory that the process occupies, in MiB. */
   readonly memory: () => number;
+  /** The time that its thread has computed, in nanoseconds. Other processes don't count. Only on Linux. */
+  readonly computed: () => number;
   /** What the Worker has logged. */
   readonly lines: () => Record<string, unknown>[];
 }
@@ -26,6 +29,7 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
   let output = '';
   let child: ChildProcess;
   beforeAll(async () => {
+    learnVariables(vars);
     const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '-c', config, '--outdir', folder];
     execFileSync(process.execPath, build, { stdio: 'ignore', env: { ...process.env, ...OFFLINE } });
     port = await freePort();
@@ -39,6 +43,7 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
     }, WAIT);
   });
   afterAll(() => {
+    search(output, 'the output of workerd');
     child?.kill();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -47,6 +52,7 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
       return port;
     },
     memory: () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024,
+    computed: () => Number(readFileSync(`/proc/${child.pid}/schedstat`, 'utf8').split(' ')[0]),
     lines: () =>
       output
         .split('\n')
