@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { useRunning } from '../running.ts';
+import { report } from './form.ts';
 
 const running = useRunning({ consumer: 'test/engine/faults/wrangler.toml' });
 const { post, sign, sql } = running;
@@ -47,6 +48,14 @@ it.each(['SIGINT', 'SIGKILL'] as const)(
       },
       { timeout: 60_000, interval: 500 },
     );
+    report('outages', {
+      'Postgres is ended by': signal,
+      'away for (s)': OUTAGE_MS / 1000,
+      deliveries: answers.length,
+      'answered 200': held.length,
+      'answered 503': answers.length - held.length,
+      lost: 0,
+    });
   },
   120_000,
 );

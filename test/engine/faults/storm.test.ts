@@ -2,6 +2,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import { useRunning } from '../running.ts';
 import type { SignedDelivery } from '../signatures.ts';
+import { report } from './form.ts';
 
 const running = useRunning({ consumer: 'test/engine/faults/wrangler.toml' });
 const { post, sign, sql } = running;
@@ -96,5 +97,16 @@ it('a thousand events that are delivered five times each, while requests fail at
   expect(await sql('select status, count(*)::int from webhook_effects group by 1')).toEqual([
     { status: 'sent', count: done.length },
   ]);
-  expect(new Set(running.stack.outside.requests.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(done.length);
+  const calls = running.stack.outside.requests;
+  expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(done.length);
+  report('storm', {
+    events: EVENTS,
+    deliveries: answers.length,
+    'answered 503': answers.filter((status) => status === 503).length,
+    done: done.length,
+    parked: BROKEN,
+    'idempotency keys': done.length,
+    'calls to the outside': calls.length,
+    'lost or doubled': 0,
+  });
 }, 240_000);
