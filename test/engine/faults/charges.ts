@@ -34,7 +34,8 @@ export async function expectChargedOnce(count: number, { sql, queues, outside }:
   expect(new Set(outside.requests.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(count);
 }
 
-function sums(count: number): Record<string, number> {
+/** What the balances are after the events 0 to `count` - 1. */
+export function sums(count: number): Record<string, number> {
   const total: Record<string, number> = {};
   for (let n = 0; n < count; n++) total[`cus_${n % CUSTOMERS}`] = (total[`cus_${n % CUSTOMERS}`] ?? 0) + n;
   return total;
