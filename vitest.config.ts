@@ -37,7 +37,8 @@ export default defineConfig({
             miniflare: {
               compatibilityFlags: ['service_binding_extra_handlers'],
               bindings: {
-                DATABASE_URL: inject('databaseUrl'),
+                DATABASE_URL: inject('consumerUrl'),
+                OWNER_URL: inject('ownerUrl'),
                 THANKS_URL: inject('outsideUrl'),
               },
             },

@@ -16,11 +16,16 @@ export default async function main(): Promise<void> {
   const { DATABASE_URL } = process.env;
   if (!DATABASE_URL || isLocal(databaseUrlOf(DATABASE_URL))) {
     throw new UserError(
-      'set DATABASE_URL in the shell to the database that the deployed Workers use: it is migrated first',
+      'set DATABASE_URL in the shell to the database that the deployed Workers use, as the owner of its tables: it is migrated first',
     );
   }
-  await migrate(DATABASE_URL);
+  const withoutRole = await migrate(DATABASE_URL);
   console.log('the database is up to date');
+  if (withoutRole.length > 0) {
+    console.log(
+      `hint: the ${withoutRole.join(' and the ')} have no role of their own here: npm run db:roles creates it`,
+    );
+  }
   for (const config of [RECEIVER_CONFIG, CONSUMER_CONFIG]) {
     const { status } = spawnSync('node_modules/.bin/wrangler', ['deploy', '-c', config], { stdio: 'inherit' });
     if (status !== 0) throw new UserError(`wrangler could not deploy ${config}: its message is above`);

@@ -80,7 +80,7 @@ async function start(
   ends.defer(() => stack.stop());
   rememberCheckout(stack.postgres.dataDir);
   say(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
-  say(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql: the DATABASE_URL in .dev.vars`);
+  say(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql. The DATABASE_URL in .dev.vars owns the tables`);
   say(`the outside  ${stack.outside.url}, in place of every URL in [vars]`);
   if (isStopping()) return;
 
@@ -91,8 +91,9 @@ async function start(
   const printer = createPrinter({ ledger, json, say });
   answerAsApp(stack.outside);
   stack.outside.onRequest = printer.outside;
-  configurator.write(stack.outside.url);
-  ends.defer(configurator.watch(stack.outside.url));
+  const servers = { outsideUrl: stack.outside.url, workerUrls: stack.workerUrls };
+  configurator.write(servers);
+  ends.defer(configurator.watch(servers));
 
   // A reload empties the local queues. The tickets of events that wait for their next attempt are lost with them.
   const tryAgain = async (why: string) => {

@@ -38,7 +38,7 @@ export default async function main(): Promise<void> {
     };
     const rows: string[] = [];
     const plans: string[] = [];
-    for (const [name, load] of Object.entries(pages(stack.databaseUrl, now))) {
+    for (const [name, load] of Object.entries(pages(stack.workerUrls.receiver, now))) {
       requests.length = 0;
       await load();
       const [request, ...more] = requests;

@@ -1,8 +1,9 @@
+import type { WorkerKind } from '../../src/db/rights.ts';
 import type { Source } from '../../src/kit/index.ts';
 import { CONSUMER_CONFIG, RECEIVER_CONFIG, readConfig } from './config.ts';
 import { checkConfiguration } from './configuration.ts';
 import { DEV_VARS, ensureDevVars } from './dev-vars.ts';
-import { effectiveConfig, onlyNamed, type Role, writeCopy } from './effective-config.ts';
+import { effectiveConfig, onlyNamed, writeCopy } from './effective-config.ts';
 import { UserError } from './user-error.ts';
 import { watchFiles } from './watch.ts';
 
@@ -14,11 +15,17 @@ const NEXT_WRITE_AFTER_MS = 2000;
 /** Keeps the copies of the wrangler files as they should be for `npm run dev`, while the files change. */
 export interface Configurator {
   readonly databaseUrl: string | undefined;
-  readonly names: () => Record<Role, string>;
+  readonly names: () => Record<WorkerKind, string>;
   /** True if anything has changed. */
-  write(outsideUrl: string): boolean;
+  write(servers: LocalServers): boolean;
   /** Writes the copies again whenever a file has changed. Returns how to stop that. */
-  watch(outsideUrl: string): () => void;
+  watch(servers: LocalServers): () => void;
+}
+
+/** What the Workers use on this machine. It is the same as long as dev runs. */
+export interface LocalServers {
+  readonly outsideUrl: string;
+  readonly workerUrls: Readonly<Record<WorkerKind, string>>;
 }
 
 type Sources = Readonly<Record<string, Source>>;
@@ -29,15 +36,19 @@ export async function createConfigurator(sources: Sources, say: (text: string) =
   let errors = sayNew(current.errors, [], say);
   const started = current;
 
-  const write = (outsideUrl: string) => {
+  const write = ({ outsideUrl, workerUrls }: LocalServers) => {
     const { receiver, consumer, devVars } = current;
-    const receiverCopy = effectiveConfig(receiver, { devVars, outsideUrl });
-    const consumerCopy = effectiveConfig(consumer, { devVars: onlyNamed(consumer, devVars), outsideUrl });
+    const receiverCopy = effectiveConfig(receiver, { devVars, outsideUrl, databaseUrl: workerUrls.receiver });
+    const consumerCopy = effectiveConfig(consumer, {
+      devVars: onlyNamed(consumer, devVars),
+      outsideUrl,
+      databaseUrl: workerUrls.consumer,
+    });
     const changed = [writeCopy('receiver', receiverCopy), writeCopy('consumer', consumerCopy)];
     return changed.includes(true);
   };
 
-  const refresh = async (outsideUrl: string) => {
+  const refresh = async (servers: LocalServers) => {
     const before = current;
     try {
       latestSources = await sourcesNow(latestSources);
@@ -52,7 +63,7 @@ export async function createConfigurator(sources: Sources, say: (text: string) =
       current = before;
       return say(`${mustRestart} has changed: restart npm run dev`);
     }
-    if (!write(outsideUrl)) return;
+    if (!write(servers)) return;
     say('the configuration has changed: reloading');
     await new Promise((resolve) => setTimeout(resolve, NEXT_WRITE_AFTER_MS));
   };
@@ -61,11 +72,11 @@ export async function createConfigurator(sources: Sources, say: (text: string) =
     databaseUrl: started.devVars.DATABASE_URL,
     names: () => ({ receiver: started.receiver.name, consumer: started.consumer.name }),
     write,
-    watch(outsideUrl) {
+    watch(servers) {
       const files = [RECEIVER_CONFIG, CONSUMER_CONFIG, DEV_VARS, SOURCES];
       let last = Promise.resolve();
       return watchFiles(files, () => {
-        last = last.then(() => refresh(outsideUrl)).catch((error) => console.error(error));
+        last = last.then(() => refresh(servers)).catch((error) => console.error(error));
       });
     },
   };

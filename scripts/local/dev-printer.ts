@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
+import type { WorkerKind } from '../../src/db/rights.ts';
 import type { LogLine } from '../../src/log.ts';
-import { pathOfCopy, type Role } from './effective-config.ts';
+import { pathOfCopy } from './effective-config.ts';
 import type { Ledger } from './ledger.ts';
 import { readable } from './log-lines.ts';
 import type { OutsideRequest } from './outside.ts';
@@ -21,8 +22,8 @@ export function createPrinter({ ledger, json, say }: PrinterOptions) {
     last = last.then(print).catch((error) => console.error(error));
   };
   // Read when the Workers have started: after a build that fails there is none, and the former code still runs.
-  const bundles = new Map<Role, Bundle | undefined>();
-  const textOf = async (line: LogLine, worker: Role) => {
+  const bundles = new Map<WorkerKind, Bundle | undefined>();
+  const textOf = async (line: LogLine, worker: WorkerKind) => {
     const details = await ledger.detailsOf(line).catch(() => ({}));
     const position = typeof line.position === 'string' ? line.position : undefined;
     const frames = position === undefined ? [] : ownFrames(mapPosition(position, bundles.get(worker)));

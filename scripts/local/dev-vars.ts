@@ -13,6 +13,7 @@ export const DEV_VARS = '.dev.vars';
 
 const HEADER = `# Local secrets, made by npm run dev. Never committed, never deployed.
 # Every URL in [vars] of the wrangler files is replaced by a local stand-in. A line with its name here replaces it instead.
+# DATABASE_URL is for you and for migrations: it owns the tables. npm run dev gives each Worker a role of its own.
 `;
 
 export interface EnsuredDevVars {

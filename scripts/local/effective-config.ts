@@ -1,5 +1,6 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { WorkerKind } from '../../src/db/rights.ts';
 import { standInVars, type WorkerConfig } from './config.ts';
 
 /** Where the copies of the wrangler files are. Each has its own folder, because wrangler keeps the bundle beside it. */
@@ -9,20 +10,25 @@ export interface LocalValues {
   /** What `.dev.vars` sets. */
   readonly devVars: Readonly<Record<string, string>>;
   readonly outsideUrl: string;
+  /** Of the Worker's own role. The one in `.dev.vars` is the owner's. */
+  readonly databaseUrl: string;
 }
 
 /**
  * A Worker's configuration as `npm run dev` runs it. wrangler reads a copy and never the file itself, so that a URL that
  * is added to the file while dev runs can't be called: the copy has the stand-in for the outside in its place.
  */
-export function effectiveConfig(config: WorkerConfig, { devVars, outsideUrl }: LocalValues): Record<string, unknown> {
+export function effectiveConfig(
+  config: WorkerConfig,
+  { devVars, outsideUrl, databaseUrl }: LocalValues,
+): Record<string, unknown> {
   // Values of secrets are variables here: wrangler passes on no secret that `secrets.required` doesn't list.
   // dev ticks the cron itself, and wrangler would warn that nobody does.
   const { secrets: _secrets, triggers: _triggers, ...raw } = config.raw;
   return {
     ...raw,
     main: resolve(dirname(config.path), config.main),
-    vars: { ...config.vars, ...standInVars(config, outsideUrl), ...devVars },
+    vars: { ...config.vars, ...standInVars(config, outsideUrl), ...devVars, DATABASE_URL: databaseUrl },
   };
 }
 
@@ -35,15 +41,13 @@ export function onlyNamed(
   return Object.fromEntries(Object.entries(devVars).filter(([name]) => names.has(name)));
 }
 
-export type Role = 'receiver' | 'consumer';
-
-export function pathOfCopy(role: Role): string {
-  return join(FOLDER, role, 'wrangler.json');
+export function pathOfCopy(worker: WorkerKind): string {
+  return join(FOLDER, worker, 'wrangler.json');
 }
 
 /** True if the copy has changed. wrangler watches it, and reloads the Worker. */
-export function writeCopy(role: Role, config: Record<string, unknown>): boolean {
-  const path = pathOfCopy(role);
+export function writeCopy(worker: WorkerKind, config: Record<string, unknown>): boolean {
+  const path = pathOfCopy(worker);
   const text = JSON.stringify(config, undefined, 2);
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true });

@@ -1,6 +1,8 @@
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
+import type { WorkerKind } from '../../src/db/rights.ts';
+import { grantRights } from './grants.ts';
 import { UserError } from './user-error.ts';
 
 /** Any number works, if all machines that migrate use the same one. */
@@ -18,13 +20,27 @@ const TRIES = 60;
 /** SQLSTATE lock_not_available: `lock_timeout` has passed. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Applies the migrations that are missing, over TCP. A second machine that migrates at the same time waits for the first. */
-export async function migrate(databaseUrl: string, migrationsFolder = 'drizzle'): Promise<void> {
+/** Applies the migrations that are missing, over TCP, and grants what they need. Returns the Workers without a role. */
+export async function migrate(databaseUrl: string, migrationsFolder = 'drizzle'): Promise<readonly WorkerKind[]> {
+  return asOwner(databaseUrl, async (client) => {
+    await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
+    await applyWhenUnlocked(client, migrationsFolder);
+    return grantRights(client);
+  });
+}
+
+/** Works as the owner of the tables. A second machine that does so at the same time waits for the first. */
+export async function asOwner<Result>(
+  databaseUrl: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
   const client = await connect(directUrl(databaseUrl));
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
-    await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
-    await applyWhenUnlocked(client, migrationsFolder);
+    return await work(client);
+  } catch (error) {
+    if (!hasCode(error, '42501')) throw error;
+    throw new UserError('the role in DATABASE_URL may not do this: use the URL of the role that owns the tables');
   } finally {
     // The end of the session also releases the lock.
     await client.end();
@@ -37,9 +53,7 @@ async function applyWhenUnlocked(client: pg.Client, migrationsFolder: string): P
     try {
       return await applyMigrations(drizzle(client), { migrationsFolder });
     } catch (error) {
-      if (codeOf(error) !== LOCK_NOT_AVAILABLE && codeOf(Reflect.get(Object(error), 'cause')) !== LOCK_NOT_AVAILABLE) {
-        throw error;
-      }
+      if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error;
       if (tries === TRIES) {
         throw new UserError(
           'the migration did not get the locks that it needs, and has changed nothing: see "Change tables" in docs/runbook.md',
@@ -74,6 +88,11 @@ function hint(error: unknown): string {
   if (code === '3D000') return 'the database that DATABASE_URL names does not exist';
   if (code === 'ECONNREFUSED') return 'no server listens there; for local data start npm run dev first';
   return `check DATABASE_URL and the network (${code ?? 'no answer'})`;
+}
+
+/** Drizzle's errors have Postgres's as their cause. */
+function hasCode(error: unknown, code: string): boolean {
+  return codeOf(error) === code || codeOf(Reflect.get(Object(error), 'cause')) === code;
 }
 
 function codeOf(error: unknown): unknown {

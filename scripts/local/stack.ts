@@ -1,13 +1,19 @@
+import type { WorkerKind } from '../../src/db/rights.ts';
+import { WORKERS } from './grants.ts';
 import { migrate } from './migrations.ts';
 import { type LocalNeon, startNeon } from './neon.ts';
 import { type Outside, startOutside } from './outside.ts';
 import { LOOPBACK } from './port.ts';
 import { type Postgres, randomPassword, startPostgres } from './postgres.ts';
 import { createDatabase, createRole } from './role.ts';
+import { createWorkerRoles } from './worker-roles.ts';
 
 /** Everything that the Workers need around them, on this machine. */
 export interface Stack {
+  /** Of the role that owns the database and its tables. */
   readonly databaseUrl: string;
+  /** What each Worker has as its DATABASE_URL: a role of its own, as in production. */
+  readonly workerUrls: Readonly<Record<WorkerKind, string>>;
   readonly postgres: Postgres;
   readonly neon: LocalNeon;
   readonly outside: Outside;
@@ -40,9 +46,11 @@ export async function startStack({ keep }: StackOptions = {}): Promise<Stack> {
     url.port = String(neon.port);
     await createDatabase(url, database ?? '', postgres.dataDir);
     await migrate(url.href);
+    // New passwords at each start, so that none of them has to be stored.
+    const { receiver = '', consumer = '' } = (await createWorkerRoles(url.href, { rotate: WORKERS })).urls;
     const outside = await startOutside(keep?.outsidePort);
     stops.push(() => outside.close());
-    return { databaseUrl: url.href, postgres, neon, outside, stop };
+    return { databaseUrl: url.href, workerUrls: { receiver, consumer }, postgres, neon, outside, stop };
   } catch (error) {
     await stop();
     throw error;

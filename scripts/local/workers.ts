@@ -30,7 +30,7 @@ export interface WorkersOptions {
 }
 
 export async function startWorkers(
-  { databaseUrl, outside }: Pick<Stack, 'databaseUrl' | 'outside'>,
+  { workerUrls, outside }: Pick<Stack, 'workerUrls' | 'outside'>,
   { sources, receiver, consumer, secrets: overrides = {} }: WorkersOptions,
 ): Promise<Workers> {
   // Otherwise wrangler reports every batch of the queue.
@@ -39,8 +39,8 @@ export async function startWorkers(
   const receiverName = readConfig(receiver).name;
   const harness = createTestHarness({
     workers: [
-      { configPath: receiver, secrets: { DATABASE_URL: databaseUrl, ...secrets } },
-      ...(consumer ? [consumerOptions(consumer, databaseUrl, outside)] : []),
+      { configPath: receiver, secrets: { DATABASE_URL: workerUrls.receiver, ...secrets } },
+      ...(consumer ? [consumerOptions(consumer, workerUrls.consumer, outside)] : []),
     ],
   });
   const { url } = await harness.listen();

@@ -1,9 +1,9 @@
+import type { WorkerKind } from '../../src/db/rights.ts';
 import type { LogLine } from '../../src/log.ts';
-import type { Role } from './effective-config.ts';
 
 export type Printed =
   /** A line of a Worker's log. */
-  | { kind: 'log'; worker: Role; line: LogLine; raw: string }
+  | { kind: 'log'; worker: WorkerKind; line: LogLine; raw: string }
   /** What a handler or an effect has printed itself. */
   | { kind: 'text'; text: string }
   /** Both Workers run with the new code or configuration. */
@@ -14,7 +14,7 @@ const WRANGLERS_OWN =
   /^(\[wrangler[:\]]|⎔ |Using secrets |Using vars |Your Worker has access |\S+ has access to the following bindings)/;
 
 /** Sorts what wrangler prints on its standard output, line by line. Errors and warnings are on its standard error. */
-export function createSorter(names: Readonly<Record<Role, string>>): (line: string) => Printed | undefined {
+export function createSorter(names: Readonly<Record<WorkerKind, string>>): (line: string) => Printed | undefined {
   const prefixes = (['receiver', 'consumer'] as const).map((worker) => ({ worker, prefix: `[${names[worker]}] ` }));
   // A text of several lines has the Worker's name only on the first.
   let inText = false;

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { pathOfCopy, type Role } from './effective-config.ts';
+import type { WorkerKind } from '../../src/db/rights.ts';
+import { pathOfCopy } from './effective-config.ts';
 import { OFFLINE } from './offline.ts';
 import { LOOPBACK } from './port.ts';
 import { createSorter, type Printed } from './wrangler-output.ts';
@@ -28,7 +29,7 @@ export interface WranglerListener {
 /** Starts both Workers from the copies of their configurations. */
 export function startWrangler(
   port: number,
-  names: Readonly<Record<Role, string>>,
+  names: Readonly<Record<WorkerKind, string>>,
   { onPrinted, onReload }: WranglerListener,
 ): Wrangler {
   const configs = ['-c', pathOfCopy('receiver'), '-c', pathOfCopy('consumer')];

@@ -95,11 +95,19 @@ export function isCompletedBefore(error: unknown): boolean {
  */
 const RETRYABLE = /^(08...|25006|40001|40P01|53...|57...|58...|XX000)$/;
 
+const NOT_UP_TO_DATE =
+  ': the tables are not up to date. After a change of a table run npm run db:generate, and then npm run db:migrate';
+
+/** What the person who set the database up may have forgotten. */
+const HINTS: Readonly<Record<string, string>> = {
+  '42P01': NOT_UP_TO_DATE,
+  '42703': NOT_UP_TO_DATE,
+  '42501':
+    ": the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
+};
+
 function fromPostgres(code: string, constraint: string | undefined, table: string | undefined): DatabaseError {
-  const hint =
-    code === '42P01' || code === '42703'
-      ? ': the tables are not up to date. After a change of a table run npm run db:generate, and then npm run db:migrate'
-      : '';
+  const hint = HINTS[code] ?? '';
   const broken = constraint ? ` (constraint ${constraint})` : '';
   const retryable = RETRYABLE.test(code);
   const message = `Postgres refused with SQLSTATE ${code}${broken}${hint}`;

@@ -31,7 +31,8 @@ export async function prune(db: Database, now: Date, dedupeDays: number, bodyDay
       join ${events} on (${events.source}, ${events.eventId}) = (${bodies.source}, ${bodies.eventId})
       where ${bodies.receivedAt} < ${before(bodyDays)}
         and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)}
-      limit ${PRUNE_CHUNK} for update skip locked
+      -- Not of the bodies too: a lock needs the right to update, and no Worker may update a body.
+      limit ${PRUNE_CHUNK} for update of ${events} skip locked
     ),
     pruned_events as (
       delete from ${events} where (${events.source}, ${events.eventId}) in (select * from old_events) returning 1

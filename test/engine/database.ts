@@ -7,9 +7,13 @@ import { createFixtureTables } from './fixture/database.ts';
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
 export interface TestDatabase {
   readonly stack: Stack;
-  /** Over HTTP, as the Workers. */
+  /** Over HTTP, as the owner of the tables. */
   readonly db: Database;
-  /** Over TCP, beside the Workers' way. */
+  /** Over HTTP, with the role of the receiver: a missing right fails the test. */
+  readonly receiver: Database;
+  /** Over HTTP, with the role of the consumer. */
+  readonly consumer: Database;
+  /** Over TCP, as the owner of the tables. */
   readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
 }
 
@@ -33,6 +37,12 @@ export function useDatabase(): TestDatabase {
     },
     get db() {
       return openDatabase(stack.databaseUrl);
+    },
+    get receiver() {
+      return openDatabase(stack.workerUrls.receiver);
+    },
+    get consumer() {
+      return openDatabase(stack.workerUrls.consumer);
     },
     sql: async <Row extends object>(query: string, params: unknown[] = []) =>
       (await pool.query<Row>(query, params)).rows,

@@ -5,7 +5,8 @@ import { createFixtureTables } from './fixture/database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    databaseUrl: string;
+    ownerUrl: string;
+    consumerUrl: string;
     outsideUrl: string;
   }
 }
@@ -15,7 +16,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   Object.assign(process.env, OFFLINE);
   const stack = await startStack();
   await createFixtureTables(stack.databaseUrl);
-  project.provide('databaseUrl', stack.databaseUrl);
+  project.provide('ownerUrl', stack.databaseUrl);
+  project.provide('consumerUrl', stack.workerUrls.consumer);
   project.provide('outsideUrl', stack.outside.url);
   return () => stack.stop();
 }

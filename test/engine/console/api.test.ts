@@ -13,7 +13,8 @@ const { sql } = database;
 
 const NOW = new Date('2026-03-10T12:00:00Z');
 const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
-const start = () => startConsole({ now: NOW, env: { DATABASE_URL: database.stack.databaseUrl, OPS_TOKEN: TOKEN } });
+const start = () =>
+  startConsole({ now: NOW, env: { DATABASE_URL: database.stack.workerUrls.receiver, OPS_TOKEN: TOKEN } });
 const jsonOf = async <Json = unknown>(response: Response) => (await response.json()) as Json;
 
 /** What the test reads of the OpenAPI document. */
@@ -29,7 +30,13 @@ interface Answer {
 beforeEach(async () => {
   await sql('truncate webhook_events cascade');
   for (const [n, id] of ['parked_1', 'parked_2', 'done_1', 'pending_1'].entries()) {
-    await claim(database.db, 'stripe', [claimable(id, { type: 'paid', body: `{"id":"${id}"}` })], {}, ago(60 - n));
+    await claim(
+      database.receiver,
+      'stripe',
+      [claimable(id, { type: 'paid', body: `{"id":"${id}"}` })],
+      {},
+      ago(60 - n),
+    );
   }
   await sql(`update webhook_events set status = split_part(event_id, '_', 1), last_error = 'Error: no', attempts = 2`);
   await sql(`update webhook_events set finished_at = received_at + interval '2 s' where status <> 'pending'`);
@@ -224,7 +231,7 @@ it('every event id can be addressed', async () => {
   await fc.assert(
     fc.asyncProperty(id, async (eventId) => {
       await sql('truncate webhook_events cascade');
-      await claim(database.db, 'stripe', [claimable(eventId)], {}, NOW);
+      await claim(database.receiver, 'stripe', [claimable(eventId)], {}, NOW);
       const response = await get(`/ops/api/events/stripe/${encodeURIComponent(eventId)}`);
       expect(await jsonOf(response)).toMatchObject({ event_id: eventId });
     }),
@@ -243,7 +250,7 @@ it('the activity tells of each event once, also of an attempt that failed', asyn
     return answer.lines.map(({ event_id, what }) => `${event_id} ${what}`);
   };
   expect(await poll(0)).toEqual([]);
-  await claim(database.db, 'stripe', [claimable('new')], {}, NOW);
+  await claim(database.receiver, 'stripe', [claimable('new')], {}, NOW);
   expect(await poll(1)).toEqual([]);
   expect(await poll(3)).toEqual(['new received']);
   await sql(`update webhook_events set attempts = attempts + 1 where event_id in ('new', 'pending_1')`);

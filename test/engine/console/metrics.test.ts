@@ -17,7 +17,7 @@ const BETWEEN = new Date('2026-03-10T12:08:00Z');
 const later = (from: Date, seconds: number) => new Date(from.getTime() + seconds * 1000);
 
 const start = (now: Date, env = {}) =>
-  startConsole({ now, env: { DATABASE_URL: database.stack.databaseUrl, OPS_TOKEN: TOKEN, ...env } });
+  startConsole({ now, env: { DATABASE_URL: database.stack.workerUrls.receiver, OPS_TOKEN: TOKEN, ...env } });
 
 let queries = 0;
 beforeEach(async () => {
@@ -41,13 +41,13 @@ describe('/ops/metrics', () => {
   it('is understood by a Prometheus client, and has what the database and the queues know', async () => {
     const at = later(AFTER_CRON, -600);
     await claim(
-      database.db,
+      database.receiver,
       'stripe',
       ['a', 'b', 'c', 'd'].map((id) => claimable(id)),
       {},
       at,
     );
-    await claim(database.db, 'odd "name"\\ of\na source', [claimable('e')], {}, at);
+    await claim(database.receiver, 'odd "name"\\ of\na source', [claimable('e')], {}, at);
     await sql(`update webhook_events set status = 'parked' where event_id = 'a'`);
     await sql(
       `update webhook_events set status = 'done', finished_at = received_at + interval '3 s' where event_id = 'b'`,
@@ -61,8 +61,8 @@ describe('/ops/metrics', () => {
               ('stripe', 'b', '3', 'k', '{}', 'pending', $1, null)`,
       [at],
     );
-    await addDeliveries(database.db, [{ source: 'stripe', outcome: 'accepted', count: 3 }]);
-    await addDeliveries(database.db, [
+    await addDeliveries(database.receiver, [{ source: 'stripe', outcome: 'accepted', count: 3 }]);
+    await addDeliveries(database.receiver, [
       { source: 'stripe', outcome: 'accepted', count: 1 },
       { source: 'stripe', outcome: 'refused', count: 7 },
     ]);

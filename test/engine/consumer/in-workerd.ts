@@ -6,7 +6,8 @@ import { claim } from '../../../src/db/claim.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
 import { claimable } from '../claimable.ts';
 
-const { DATABASE_URL } = env as unknown as ConsumerEnv;
+/** The consumer under test has a role of its own. What a test prepares and looks at is done as the owner of the tables. */
+const { OWNER_URL } = env as unknown as { OWNER_URL: string };
 
 /** The names in the fixture's wrangler file. */
 export const QUEUES = {
@@ -16,7 +17,7 @@ export const QUEUES = {
   effectsDead: 'events-of-effects',
 };
 
-export const database = () => openDatabase(DATABASE_URL);
+export const database = () => openDatabase(OWNER_URL);
 export const query = <Row extends Record<string, unknown>>(statement: SQL) => run<Row>(database(), statement);
 
 export const empty = () => query(sql`truncate webhook_events, fixture.balances cascade`);

@@ -16,7 +16,7 @@ const NOW = new Date('2026-03-01T12:00:00Z');
 const minutesLater = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
 const claimAll = (ids: string[], now = NOW, source = 'test') =>
   claim(
-    database.db,
+    database.receiver,
     source,
     ids.map((id) => claimable(id)),
     {},
@@ -87,7 +87,7 @@ describe('a suspected replay', () => {
   const NAMES = Array.from({ length: 50 }, (_, n) => `evt_${n}`);
   const replay = (...eventIds: string[]) =>
     claim(
-      database.db,
+      database.receiver,
       'test',
       eventIds.map((id) => claimable(id, { fingerprint: 'same' })),
       {},
@@ -125,7 +125,7 @@ describe('a suspected replay', () => {
   it('at another source is an ordinary event', async () => {
     await replay('first');
     const event = claimable('second', { fingerprint: 'same' });
-    expect(await claim(database.db, 'other', [event], {}, NOW)).toEqual(claims({ claimed: ['second'] }));
+    expect(await claim(database.receiver, 'other', [event], {}, NOW)).toEqual(claims({ claimed: ['second'] }));
   });
 
   it('is an ordinary event once the first event of its replay key has been pruned', async () => {
@@ -148,8 +148,8 @@ describe('a suspected replay', () => {
   it('makes room for another one by being retried or discarded, and never for more', async () => {
     for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
     const by = { at: NOW, who: 'test' };
-    await retryParked(database.db, { filter: { eventId: 'evt_3' }, action: { ...by, action: 'retry' } });
-    await discardParked(database.db, {
+    await retryParked(database.receiver, { filter: { eventId: 'evt_3' }, action: { ...by, action: 'retry' } });
+    await discardParked(database.receiver, {
       filter: { eventId: 'evt_4' },
       action: { ...by, action: 'discard', reason: 'not real' },
     });
@@ -203,8 +203,8 @@ it('finds a duplicate through indexes only, by id and by replay key', async () =
     insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
     select 'test', 'evt_' || n, now(), now(), 'print_' || n from generate_series(1, 20000) n`);
   await sql('analyze webhook_events');
-  await claim(database.db, 'test', [claimable('evt_1')], {}, NOW);
-  await claim(database.db, 'test', [claimable('new', { fingerprint: 'print_2' })], {}, NOW);
+  await claim(database.receiver, 'test', [claimable('evt_1')], {}, NOW);
+  await claim(database.receiver, 'test', [claimable('new', { fingerprint: 'print_2' })], {}, NOW);
   const planOf = async ({ query, params = [] }: NeonRequest) =>
     (await sql<{ 'QUERY PLAN': string }>(`explain ${query}`, params)).map((row) => row['QUERY PLAN']).join('\n');
   const [duplicate = '', , suspect = ''] = await Promise.all(requests.map(planOf));

@@ -13,7 +13,7 @@ const { sql } = database;
 const NOW = new Date('2026-03-01T12:00:00Z');
 
 const increment = () =>
-  database.db.execute(statement`
+  database.consumer.execute(statement`
     insert into fixture.balances (customer, balance) values ('c', 1)
     on conflict (customer) do update set balance = balances.balance + 1`);
 
@@ -27,7 +27,7 @@ const completion = (eventId: string, changes = [increment()]): Completion => ({
 
 const claimAll = (...ids: string[]) =>
   claim(
-    database.db,
+    database.consumer,
     'test',
     ids.map((id) => claimable(id)),
     {},
@@ -51,7 +51,7 @@ it('complete commits a hundred events and their changes in one request', async (
     return undefined;
   };
   await complete(
-    database.db,
+    database.consumer,
     ids.map((id) => completion(id)),
     NOW,
   );
@@ -63,7 +63,7 @@ it('complete commits a hundred events and their changes in one request', async (
 it('exactly one of twenty concurrent runs of an event commits', async () => {
   await claimAll('a');
   const runs = await Promise.all(
-    Array.from({ length: 20 }, () => failureOf(complete(database.db, [completion('a')], NOW))),
+    Array.from({ length: 20 }, () => failureOf(complete(database.consumer, [completion('a')], NOW))),
   );
   expect(runs.filter((error) => error === undefined)).toHaveLength(1);
   expect(runs.filter(isCompletedBefore)).toHaveLength(19);
@@ -72,8 +72,8 @@ it('exactly one of twenty concurrent runs of an event commits', async () => {
 
 it('a whole group is rolled back if one of its events is already done', async () => {
   await claimAll('a', 'b');
-  await complete(database.db, [completion('a')], NOW);
-  const error = await failureOf(complete(database.db, [completion('b'), completion('a')], NOW));
+  await complete(database.consumer, [completion('a')], NOW);
+  const error = await failureOf(complete(database.consumer, [completion('b'), completion('a')], NOW));
   expect(isCompletedBefore(error)).toBe(true);
   expect(await sql('select event_id, status from webhook_events order by 1')).toEqual([
     { event_id: 'a', status: 'done' },
@@ -84,8 +84,10 @@ it('a whole group is rolled back if one of its events is already done', async ()
 
 it('a completion is rolled back if a change fails, and the error is not a duplicate', async () => {
   await claimAll('a');
-  const broken = database.db.execute(statement`insert into fixture.balances (customer, balance) values ('c', null)`);
-  const error = await failureOf(complete(database.db, [completion('a', [increment(), broken])], NOW));
+  const broken = database.consumer.execute(
+    statement`insert into fixture.balances (customer, balance) values ('c', null)`,
+  );
+  const error = await failureOf(complete(database.consumer, [completion('a', [increment(), broken])], NOW));
   expect(error).toBeInstanceOf(DatabaseError);
   expect(isCompletedBefore(error)).toBe(false);
   expect(await sql('select status, completions from webhook_events')).toEqual([{ status: 'pending', completions: 0 }]);
@@ -94,19 +96,20 @@ it('a completion is rolled back if a change fails, and the error is not a duplic
 
 it('a violation of an app’s own constraint called completed_at_most_once is not a duplicate', async () => {
   await sql(`create table if not exists fixture.guarded (n int constraint completed_at_most_once check (n <= 1))`);
+  await sql(`grant insert on fixture.guarded to claimcheck_consumer`);
   await claimAll('a');
-  const breaks = database.db.execute(statement`insert into fixture.guarded (n) values (2)`);
-  const error = await failureOf(complete(database.db, [completion('a', [breaks])], NOW));
+  const breaks = database.consumer.execute(statement`insert into fixture.guarded (n) values (2)`);
+  const error = await failureOf(complete(database.consumer, [completion('a', [breaks])], NOW));
   expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'guarded' });
   expect(isCompletedBefore(error)).toBe(false);
 });
 
 it('an event that was parked or discarded meanwhile can not be completed', async () => {
   await claimAll('a', 'b');
-  await parkEvents(database.db, [{ source: 'test', eventId: 'a' }], 'reason', NOW);
+  await parkEvents(database.consumer, [{ source: 'test', eventId: 'a' }], 'reason', NOW);
   await sql(`update webhook_events set status = 'ignored' where event_id = 'b'`);
   for (const id of ['a', 'b']) {
-    expect(isCompletedBefore(await failureOf(complete(database.db, [completion(id)], NOW)))).toBe(true);
+    expect(isCompletedBefore(await failureOf(complete(database.consumer, [completion(id)], NOW)))).toBe(true);
   }
   expect(await balance()).toBeUndefined();
 });
@@ -123,7 +126,7 @@ it('groups that share events in opposite orders do not deadlock', async () => {
     $$ begin perform pg_sleep(0.005); return new; end $$`);
   await sql('create trigger slowly before update on webhook_events for each row execute function slowly()');
   const groups = [ids, ids.toReversed()].map((order) => order.map((id) => completion(id, [])));
-  const errors = await Promise.all(groups.map((group) => failureOf(complete(database.db, group, NOW))));
+  const errors = await Promise.all(groups.map((group) => failureOf(complete(database.consumer, group, NOW))));
   await sql('drop trigger slowly on webhook_events');
   expect(errors.filter((error) => error === undefined)).toHaveLength(1);
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
@@ -131,12 +134,12 @@ it('groups that share events in opposite orders do not deadlock', async () => {
 
 it('recordFailures counts an attempt and keeps the error, and does not change finished events', async () => {
   await claimAll('a', 'b', 'c');
-  await complete(database.db, [completion('c')], NOW);
+  await complete(database.consumer, [completion('c')], NOW);
   const notBefore = new Date(NOW.getTime() + 60_000);
   const dueAt = new Date(NOW.getTime() + 11 * 60_000);
   const failure = { source: 'test', error: 'Error: no', notBefore };
   await recordFailures(
-    database.db,
+    database.consumer,
     [
       { ...failure, eventId: 'a', parked: false },
       { ...failure, eventId: 'b', parked: true },

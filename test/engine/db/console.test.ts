@@ -19,7 +19,7 @@ const HOUR = 60 * MINUTE;
 const ago = (ms: number) => new Date(NOW.getTime() - ms);
 const receive = (source: string, ids: string[], at: Date) =>
   claim(
-    database.db,
+    database.receiver,
     source,
     ids.map((id) => claimable(id)),
     { 'content-type': 'application/json' },
@@ -46,7 +46,7 @@ describe('loadStatus', () => {
               ('stripe', 'c', '1', 'mail', '{}', 'parked', $1, null)`,
       [ago(MINUTE)],
     );
-    const { sources, effects, totals } = await loadStatus(database.db, ['stripe', 'unused'], NOW);
+    const { sources, effects, totals } = await loadStatus(database.receiver, ['stripe', 'unused'], NOW);
     const hours = (counts: Record<number, number>) => Array.from({ length: 24 }, (_, n) => counts[n] ?? 0);
     expect(sources).toEqual([
       {
@@ -80,7 +80,7 @@ describe('loadStatus', () => {
     const finished = new Date(ago(30 * MINUTE).getTime() + 3000).toISOString();
     expect(effects).toEqual({ pending: 1, parked: 1, sent_last_day: 1, oldest_pending_at: finished });
     expect(totals).toEqual({ pending: 2, parked: 1, oldest_pending_at: ago(30 * HOUR).toISOString() });
-    const kinds = await loadEffectKinds(database.db, NOW);
+    const kinds = await loadEffectKinds(database.receiver, NOW);
     expect(kinds.reduce((sum, { pending, parked }) => sum + pending + parked, 0)).toBe(2);
     expect(kinds.flatMap(({ sent_per_hour }) => sent_per_hour).reduce((sum, sent) => sum + sent, 0)).toBe(1);
     const [sent] = kinds.filter(({ last_sent_at }) => last_sent_at !== null);
@@ -90,7 +90,7 @@ describe('loadStatus', () => {
   });
 
   it('loadStatus works on an empty database', async () => {
-    const { sources, effects, totals } = await loadStatus(database.db, [], NOW);
+    const { sources, effects, totals } = await loadStatus(database.receiver, [], NOW);
     expect(sources).toEqual([]);
     expect(effects).toEqual({ pending: 0, parked: 0, sent_last_day: 0, oldest_pending_at: null });
     expect(totals).toEqual({ pending: 0, parked: 0, oldest_pending_at: null });
@@ -102,7 +102,7 @@ describe('listEvents', () => {
     const found: ListedEvent[] = [];
     let after: Position | undefined;
     do {
-      const page = await listEvents(database.db, filter, { after, limit, now: NOW });
+      const page = await listEvents(database.receiver, filter, { after, limit, now: NOW });
       expect(page.events.length).toBeLessThanOrEqual(limit);
       found.push(...page.events);
       after = page.next;
@@ -205,7 +205,7 @@ it('loadDetails has the event with its body, its headers, its effects and what o
     `insert into webhook_effects (source, event_id, name, kind, payload, due_at) values ('stripe', 'a', 'n', 'k', '{}', $1)`,
     [NOW],
   );
-  const details = await loadDetails(database.db, { source: 'stripe', eventId: 'a' });
+  const details = await loadDetails(database.receiver, { source: 'stripe', eventId: 'a' });
   expect(details).toMatchObject({
     source: 'stripe',
     event_id: 'a',
@@ -218,11 +218,11 @@ it('loadDetails has the event with its body, its headers, its effects and what o
     effects: [{ name: 'n', kind: 'k', status: 'pending', due_at: NOW.toISOString(), sent_at: null }],
   });
   await sql('delete from webhook_bodies');
-  expect(await loadDetails(database.db, { source: 'stripe', eventId: 'a' })).toMatchObject({
+  expect(await loadDetails(database.receiver, { source: 'stripe', eventId: 'a' })).toMatchObject({
     body: null,
     headers: null,
   });
-  expect(await loadDetails(database.db, { source: 'stripe', eventId: 'b' })).toBe(undefined);
+  expect(await loadDetails(database.receiver, { source: 'stripe', eventId: 'b' })).toBe(undefined);
 });
 
 it('loadActivity tells what happened in a span of time, in order, and what waits for another attempt', async () => {
@@ -234,7 +234,7 @@ it('loadActivity tells what happened in a span of time, in order, and what waits
   await sql(`update webhook_events set status = 'parked', finished_at = $1, last_error = 'E' where event_id = 'old'`, [
     ago(30_000),
   ]);
-  const { lines, failing } = await loadActivity(database.db, ago(MINUTE), NOW);
+  const { lines, failing } = await loadActivity(database.receiver, ago(MINUTE), NOW);
   expect(lines.map(({ at, event_id, what, error }) => [at, event_id, what, error])).toEqual([
     [ago(50_000).toISOString(), expect.any(String), 'received', null],
     [ago(50_000).toISOString(), expect.any(String), 'received', null],

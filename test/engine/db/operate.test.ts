@@ -20,11 +20,11 @@ const actionsOf = async (eventId: string) =>
 
 const by = { at: LATER, who: 'ada@example.com' };
 const retry = (filter: EventFilter, expected?: number) =>
-  retryParked(database.db, { filter, expected, action: { ...by, action: 'retry' } });
+  retryParked(database.receiver, { filter, expected, action: { ...by, action: 'retry' } });
 const discard = (filter: EventFilter, reason: string, expected?: number) =>
-  discardParked(database.db, { filter, expected, action: { ...by, action: 'discard', reason } });
+  discardParked(database.receiver, { filter, expected, action: { ...by, action: 'discard', reason } });
 const rerun = (filter: EventFilter, sendEffectsAgain = false, expected?: number) =>
-  rerunFinished(database.db, { filter, expected, sendEffectsAgain, action: { ...by, action: 'rerun' } });
+  rerunFinished(database.receiver, { filter, expected, sendEffectsAgain, action: { ...by, action: 'rerun' } });
 const changed = (events: number, effects: number) => expect.objectContaining({ outcome: 'changed', events, effects });
 
 /** Two parked events and two done ones, one of these with a sent effect, one with a parked one. */
@@ -36,7 +36,7 @@ beforeEach(async () => {
     claimable('parked_1', { type: 'paid' }),
     claimable('parked_2', { type: 'refunded' }),
   ];
-  await claim(database.db, 'test', events, {}, NOW);
+  await claim(database.receiver, 'test', events, {}, NOW);
   await sql(`update webhook_events set finished_at = $1, attempts = 12, status = split_part(event_id, '_', 1)`, [NOW]);
   await sql(`update webhook_events set completions = 1, attempts = 1 where status = 'done'`);
   await sql(
@@ -134,8 +134,8 @@ it('an event that is parked together with its effect is discarded with it', asyn
 
 it('an effect that is sent stays sent, whatever the result of a second send is', async () => {
   const effect = { source: 'test', eventId: 'done_1', name: 'receipt', dueAt: LATER };
-  await recordEffectResults(database.db, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
-  await recordEffectResults(database.db, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
+  await recordEffectResults(database.consumer, [{ ...effect, status: 'parked', error: 'Error: no' }], NOW);
+  await recordEffectResults(database.consumer, [{ ...effect, status: 'pending', error: 'Error: no' }], NOW);
   expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
 });
 
@@ -171,7 +171,7 @@ describe('rerunFinished', () => {
 
 it('countMatching counts the events that each action would change', async () => {
   const count = (action: 'retry' | 'discard' | 'rerun', filter: EventFilter) =>
-    countMatching(database.db, action, filter);
+    countMatching(database.receiver, action, filter);
   expect(await count('retry', {})).toBe(3);
   expect(await count('discard', { status: 'parked' })).toBe(2);
   expect(await count('rerun', { type: 'paid' })).toBe(1);

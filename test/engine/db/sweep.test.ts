@@ -13,7 +13,7 @@ const NOW = new Date('2026-03-01T12:00:00Z');
 const later = ({ minutes = 0, days = 0 }) => new Date(NOW.getTime() + minutes * 60_000 + days * 86_400_000);
 const claimMany = (count: number, source = 'test') =>
   claim(
-    database.db,
+    database.receiver,
     source,
     Array.from({ length: count }, (_, n) => claimable(`evt_${n}`)),
     {},
@@ -36,8 +36,8 @@ describe('the sweep', () => {
     await finish('evt_1');
     await finish('evt_2', 'parked');
     await sql('update webhook_events set due_at = $1 where event_id = $2', [later({ minutes: 60 }), 'evt_3']);
-    expect((await takeOverdue(database.db, later({ minutes: 9 }))).events).toEqual([]);
-    expect((await takeOverdue(database.db, later({ minutes: 10 }))).events).toEqual([
+    expect((await takeOverdue(database.receiver, later({ minutes: 9 }))).events).toEqual([]);
+    expect((await takeOverdue(database.receiver, later({ minutes: 10 }))).events).toEqual([
       { source: 'test', eventId: 'evt_0' },
     ]);
   });
@@ -48,16 +48,16 @@ describe('the sweep', () => {
     await finish('evt_1');
     await addEffect('evt_0');
     await addEffect('evt_1', 'sent');
-    const overdue = await takeOverdue(database.db, later({ minutes: 1 }));
+    const overdue = await takeOverdue(database.receiver, later({ minutes: 1 }));
     expect(overdue).toEqual({ events: [], effects: [{ source: 'test', eventId: 'evt_0', name: 'receipt' }] });
-    expect((await takeOverdue(database.db, later({ minutes: 2 }))).effects).toEqual([]);
+    expect((await takeOverdue(database.receiver, later({ minutes: 2 }))).effects).toEqual([]);
   });
 
   it('the sweep takes an event that stays pending at intervals that double up to a day', async () => {
     await claimMany(1);
     const takenAt: number[] = [];
     for (let minutes = 0; minutes < 6 * 24 * 60; minutes += 15) {
-      const { events } = await takeOverdue(database.db, later({ minutes }));
+      const { events } = await takeOverdue(database.receiver, later({ minutes }));
       if (events.length > 0) takenAt.push(minutes / 60);
     }
     expect(takenAt).toEqual([0.25, 0.5, 1, 2, 4, 8, 16, 32, 56, 80, 104, 128]);
@@ -65,8 +65,8 @@ describe('the sweep', () => {
 
   it('two sweeps take a backlog in chunks, because what the first one took is not overdue any more', async () => {
     await claimMany(501);
-    const first = await takeOverdue(database.db, later({ minutes: 10 }));
-    const second = await takeOverdue(database.db, later({ minutes: 10 }));
+    const first = await takeOverdue(database.receiver, later({ minutes: 10 }));
+    const second = await takeOverdue(database.receiver, later({ minutes: 10 }));
     expect([first.events.length, second.events.length]).toEqual([500, 1]);
   });
 
@@ -76,7 +76,7 @@ describe('the sweep', () => {
     await other.connect();
     await other.query('begin');
     await other.query(`select from webhook_events where event_id = 'evt_1' for update`);
-    const { events } = await takeOverdue(database.db, later({ minutes: 10 }));
+    const { events } = await takeOverdue(database.receiver, later({ minutes: 10 }));
     await other.query('rollback');
     await other.end();
     expect(events.map(({ eventId }) => eventId).toSorted()).toEqual(['evt_0', 'evt_2']);
@@ -96,18 +96,18 @@ describe('pruning', () => {
   it('the body of a finished event is pruned after BODY_DAYS, and its key after DEDUPE_DAYS', async () => {
     await claimMany(1);
     await finish('evt_0');
-    expect(await prune(database.db, later({ days: 7 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
-    expect(await prune(database.db, later({ days: 8 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
-    expect(await prune(database.db, later({ days: 30 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
-    expect(await prune(database.db, later({ days: 31 }), 30, 7)).toMatchObject({ events: 1 });
+    expect(await prune(database.receiver, later({ days: 7 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.receiver, later({ days: 8 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+    expect(await prune(database.receiver, later({ days: 30 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.receiver, later({ days: 31 }), 30, 7)).toMatchObject({ events: 1 });
     expect(await left()).toEqual({ events: [], bodies: [] });
   });
 
   it('the body of an event that was finished late is kept for BODY_DAYS from then on', async () => {
     await claimMany(1);
     await sql(`update webhook_events set status = 'done', finished_at = $1`, [later({ days: 20 })]);
-    expect(await prune(database.db, later({ days: 27 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
-    expect(await prune(database.db, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+    expect(await prune(database.receiver, later({ days: 27 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.receiver, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
   });
 
   it('events that are pending, parked or have an effect to send are never pruned', async () => {
@@ -117,7 +117,7 @@ describe('pruning', () => {
     await addEffect('evt_2');
     await addEffect('evt_3', 'parked');
     await addEffect('evt_4', 'sent');
-    await prune(database.db, later({ days: 365 }), 30, 7);
+    await prune(database.receiver, later({ days: 365 }), 30, 7);
     expect(await left()).toEqual({ events: ['evt_0', 'evt_1', 'evt_2', 'evt_3'], bodies: ['evt_0', 'evt_1'] });
   });
 
@@ -125,7 +125,7 @@ describe('pruning', () => {
     await claimMany(1500);
     await sql(`update webhook_events set status = 'done', finished_at = $1`, [NOW]);
     const pruned = [];
-    for (let run = 0; run < 3; run++) pruned.push((await prune(database.db, later({ days: 31 }), 30, 60)).events);
+    for (let run = 0; run < 3; run++) pruned.push((await prune(database.receiver, later({ days: 31 }), 30, 60)).events);
     expect(pruned).toEqual([1000, 500, 0]);
   });
 });

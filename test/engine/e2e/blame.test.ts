@@ -26,11 +26,11 @@ const handler = {
 
 const consume = (tickets: Record<string, number>) => {
   const messages = Object.entries(tickets).map(([id, ticketDeliveries]) => new FakeMessage(id, ticketDeliveries));
-  return consumeInNode(messages, handler, database.stack.databaseUrl);
+  return consumeInNode(messages, handler, database.stack.workerUrls.consumer);
 };
 const claimAll = (...ids: string[]) =>
   claim(
-    database.db,
+    database.consumer,
     'test',
     ids.map((id) => claimable(id)),
     {},

@@ -27,11 +27,11 @@ const increments = (customer = 'c'): Handler =>
   });
 
 const consume = (messages: FakeMessage[], handler: Handler = increments()) =>
-  consumeInNode(messages, handler, database.stack.databaseUrl);
+  consumeInNode(messages, handler, database.stack.workerUrls.consumer);
 
 const claimAll = (ids: string[]) =>
   claim(
-    database.db,
+    database.consumer,
     'test',
     ids.map((id) => claimable(id)),
     {},
@@ -82,6 +82,7 @@ it('an event that somebody else completes meanwhile costs its group one query an
 
 it('after a deadlock, the events of a group are committed one by one at once', async () => {
   await sql('create sequence if not exists deadlocks');
+  await sql('grant usage on sequence deadlocks to claimcheck_consumer');
   await sql('alter sequence deadlocks restart');
   // A rollback doesn't reset a sequence, so only the first call fails.
   await sql(`create or replace function deadlock_once() returns void language plpgsql as

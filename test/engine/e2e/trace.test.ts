@@ -76,7 +76,7 @@ describe('an event', () => {
 });
 
 it('the calls of a handler continue the trace, each with a parent id of its own, unless it traces them itself', async () => {
-  const { databaseUrl, outside } = running.stack;
+  const { workerUrls, outside } = running.stack;
   const handler = defineHandler({
     async handle({ headers }, { fetch }) {
       expect(headers.traceparent).toBe(TRACEPARENT);
@@ -88,8 +88,14 @@ it('the calls of a handler continue the trace, each with a parent id of its own,
       return [];
     },
   });
-  await claim(openDatabase(databaseUrl), 'test', [claimable('evt_1')], { traceparent: TRACEPARENT }, new Date());
-  await consumeInNode([new FakeMessage('evt_1')], handler, databaseUrl);
+  await claim(
+    openDatabase(workerUrls.receiver),
+    'test',
+    [claimable('evt_1')],
+    { traceparent: TRACEPARENT },
+    new Date(),
+  );
+  await consumeInNode([new FakeMessage('evt_1')], handler, workerUrls.consumer);
   expect(await running.sql('select status from webhook_events')).toEqual([{ status: 'done' }]);
   const [one, two, own] = ['/one', '/two', '/own'].map((path) =>
     outside.requests.find((request) => request.path === path),

@@ -71,7 +71,7 @@ export function useCloud(configs = CONFIGS): Cloud {
         receiver: changes.receiver ?? build(configs.receiver),
         consumer: changes.consumer ?? build(configs.consumer),
         configs,
-        databaseUrls: { receiver: stack.databaseUrl, consumer: stack.databaseUrl },
+        databaseUrls: stack.workerUrls,
         secrets,
         outsideUrl: stack.outside.url,
         queuesPort: queues.port,

@@ -5,6 +5,7 @@ import { type DrizzleSnapshotJSON, generateDrizzleJson, generateMigration } from
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { migrate } from '../../../scripts/local/migrations.ts';
+import { createWorkerRoles } from '../../../scripts/local/worker-roles.ts';
 import * as schema from '../../../src/db/schema.ts';
 import { createFixtureTables } from '../fixture/database.ts';
 import { charge, expectChargedOnce } from './charges.ts';
@@ -21,7 +22,7 @@ let url: string;
 let client: pg.Client;
 let previous: Workerd;
 
-/** A database as the previous release has made it, beside that of today. */
+/** A database as the previous release has made it, beside that of today. Its Workers work as the owner of the tables. */
 beforeAll(async () => {
   const server = new pg.Client({ connectionString: cloud.stack.databaseUrl });
   await server.connect();
@@ -38,7 +39,6 @@ beforeAll(async () => {
 afterAll(() => client?.end());
 
 it("under load, the previous release's tables are migrated to today's and beyond, no delivery fails, and both releases work on", async () => {
-  const today = await cloud.start({ databaseUrls: { receiver: url, consumer: url } });
   let workers = [previous];
   let batches = 0;
   cloud.queues.consume = (...batch) => (workers[batches++ % workers.length] ?? previous).consume(...batch);
@@ -63,7 +63,7 @@ it("under load, the previous release's tables are migrated to today's and beyond
   // A transaction that reads the ledger for a while, like a backup. What alters the table has to wait for it.
   await client.query('begin');
   await client.query('select count(*) from webhook_events');
-  const migrating = inFolder(await additive(), (folder) => migrate(url, folder));
+  const migrating = inFolder(await additive(), async (folder) => void (await migrate(url, folder)));
   await pause(3000);
   const beforeMigration = sent;
   await client.query('commit');
@@ -74,7 +74,8 @@ it("under load, the previous release's tables are migrated to today's and beyond
   // Rolled back, or not yet deployed: the previous Workers alone, on the new tables. Then both beside each other.
   await pause(1000);
   const afterMigration = sent;
-  workers = [previous, today];
+  const { receiver = '', consumer = '' } = (await createWorkerRoles(url, { rotate: [] })).urls;
+  workers = [previous, await cloud.start({ databaseUrls: { receiver, consumer } })];
   await pause(1000);
   loading = false;
   await Promise.all(senders);

@@ -17,7 +17,7 @@ interface Change {
 /** The upsert that a handler returns. */
 const write = ({ id, state, second }: Change) => {
   const set = { state, changedAt: at(second), changedBy: id };
-  return database.db
+  return database.consumer
     .insert(states)
     .values({ thing: 'a', ...set })
     .onConflictDoUpdate({ target: states.thing, set, setWhere: newer(states.changedAt, states.changedBy) });
@@ -53,7 +53,7 @@ describe('a row that is written with newer()', () => {
 
   it('is that of the newest event if all of them commit in one transaction', async () => {
     const [first, second, third] = [changes.d, changes.a, changes.c].map((change) => write(change as Change));
-    if (first && second && third) await database.db.batch([first, second, third]);
+    if (first && second && third) await database.consumer.batch([first, second, third]);
     expect(await result()).toEqual([{ state: 'fourth', changed_by: 'd' }]);
   });
 });

@@ -16,16 +16,25 @@ afterAll(() => checkout.remove());
 const run = (args: readonly string[], env: Record<string, string> = {}) => checkout.run(args, env).result;
 
 describe('an option that a command doesn’t know is refused with one line by', () => {
-  it.each(['dev', 'check', 'deploy', 'migrate', 'studio', 'types', 'size', 'docs-providers', 'unseal', 'position'])(
-    '%s',
-    async (command) => {
-      // It reads the test vectors of this repository.
-      const folder = command === 'docs-providers' ? '.' : checkout.path;
-      const { code, text } = await runIn(folder, [command, '--nonsense']).result;
-      expect([code, text]).toEqual([1, expect.stringContaining(`${command}: there is no option --nonsense: `)]);
-      expect(text.split('\n')).toHaveLength(1);
-    },
-  );
+  it.each([
+    'dev',
+    'check',
+    'deploy',
+    'migrate',
+    'roles',
+    'studio',
+    'types',
+    'size',
+    'docs-providers',
+    'unseal',
+    'position',
+  ])('%s', async (command) => {
+    // It reads the test vectors of this repository.
+    const folder = command === 'docs-providers' ? '.' : checkout.path;
+    const { code, text } = await runIn(folder, [command, '--nonsense']).result;
+    expect([code, text]).toEqual([1, expect.stringContaining(`${command}: there is no option --nonsense: `)]);
+    expect(text.split('\n')).toHaveLength(1);
+  });
 });
 
 it('npm run dev names the process that holds its port, and how to choose another port', async () => {

@@ -97,6 +97,14 @@ describe('npm run dev', () => {
     expect(await readFile(join(checkout.path, '.data/dev/consumer/wrangler.json'), 'utf8')).not.toContain('ORDERS');
   });
 
+  it('gives each Worker a role of its own, and keeps the URL of the owner for you', async () => {
+    const urlIn = async (file: string) =>
+      /DATABASE_URL"?[:=] ?"(.*?)"/.exec(await readFile(join(checkout.path, file), 'utf8'))?.[1] ?? '';
+    const files = ['.dev.vars', '.data/dev/receiver/wrangler.json', '.data/dev/consumer/wrangler.json'];
+    const users = await Promise.all(files.map(async (file) => new URL(await urlIn(file)).username));
+    expect(users).toEqual(['claimcheck', 'claimcheck_receiver', 'claimcheck_consumer']);
+  });
+
   it('prints one line for each step of an event, and the stand-in takes the effect’s place', async () => {
     const printed = since();
     expect(await send('evt_first')).toContain('200 {"status":"accepted"}');

@@ -136,7 +136,10 @@ it('migrations can run twice, and on four machines at once', async () => {
 
 it('a database that can’t be reached is explained in one line, without its password', async () => {
   const url = `postgres://claimcheck:canary-b2@127.0.0.1:${await freePort()}/claimcheck`;
-  const error = await migrate(url).catch((thrown: unknown) => thrown as Error);
+  const error = await migrate(url).then(
+    () => undefined,
+    (thrown: unknown) => thrown as Error,
+  );
   expect(error?.message).toMatch(/^the database could not be reached: .*npm run dev/);
   expect(String(error)).not.toContain('canary');
 });

@@ -10,13 +10,13 @@ const running = useRunning({ consumer: undefined });
 
 it('a Claimcheck accepts the alert of a Claimcheck as an event, and the same alert again as a duplicate', async () => {
   const now = new Date();
-  const db = openDatabase(running.stack.databaseUrl);
+  const db = openDatabase(running.stack.workerUrls.receiver);
   await claim(db, 'stripe', [claimable('evt_1')], {}, now);
   await parkEvents(db, [{ source: 'stripe', eventId: 'evt_1' }], 'TypeError: x', now);
 
   const queue = { sendBatch: async () => {} };
   const env = {
-    DATABASE_URL: running.stack.databaseUrl,
+    DATABASE_URL: running.stack.workerUrls.receiver,
     EVENTS: queue,
     EFFECTS: queue,
     DEDUPE_DAYS: 30,

@@ -42,19 +42,19 @@ afterEach(() => {
 /** Runs the cron, and returns the text of what it posted. */
 async function run(now: Date, settings: Record<string, unknown> = { ALERT_WEBHOOK_URL: endpoint.url }) {
   const queue = { sendBatch: async () => {} };
-  const { databaseUrl } = database.stack;
-  const env = { DATABASE_URL: databaseUrl, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
+  const { receiver } = database.stack.workerUrls;
+  const env = { DATABASE_URL: receiver, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
   const before = endpoint.posts.length;
   await tick(env as unknown as ReceiverEnv, now, (line) => lines.push(line));
   return endpoint.posts.slice(before).map(({ body }) => JSON.parse(body).text.replace(/^Claimcheck\n/, ''));
 }
 
 const claimOne = (eventId: string, { source = 'stripe', at = NOW } = {}) =>
-  claim(database.db, source, [claimable(eventId)], {}, at);
+  claim(database.receiver, source, [claimable(eventId)], {}, at);
 
 async function parkOne(eventId: string, error = `TypeError: ${CANARY}`, source = 'stripe'): Promise<void> {
   await claimOne(eventId, { source });
-  await recordFailures(database.db, [{ source, eventId, error, parked: true, notBefore: NOW }], NOW);
+  await recordFailures(database.consumer, [{ source, eventId, error, parked: true, notBefore: NOW }], NOW);
 }
 
 async function addEffect(eventId: string): Promise<void> {
@@ -77,7 +77,7 @@ describe('an alert about parked events', () => {
     expect(await run(NOW)).toEqual(['ALERT stripe: 2 events are parked with TypeError']);
     await parkOne('evt_3');
     expect(await run(later({ minutes: 15 }))).toEqual([]);
-    await retryParked(database.db, { filter: { source: 'stripe' }, action: { ...by, action: 'retry' } });
+    await retryParked(database.receiver, { filter: { source: 'stripe' }, action: { ...by, action: 'retry' } });
     expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more with TypeError']);
     expect(await run(later({ minutes: 45 }))).toEqual([]);
   });
@@ -104,8 +104,8 @@ describe('an alert about parked events', () => {
 
   it('names a suspected replay', async () => {
     const twin = (eventId: string) => claimable(eventId, { fingerprint: 'same' });
-    await claim(database.db, 'meta', [twin('evt_1')], {}, NOW);
-    await claim(database.db, 'meta', [twin('evt_2')], {}, NOW);
+    await claim(database.receiver, 'meta', [twin('evt_1')], {}, NOW);
+    await claim(database.receiver, 'meta', [twin('evt_2')], {}, NOW);
     expect(await run(NOW)).toEqual(['ALERT meta: 1 event is parked with suspected replay']);
   });
 
@@ -128,12 +128,12 @@ it('dead letters are an alert of their own, for events and for effects', async (
   await claimOne('evt_1');
   await addEffect('evt_2');
   const error = `${QUEUE_GAVE_UP}: the ticket was delivered too often`;
-  await parkEvents(database.db, [{ source: 'stripe', eventId: 'evt_1' }], error, NOW);
-  await parkEffects(database.db, [{ source: 'stripe', eventId: 'evt_2', name: 'receipt' }], error);
+  await parkEvents(database.consumer, [{ source: 'stripe', eventId: 'evt_1' }], error, NOW);
+  await parkEffects(database.consumer, [{ source: 'stripe', eventId: 'evt_2', name: 'receipt' }], error);
   expect(await run(NOW)).toEqual([
     'ALERT stripe: 1 event and 1 effect are parked because the queue gave up (dead letters)',
   ]);
-  await discardParked(database.db, {
+  await discardParked(database.receiver, {
     filter: { source: 'stripe' },
     action: { ...by, action: 'discard', reason: 'test' },
   });

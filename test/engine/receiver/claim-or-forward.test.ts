@@ -54,7 +54,7 @@ function fail(...faults: (Fault | undefined)[]): void {
 }
 
 function held(given = delivery()) {
-  const env = { DATABASE_URL: database.stack.databaseUrl, EVENTS: queue } as unknown as ReceiverEnv;
+  const env = { DATABASE_URL: database.stack.workerUrls.receiver, EVENTS: queue } as unknown as ReceiverEnv;
   return claimOrForward(given, env, (line) => lines.push(line));
 }
 

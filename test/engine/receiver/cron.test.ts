@@ -27,14 +27,14 @@ async function run(now: Date, refuses = false): Promise<void> {
       sent.push(...messages.map(({ body }) => body));
     },
   };
-  const { databaseUrl } = database.stack;
-  const env = { DATABASE_URL: databaseUrl, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
+  const { receiver } = database.stack.workerUrls;
+  const env = { DATABASE_URL: receiver, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
   await tick(env as unknown as ReceiverEnv, now, (line) => lines.push(line));
 }
 
 const claimMany = (count: number) =>
   claim(
-    database.db,
+    database.receiver,
     'test',
     Array.from({ length: count }, (_, n) => claimable(`evt_${n}`)),
     {},

@@ -12,7 +12,7 @@ const BODY = '{"inputs":{"environment":"production"},"ref":"refs/heads/main"}';
 
 /** GitHub doesn't sign its ids, and says the same of every workflow that is started by hand. */
 const dispatch = async (id: string) => post('github', await sign('github', BODY, { id, type: 'workflow_dispatch' }));
-const db = () => openDatabase(running.stack.databaseUrl);
+const db = () => openDatabase(running.stack.workerUrls.receiver);
 const events = () => sql('select event_id, status, completions from webhook_events order by event_id');
 const linesAbout = (text: string) =>
   running

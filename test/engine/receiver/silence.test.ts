@@ -14,11 +14,12 @@ afterEach(() => {
 
 async function expectSilence(answers: string[]): Promise<void> {
   const secret = running.secret('stripe');
-  const password = new URL(running.stack.databaseUrl).password;
+  const { databaseUrl, workerUrls } = running.stack;
+  const passwords = [databaseUrl, workerUrls.receiver, workerUrls.consumer].map((url) => new URL(url).password);
   for (const text of [...answers, running.logs()]) {
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain(secret);
-    expect(text).not.toContain(password);
+    for (const password of passwords) expect(text).not.toContain(password);
     expect(text).not.toMatch(/v1=/);
   }
 }
