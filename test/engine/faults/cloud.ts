@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
@@ -18,7 +19,7 @@ import { type Deployment, Workerd } from './workerd.ts';
 export interface Cloud {
   readonly stack: Stack;
   readonly queues: Queues;
-  /** Starts today's Workers, or others. They are stopped at the end. */
+  /** Starts the Workers of today, or others. They are stopped at the end. */
   readonly start: (changes?: Partial<Deployment>) => Promise<Workerd>;
   /** A delivery signed by the source's own SDK. */
   readonly sign: (source: Name, body: string, options?: Partial<Options>) => Promise<SignedDelivery>;
@@ -43,7 +44,10 @@ export function useCloud(configs = CONFIGS): Cloud {
   let pool: pg.Pool;
   const secrets = madeUpSecrets(sources);
   const started: Workerd[] = [];
+  let today: Pick<Deployment, 'receiver' | 'consumer'>;
   beforeAll(async () => {
+    // Before anything else, because it blocks this process for seconds.
+    today = { receiver: build(configs.receiver), consumer: build(configs.consumer) };
     stack = await startStack();
     await createFixtureTables(stack.databaseUrl);
     queues = new Queues(configs.consumer, randomFrom(seed));
@@ -57,6 +61,7 @@ export function useCloud(configs = CONFIGS): Cloud {
     for (const workerd of started) await workerd.stop();
     await pool?.end();
     await stack?.stop();
+    rmSync(CACHE, { recursive: true, force: true });
   });
 
   return {
@@ -68,8 +73,7 @@ export function useCloud(configs = CONFIGS): Cloud {
     },
     async start(changes = {}) {
       const workerd = await Workerd.start({
-        receiver: changes.receiver ?? build(configs.receiver),
-        consumer: changes.consumer ?? build(configs.consumer),
+        ...today,
         configs,
         databaseUrls: stack.workerUrls,
         secrets,
@@ -87,12 +91,14 @@ export function useCloud(configs = CONFIGS): Cloud {
   };
 }
 
+/** Of this test file alone: others may run at the same time. */
+const CACHE = `node_modules/.cache/claimcheck/faults-${process.pid}`;
+
 /** A Worker as `wrangler deploy` would send it. */
 function build(path: string): string {
   const { name, main, raw } = readConfig(path);
   return bundle(join(dirname(path), main), {
     compatibilityDate: raw.compatibility_date ?? '',
-    // Test files may run at the same time.
-    folder: `node_modules/.cache/claimcheck/${name}-${process.pid}`,
+    folder: `${CACHE}/${name}`,
   });
 }
