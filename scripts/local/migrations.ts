@@ -8,10 +8,23 @@ import { UserError } from './user-error.ts';
 /** Any number works, if all machines that migrate use the same one. */
 const LOCK = 20_260_101;
 
+/**
+ * A migration that waits for a table's lock makes every claim wait behind it. So it gives up after this time, which is
+ * shorter than the time limit of a claim, lets the claims pass, and tries again.
+ */
+const LOCK_TIMEOUT = '500ms';
+/** Long enough for the claims that have waited, and for a long query or a backup to end within the tries. */
+const PAUSE_MS = 2000;
+const TRIES = 60;
+
+/** SQLSTATE lock_not_available: `lock_timeout` has passed. */
+const LOCK_NOT_AVAILABLE = '55P03';
+
 /** Applies the migrations that are missing, over TCP, and grants what they need. Returns the Workers without a role. */
-export async function migrate(databaseUrl: string): Promise<readonly WorkerKind[]> {
+export async function migrate(databaseUrl: string, migrationsFolder = 'drizzle'): Promise<readonly WorkerKind[]> {
   return asOwner(databaseUrl, async (client) => {
-    await applyMigrations(drizzle(client), { migrationsFolder: 'drizzle' });
+    await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
+    await applyWhenUnlocked(client, migrationsFolder);
     return grantRights(client);
   });
 }
@@ -26,11 +39,28 @@ export async function asOwner<Result>(
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     return await work(client);
   } catch (error) {
-    if (codeOf(error) !== '42501' && codeOf(Reflect.get(Object(error), 'cause')) !== '42501') throw error;
+    if (!hasCode(error, '42501')) throw error;
     throw new UserError('the role in DATABASE_URL may not do this: use the URL of the role that owns the tables');
   } finally {
     // The end of the session also releases the lock.
     await client.end();
+  }
+}
+
+/** All missing migrations are one transaction, so a try that gave up has changed nothing. */
+async function applyWhenUnlocked(client: pg.Client, migrationsFolder: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await applyMigrations(drizzle(client), { migrationsFolder });
+    } catch (error) {
+      if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error;
+      if (tries === TRIES) {
+        throw new UserError(
+          'the migration did not get the locks that it needs, and has changed nothing: see "Change tables" in docs/runbook.md',
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
   }
 }
 
@@ -58,6 +88,11 @@ function hint(error: unknown): string {
   if (code === '3D000') return 'the database that DATABASE_URL names does not exist';
   if (code === 'ECONNREFUSED') return 'no server listens there; for local data start npm run dev first';
   return `check DATABASE_URL and the network (${code ?? 'no answer'})`;
+}
+
+/** Drizzle's errors have Postgres's as their cause. */
+function hasCode(error: unknown, code: string): boolean {
+  return codeOf(error) === code || codeOf(Reflect.get(Object(error), 'cause')) === code;
 }
 
 function codeOf(error: unknown): unknown {

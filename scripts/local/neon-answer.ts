@@ -61,7 +61,11 @@ async function run(
   if (fault?.kind === 'refused') return void request.socket.destroy();
   if (fault?.kind === 'slow') await sleep(fault.ms, undefined, { signal: hungUp });
   if (fault?.kind === 'server error') throw new NeonError(500, fault.message ?? 'Control plane request failed');
-  if (fault?.kind === 'not JSON') return void response.end('<html>');
+  if (fault?.kind === 'not JSON') return void response.writeHead(fault.status ?? 200).end('<html>');
+  if (fault?.kind === 'error') {
+    const { status, message, code } = fault;
+    throw new NeonError(status, message, { code, severity: code && 'ERROR' });
+  }
   if (fault?.kind === 'connection died') throw new NeonError(400, 'connection closed');
 
   const { query, params = [], queries } = asked;

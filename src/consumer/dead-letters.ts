@@ -3,7 +3,7 @@ import { parkEffects } from '../db/effects.ts';
 import { parkEvents } from '../db/fail.ts';
 import { QUEUE_GAVE_UP } from '../db/parked-reasons.ts';
 import { unpack } from '../queue/forwarded.ts';
-import { isEffectTicket, isTicket } from '../queue/tickets.ts';
+import { isEffectTicket, isTicket, reasonUnreadable } from '../queue/tickets.ts';
 import { databaseErrorOf } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { claimForwarded } from './messages.ts';
@@ -16,7 +16,9 @@ const WAIT_SECONDS = 4 * 3600;
 /**
  * Parks the events or effects whose tickets the queue gave up. A forwarded delivery is claimed instead: it is here
  * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. What can't be read or
- * claimed ends here, with a log line. Each message is settled on its own, so that a bad one holds no other.
+ * claimed is kept until the queue's retention ends, with a log line at each try: it may hold events that were answered
+ * 200, and a later version of this Worker may be able to read it. Each message is settled on its own, so that a bad one
+ * holds no other.
  */
 export async function parkDeadLetters(
   kind: 'events' | 'effects',
@@ -25,11 +27,17 @@ export async function parkDeadLetters(
   { now, log }: ConsumerDependencies,
 ): Promise<void> {
   let unavailable: string | undefined;
-  const settle = async (messages: readonly Message[], work: () => Promise<void>) => {
+  /** `work` resolves to whether the messages have been dealt with. */
+  const settle = async (messages: readonly Message[], work: () => Promise<boolean>) => {
+    let settled = false;
     // To ask Postgres again for every message would take longer than a consumer may run.
-    unavailable ??= (await databaseErrorOf(work))?.message;
+    unavailable ??= (
+      await databaseErrorOf(async () => {
+        settled = await work();
+      })
+    )?.message;
     for (const message of messages) {
-      if (unavailable === undefined) message.ack();
+      if (settled) message.ack();
       else message.retry({ delaySeconds: WAIT_SECONDS });
     }
   };
@@ -48,12 +56,17 @@ export async function parkDeadLetters(
     for (const { source, eventId, ...effect } of parked) {
       log({ step: 'dead_letter', source, event_id: eventId, ...effect, outcome: 'parked', ms });
     }
+    return true;
   });
   for (const message of batch.messages.filter(({ body }) => !isOurTicket(body))) {
     await settle([message], async () => {
       const forwarded = await unpack(message.body);
-      if (forwarded) await claimForwarded(openDatabase(env.DATABASE_URL), forwarded, log, 'dead_letter');
-      else log({ step: 'dead_letter', outcome: 'unreadable' });
+      if (!forwarded) {
+        log({ step: 'dead_letter', outcome: 'unreadable', ...reasonUnreadable(message.body) });
+        return false;
+      }
+      const { unreadable } = await claimForwarded(openDatabase(env.DATABASE_URL), forwarded, log, 'dead_letter');
+      return !unreadable;
     });
   }
   if (unavailable) log({ step: 'dead_letter', outcome: 'database_unavailable', reason: unavailable });

@@ -4,7 +4,7 @@ import { keyText, TICKET_GRACE_MS } from '../db/keys.ts';
 import { traceFields } from '../encoding/traceparent.ts';
 import { errorFromResponse, PermanentError } from '../kit/index.ts';
 import { idempotencyKeyOf } from '../queue/idempotency-key.ts';
-import { type EffectTicket, isEffectTicket } from '../queue/tickets.ts';
+import { type EffectTicket, isEffectTicket, reasonUnreadable } from '../queue/tickets.ts';
 import { workInPortions } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { judge } from './judge.ts';
@@ -27,7 +27,9 @@ export async function sendEffects(
     for (const message of messages) {
       const { body, attempts: ticketDeliveries } = message;
       const readable = isEffectTicket(body);
-      if (!readable) log({ step: 'effect', outcome: 'unreadable', ticket_deliveries: ticketDeliveries });
+      if (!readable) {
+        log({ step: 'effect', outcome: 'unreadable', ...reasonUnreadable(body), ticket_deliveries: ticketDeliveries });
+      }
       const outcome: Outcome = readable
         ? (outcomes.get(keyText(body)) ?? { outcome: 'not_found' })
         : { outcome: 'unreadable' };

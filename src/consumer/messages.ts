@@ -4,7 +4,7 @@ import { DatabaseError } from '../db/errors.ts';
 import type { EventKey } from '../db/keys.ts';
 import { eventIdFields, type Log, type LogLine } from '../log.ts';
 import { type Unpacked, unpack } from '../queue/forwarded.ts';
-import { isTicket } from '../queue/tickets.ts';
+import { isTicket, reasonUnreadable } from '../queue/tickets.ts';
 
 /** What a message is about. */
 export interface Contents {
@@ -18,7 +18,7 @@ export async function readMessage({ body, attempts }: Message, db: Database, log
   if (isTicket(body)) return { events: [{ source: body.source, eventId: body.eventId }], unreadable: false };
   const forwarded = await unpack(body);
   if (forwarded) return claimForwarded(db, forwarded, log, 'completion');
-  log({ step: 'completion', outcome: 'unreadable', ticket_deliveries: attempts });
+  log({ step: 'completion', outcome: 'unreadable', ...reasonUnreadable(body), ticket_deliveries: attempts });
   return { events: [], unreadable: true };
 }
 

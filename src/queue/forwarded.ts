@@ -1,5 +1,5 @@
 import type { Claimable } from '../db/incoming.ts';
-import { isStorableText } from './tickets.ts';
+import { isKnownVersion, isStorableText, MESSAGE_VERSION } from './tickets.ts';
 
 /** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
 export interface Forwarded {
@@ -19,7 +19,7 @@ const MAX_MESSAGE_BYTES = 127_500;
 
 /** Compresses a delivery, so that larger ones fit into a message too. `undefined` if it is still too large. */
 export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined> {
-  const bytes = await pipe(JSON.stringify(forwarded), new CompressionStream('gzip'));
+  const bytes = await pipe(JSON.stringify({ version: MESSAGE_VERSION, ...forwarded }), new CompressionStream('gzip'));
   return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
 }
 
@@ -32,7 +32,7 @@ export async function unpack(message: unknown): Promise<Unpacked | undefined> {
   if (packed === undefined) return undefined;
   const { source, headers } = packed;
   const receivedAt = dateOf(packed.receivedAt);
-  const usable = isStorableText(source) && isHeaders(headers) && receivedAt;
+  const usable = isKnownVersion(packed) && isStorableText(source) && isHeaders(headers) && receivedAt;
   const events = packed.events.map(({ eventId, ...rest }) => ({ eventId, event: claimableOf({ eventId, ...rest }) }));
   return {
     source: isStorableText(source) ? source : '',

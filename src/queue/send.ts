@@ -1,4 +1,4 @@
-import type { Ticket } from './tickets.ts';
+import { MESSAGE_VERSION, type Ticket } from './tickets.ts';
 
 /** The most messages that a queue takes in one call. */
 const MAX_BATCH = 100;
@@ -12,7 +12,7 @@ const SEND_TIMEOUT_MS = 1000;
  */
 export async function sendTickets(queue: Queue, tickets: readonly Ticket[]): Promise<boolean> {
   const chunks = Array.from({ length: Math.ceil(tickets.length / MAX_BATCH) }, (_, n) =>
-    tickets.slice(n * MAX_BATCH, (n + 1) * MAX_BATCH).map((body) => ({ body })),
+    tickets.slice(n * MAX_BATCH, (n + 1) * MAX_BATCH).map((key) => ({ body: { version: MESSAGE_VERSION, ...key } })),
   );
   // At the same time, so that a delivery of many events stays within the time limit of one call.
   return isWritten(Promise.all(chunks.map((chunk) => queue.sendBatch(chunk))));

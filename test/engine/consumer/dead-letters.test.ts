@@ -19,6 +19,9 @@ import {
 
 beforeEach(empty);
 
+/** Delivered again after four hours, so that a later version of the consumer may read it. */
+const HELD = (id: string) => ({ id, delaySeconds: 14_400 });
+
 it('the event of a dead ticket is parked with the reason', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
   expect((await consume([ticket('a')], QUEUES.eventsDead)).outcome).toBe('ok');
@@ -62,14 +65,14 @@ it('the effect of a dead ticket is parked and named in the log, without the othe
 
 describe('a dead letter that can not be read or claimed', () => {
   it.each(BROKEN_DELIVERIES)(
-    'a dead forwarded delivery with %s is acknowledged, and its neighbours are parked or claimed',
+    'a dead forwarded delivery with %s is kept for four hours, and its neighbours are parked or claimed',
     async (_what, event, delivery) => {
       await claimEvents({ id: 'n', type: 'increments' });
       const bad = await forwardedWith(event, delivery);
       const good = await forwardedWith({ eventId: 'z' });
       const lines = await logged(async () => {
         const { acked, retried } = await consume([ticket('n'), bad, good], QUEUES.eventsDead);
-        expect([acked, retried]).toEqual([['0', '1', '2'], []]);
+        expect([acked, retried]).toEqual([['0', '2'], [HELD('1')]]);
       });
       expect((await events()).map(({ id, status }) => [id, status])).toEqual([
         ['n', 'parked'],
@@ -93,16 +96,18 @@ describe('a dead letter that can not be read or claimed', () => {
     ]);
   });
 
-  it('a dead ticket whose id holds NUL is acknowledged, and its neighbours are parked', async () => {
+  it('a dead ticket whose id holds NUL is kept for four hours, and its neighbours are parked', async () => {
     await claimEvents({ id: 'n', type: 'increments' });
-    expect((await consume([ticket('a\0b'), ticket('n')], QUEUES.eventsDead)).acked).toEqual(['0', '1']);
+    const { acked, retried } = await consume([ticket('a\0b'), ticket('n')], QUEUES.eventsDead);
+    expect([acked, retried]).toEqual([['1'], [HELD('0')]]);
     expect(await events()).toEqual([expect.objectContaining({ id: 'n', status: 'parked' })]);
   });
 
-  it('an unreadable dead letter among those of effects is acknowledged, and its neighbours are parked', async () => {
+  it('an unreadable dead letter among those of effects is kept for four hours, and its neighbours are parked', async () => {
     await holdBackEffects('has effects');
     const [eventTicket, good] = [ticket('a'), { body: { source: 'test', eventId: 'a', name: 'held first' } }];
-    expect((await consume([eventTicket, { body: null }, good], QUEUES.effectsDead)).acked).toEqual(['0', '1', '2']);
+    const { acked, retried } = await consume([eventTicket, { body: null }, good], QUEUES.effectsDead);
+    expect([acked, retried]).toEqual([['2'], [HELD('0'), HELD('1')]]);
     expect(await query(sql`select status from webhook_effects where name = 'held first'`)).toEqual([
       { status: 'parked' },
     ]);
@@ -113,7 +118,7 @@ it('the correct events of a dead forwarded delivery are claimed, although one of
   const event = (eventId: unknown) => ({ ...claimable('a'), eventId });
   const delivery = { source: 'test', headers: {}, receivedAt: new Date() };
   const message = await packed({ ...delivery, events: [event('a'), event(null), event('b')] });
-  expect((await consume([message], QUEUES.eventsDead)).acked).toEqual(['0']);
+  expect((await consume([message], QUEUES.eventsDead)).retried).toEqual([HELD('0')]);
   expect((await events()).map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
@@ -130,8 +135,9 @@ it('while Postgres is away, dead tickets and dead forwarded deliveries are retri
   }
 });
 
-it('a dead letter that is neither a ticket nor a forwarded delivery is acknowledged, and its neighbours are parked', async () => {
+it('a dead letter that is neither a ticket nor a forwarded delivery is kept for four hours, and its neighbours are parked', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
-  expect((await consume([{ body: 'text' }, ticket('a')], QUEUES.eventsDead)).outcome).toBe('ok');
+  const { acked, retried } = await consume([{ body: 'text' }, ticket('a')], QUEUES.eventsDead);
+  expect([acked, retried]).toEqual([['1'], [HELD('0')]]);
   expect(await events()).toEqual([expect.objectContaining({ status: 'parked' })]);
 });

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createConsumer } from '../../../src/consumer/worker.ts';
 import { defineHandler, type Handler, RetryLater } from '../../../src/kit/index.ts';
 import { log } from '../../../src/log.ts';
@@ -19,18 +20,24 @@ function unreliable(handler: Handler): Handler {
   };
 }
 
-let dying = Promise.withResolvers<never>();
+/** Of the batch that is worked: several may be worked at the same time. */
+const batches = new AsyncLocalStorage<PromiseWithResolvers<never>>();
 
 /** Fails the whole batch, like a handler that uses up the isolate's memory or CPU time. */
 const kills = defineHandler({
   handle() {
-    dying.reject(new Error('the isolate is gone'));
+    batches.getStore()?.reject(new Error('the isolate is gone'));
     return new Promise<never>(() => {});
   },
 });
 
 const consumer = createConsumer({
-  handlers: { stripe: { 'charge.succeeded': unreliable(charged) }, awardee: { kills } },
+  handlers: {
+    stripe: { 'charge.succeeded': unreliable(charged) },
+    standardwebhooks: { 'charge.succeeded': unreliable(charged) },
+    github: { push: unreliable(charged) },
+    awardee: { kills },
+  },
   effects,
   now: () => new Date(),
   // Waits of about a second after any number of failures, but with an order that varies.
@@ -42,7 +49,7 @@ const consumer = createConsumer({
 
 export default {
   queue(batch, env, ctx) {
-    dying = Promise.withResolvers<never>();
-    return Promise.race([consumer.queue?.(batch, env, ctx), dying.promise]);
+    const dying = Promise.withResolvers<never>();
+    return batches.run(dying, () => Promise.race([consumer.queue?.(batch, env, ctx), dying.promise]));
   },
 } satisfies ExportedHandler<ConsumerEnv>;

@@ -66,7 +66,7 @@ it('a claim is one request, and its ticket is written before the answer', async 
     outcome: 'claimed',
     claims: { claimed: ['a'], parked: [], dropped: [], overdue: [] },
   });
-  expect([requests, queue.tickets]).toEqual([1, [{ source: 'test', eventId: 'a' }]]);
+  expect([requests, queue.tickets]).toEqual([1, [{ version: 1, source: 'test', eventId: 'a' }]]);
 });
 
 it.each(['refuses', 'hangs'] as const)(
@@ -95,7 +95,7 @@ describe('a claim that fails', () => {
   it('a claim that committed although its answer was lost is found by the second try, which sends its ticket', async () => {
     fail({ kind: 'reply dropped' });
     expect(await held()).toMatchObject({ outcome: 'claimed', claims: { claimed: [] } });
-    expect(queue.tickets).toEqual([{ source: 'test', eventId: 'a' }]);
+    expect(queue.tickets).toEqual([{ version: 1, source: 'test', eventId: 'a' }]);
   });
 
   it('a claim that fails permanently is forwarded without a second try', async () => {

@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { OFFLINE } from './offline.ts';
+
+/** Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first. */
+export function bundle(
+  main: string,
+  { compatibilityDate, folder, minify = false }: { compatibilityDate: string; folder: string; minify?: boolean },
+): string {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, 'wrangler.json');
+  writeFileSync(
+    config,
+    JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date: compatibilityDate, minify }),
+  );
+  // Absolute, because wrangler resolves it from the folder of its configuration.
+  const out = resolve(folder, 'out');
+  execFileSync(
+    process.execPath,
+    ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', out, '-c', config],
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...OFFLINE } },
+  );
+  const file = readdirSync(out).find((name) => name.endsWith('.js'));
+  if (file === undefined) throw new Error(`wrangler built no ${basename(main)}`);
+  return join(out, file);
+}

@@ -1,0 +1,93 @@
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, expect, it } from 'vitest';
+import { charge, expectChargedOnce } from './charges.ts';
+import { PREVIOUS, useCloud } from './cloud.ts';
+import { isLong, report, seed } from './form.ts';
+import { randomFrom } from './random.ts';
+import type { Workerd } from './workerd.ts';
+
+const EVENTS = isLong ? 3000 : 60;
+const SENDERS = 20;
+
+const cloud = useCloud();
+const random = randomFrom(seed);
+let today: Workerd;
+let previous: Workerd;
+
+beforeAll(async () => {
+  today = await cloud.start();
+  previous = await cloud.start(PREVIOUS);
+});
+
+/** Which of the two gets the next delivery or batch. */
+const onlyToday = () => today;
+const onlyPrevious = () => previous;
+const either = () => (random() < 0.5 ? today : previous);
+
+for (const { title, receiver, worksEvents, sendsEffects, versions } of [
+  {
+    title: "the previous receiver's messages are worked by today's consumer, and its effects sent by the previous one",
+    receiver: onlyPrevious,
+    worksEvents: onlyToday,
+    sendsEffects: onlyPrevious,
+    versions: [undefined],
+  },
+  {
+    title: "today's messages are worked by the previous consumer, as after a rollback, and its effects sent by today's",
+    receiver: onlyToday,
+    worksEvents: onlyPrevious,
+    sendsEffects: onlyToday,
+    versions: [1],
+  },
+  {
+    title: 'both receivers and both consumers work side by side on the same queues, as during a deploy',
+    receiver: either,
+    worksEvents: either,
+    sendsEffects: either,
+    versions: [1, undefined],
+  },
+]) {
+  it(title, async () => {
+    const { queues, stack, sql, sign } = cloud;
+    await sql('truncate webhook_events, fixture.balances cascade');
+    stack.outside.requests.length = 0;
+
+    // Nothing is consumed yet, and a part of the claims fails: so tickets and forwarded deliveries wait on the queue.
+    queues.consume = undefined;
+    stack.neon.fault = () => (random() < 0.5 ? { kind: 'server error' } : undefined);
+    // Each event twice, as providers do.
+    const deliveries = Array.from({ length: EVENTS * 2 }, (_, n) => n % EVENTS).values();
+    const sender = async () => {
+      for (const n of deliveries) {
+        const signed = await sign('stripe', charge(n));
+        const { status } = await fetch(`${receiver().url}webhooks/stripe`, { method: 'POST', ...signed });
+        expect(status).toBe(200);
+      }
+    };
+    await Promise.all(Array.from({ length: SENDERS }, sender));
+    stack.neon.fault = undefined;
+
+    const waiting = queues.waitingOn('deadline-events');
+    const forwarded = waiting.flatMap(({ bytes }) => (bytes ? [versionOf(bytes)] : []));
+    const tickets = waiting.flatMap(({ json }) => (json ? [Reflect.get(json, 'version')] : []));
+    expect([new Set(forwarded), new Set(tickets)]).toEqual([new Set(versions), new Set(versions)]);
+
+    queues.loseTickets('deadline-events');
+    await receiver().tick(new Date(Date.now() + 3_600_000));
+    queues.consume = (queue, messages) =>
+      (queue === 'deadline-events' ? worksEvents : sendsEffects)().consume(queue, messages);
+    await expectChargedOnce(EVENTS, { sql, queues, outside: stack.outside });
+    report('old beside new', {
+      case: title,
+      events: EVENTS,
+      tickets: tickets.length,
+      forwarded: forwarded.length,
+      lost: 0,
+      doubled: 0,
+    });
+  }, 120_000);
+}
+
+function versionOf(forwarded: string): unknown {
+  return JSON.parse(gunzipSync(Buffer.from(forwarded, 'base64')).toString()).version;
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createReceiver } from '../../../src/receiver/app.ts';
+import { useDatabase } from '../database.ts';
+import { sources } from '../fixture/sources.ts';
+import { type Name, signers } from '../signatures.ts';
+import { report } from './form.ts';
+
+const database = useDatabase();
+const app = createReceiver({ sources, now: () => new Date(), log: () => {} });
+
+const DELIVERIES = 40;
+const secretOf = (name: string) => `whsec_${Buffer.from(name.padEnd(24, '.')).toString('base64')}`;
+const OLD = secretOf('old');
+const NEW = secretOf('new');
+
+/** The receiver as it is deployed with these secrets. A deploy takes a while: the one before answers some deliveries, too. */
+function deployed(source: Name, secrets: { current: string; previous?: string }): ReceiverEnv {
+  const name = `${source.toUpperCase()}_WEBHOOK_SECRET`;
+  const queue = { send: async () => {}, sendBatch: async () => {} };
+  return {
+    DATABASE_URL: database.stack.databaseUrl,
+    EVENTS: queue,
+    [name]: secrets.current,
+    [`${name}_PREVIOUS`]: secrets.previous,
+  } as unknown as ReceiverEnv;
+}
+
+/** How many deliveries are refused, if each is signed with one of these secrets and answered by one of these receivers. */
+async function refused(source: Name, envs: readonly ReceiverEnv[], secrets: readonly string[]): Promise<number> {
+  const statuses = await Promise.all(
+    Array.from({ length: DELIVERIES }, async (_, n) => {
+      const body = JSON.stringify({ id: randomUUID(), type: 'any' });
+      const signed = await signers[source](body, { secret: secrets[n % secrets.length] ?? '' });
+      const request = new Request(`https://hooks.example.com/webhooks/${source}`, { method: 'POST', ...signed });
+      return (await app.fetch(request, envs[Math.floor(n / 2) % envs.length])).status;
+    }),
+  );
+  const others = statuses.filter((status) => status !== 200 && status !== 401);
+  expect(others).toEqual([]);
+  return statuses.filter((status) => status === 401).length;
+}
+
+const SOURCES: Name[] = ['stripe', 'github', 'standardwebhooks'];
+
+it.each(SOURCES)(
+  'no delivery of %s is refused while its secret is rotated in the order of the runbook',
+  async (source) => {
+    const before = deployed(source, { current: OLD });
+    const prepared = deployed(source, { current: OLD, previous: OLD });
+    const rotated = deployed(source, { current: NEW, previous: OLD });
+    const after = deployed(source, { current: NEW });
+    const steps = [
+      await refused(source, [before, prepared], [OLD]),
+      await refused(source, [prepared, rotated], [OLD]),
+      // The provider has the new secret, and sends again what it signed with the old one.
+      await refused(source, [rotated], [OLD, NEW]),
+      await refused(source, [rotated, after], [NEW]),
+    ];
+    expect(steps).toEqual([0, 0, 0, 0]);
+    report('secret rotation', { source, deliveries: DELIVERIES * steps.length, refused: 0 });
+  },
+);
+
+it('in the other order, deliveries signed with the old secret are refused', async () => {
+  const [before, early] = [deployed('stripe', { current: OLD }), deployed('stripe', { current: NEW })];
+  expect(await refused('stripe', [before, early], [OLD])).toBe(DELIVERIES / 2);
+});
