@@ -119,7 +119,7 @@ describe('failures', () => {
     expect((await consume([ticket('a')])).retried).toHaveLength(1);
     const [row] = await events();
     expect(row).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(row?.last_error).toContain('known_effect_status');
+    expect(row?.last_error).toContain('known_status');
   });
 
   it('an event with two effects of the same name is parked, and neither is enqueued', async () => {

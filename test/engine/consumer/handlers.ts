@@ -61,9 +61,7 @@ export const testHandlers = {
   }),
   'breaks a check': defineHandler({
     handle: ({ source, id }, { db }) => [
-      db.execute(sql`
-        insert into webhook_effects (source, event_id, name, kind, payload, due_at, status)
-        values (${source}, ${id}, 'n', 'k', '{}', now(), 'nonsense')`),
+      db.execute(sql`update webhook_events set status = 'nonsense' where (source, event_id) = (${source}, ${id})`),
     ],
   }),
   'has two effects of one name': defineHandler({

@@ -109,7 +109,8 @@ it('a right that is missing is named in our own words, with the command that gra
 it.each(['receiver', 'consumer'] as const)(
   'the role of the %s has time-outs, and is a member of nothing',
   async (name) => {
-    const show = async (setting: string) => (await run(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
+    const show = async (setting: string) =>
+      (await run<Record<string, string>>(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
     expect(await show('statement_timeout')).toBe('15s');
     expect(await show('lock_timeout')).toBe('10s');
     expect(await show('idle_in_transaction_session_timeout')).toBe('10s');
