@@ -20,7 +20,17 @@ export interface PlainWorkerd {
   readonly lines: () => Record<string, unknown>[];
 }
 
-export function usePlainWorkerd(config: string, vars: Record<string, string>): PlainWorkerd {
+export interface PlainOptions {
+  /** Names of bindings. What is sent to these queues is taken, and thrown away. */
+  readonly queues?: readonly string[];
+}
+
+/** `vars` may be known only when the tests begin, like the address of a database. */
+export function usePlainWorkerd(
+  config: string,
+  vars: Record<string, string> | (() => Record<string, string>),
+  { queues = [] }: PlainOptions = {},
+): PlainWorkerd {
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-workerd-'));
   let port = 0;
   let output = '';
@@ -29,7 +39,10 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
     const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '-c', config, '--outdir', folder];
     execFileSync(process.execPath, build, { stdio: 'ignore', env: { ...process.env, ...OFFLINE } });
     port = await freePort();
-    writeFileSync(join(folder, 'workerd.capnp'), configuration(port, vars));
+    writeFileSync(
+      join(folder, 'workerd.capnp'),
+      configuration(port, typeof vars === 'function' ? vars() : vars, queues),
+    );
     child = spawn(workerd, ['serve', join(folder, 'workerd.capnp')], { stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout?.on('data', (chunk) => {
       output += chunk;
@@ -55,15 +68,25 @@ export function usePlainWorkerd(config: string, vars: Record<string, string>): P
   };
 }
 
-function configuration(port: number, vars: Record<string, string>): string {
-  const bindings = Object.entries(vars).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`);
+function configuration(port: number, vars: Record<string, string>, queues: readonly string[]): string {
+  const bindings = [
+    ...Object.entries(vars).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`),
+    ...queues.map((name) => `(name = "${name}", queue = "queue")`),
+  ];
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "receiver", worker = (
-    modules = [(name = "worker.js", esModule = embed "worker.js")],
-    compatibilityDate = "2026-09-18",
-    bindings = [${bindings.join(', ')}],
-  ))],
+  services = [
+    (name = "receiver", worker = (
+      modules = [(name = "worker.js", esModule = embed "worker.js")],
+      compatibilityDate = "2026-09-18",
+      bindings = [${bindings.join(', ')}],
+    )),
+    (name = "queue", worker = (
+      serviceWorkerScript = "addEventListener('fetch', (event) => event.respondWith(Response.json({})))",
+      compatibilityDate = "2026-09-18",
+    )),
+    (name = "internet", network = (allow = ["local"])),
+  ],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "receiver")],
 );`;
 }
