@@ -44,9 +44,11 @@ const BROKEN_JSON = [
   'undefined',
 ];
 
-const nested = fc.integer({ min: 1, max: 1000 }).chain((depth) =>
-  fc.constantFrom('['.repeat(depth) + ']'.repeat(depth), `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`),
-);
+const nested = fc
+  .integer({ min: 1, max: 1000 })
+  .chain((depth) =>
+    fc.constantFrom('['.repeat(depth) + ']'.repeat(depth), `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`),
+  );
 const longNumber = fc
   .tuple(fc.constantFrom('', '-', '0.', '1e'), fc.integer({ min: 1, max: 2000 }))
   .map(([before, digits]) => before + '9'.repeat(digits));

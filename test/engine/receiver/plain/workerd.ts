@@ -68,6 +68,10 @@ export function usePlainWorkerd(
   };
 }
 
+/** Takes what a queue's binding sends. Without its answer, the binding would wait. */
+const QUEUE =
+  'export default { fetch: async (request) => (await request.arrayBuffer(), Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } })) }';
+
 function configuration(port: number, vars: Record<string, string>, queues: readonly string[]): string {
   const bindings = [
     ...Object.entries(vars).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`),
@@ -82,7 +86,7 @@ const config :Workerd.Config = (
       bindings = [${bindings.join(', ')}],
     )),
     (name = "queue", worker = (
-      serviceWorkerScript = "addEventListener('fetch', (event) => event.respondWith(Response.json({})))",
+      modules = [(name = "queue.js", esModule = ${JSON.stringify(QUEUE)})],
       compatibilityDate = "2026-09-18",
     )),
     (name = "internet", network = (allow = ["local"])),
