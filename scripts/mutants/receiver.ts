@@ -42,6 +42,13 @@ export const receiver: readonly Mutant[] = [
     caughtBy: { file: 'test/engine/receiver/freshness.test.ts', name: 'becomes stale while its body is read' },
   },
   {
+    fault: 'the verify token of a subscription is compared with !==',
+    file: 'src/receiver/handshake.ts',
+    find: '!(await sameText(known.verifyToken, given))',
+    replace: 'known.verifyToken !== given',
+    caughtBy: { file: STEPS_TEST, name: 'crypto.subtle.verify alone decides whether a verify token is right' },
+  },
+  {
     fault: 'the previous secret is ignored, so that a rotation refuses deliveries',
     file: 'src/receiver/secrets.ts',
     find: '[current, previous] : [current]',

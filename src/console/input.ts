@@ -101,7 +101,7 @@ function isTimeOfPostgres(text: string): boolean {
   if (match === null) return false;
   const iso = `${match[1]}T${match[2]}`;
   const time = new Date(`${iso}Z`);
-  return isStorableTime(time) && time.toISOString().startsWith(iso);
+  return isStorableTime(time) && time.toISOString().startsWith(iso) && isStorableTime(new Date(text));
 }
 
 const UNREADABLE = invalid('the cursor is not one that this API has given out');

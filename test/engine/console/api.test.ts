@@ -130,6 +130,15 @@ it('the list is paged by its cursor, and a cursor that we have not made is refus
   }
 });
 
+it.each(['0001-01-01', '1970-01-01', '9999-12-31T23:59:59.999Z'])(
+  'a list until %s has the events that were received before then',
+  async (until) => {
+    const { get } = start();
+    const page = await jsonOf<{ events: unknown[] }>(await get(`/ops/api/events?until=${until}`));
+    expect(page.events.length).toBe(until.startsWith('9999') ? 4 : 0);
+  },
+);
+
 it('parameters that can not be understood are refused, and never ignored', async () => {
   const { get, post } = start();
   for (const query of [

@@ -1,4 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import { meta } from '../../../src/providers/meta.ts';
 import { createReceiver } from '../../../src/receiver/app.ts';
 import { sources } from '../fixture/sources.ts';
 import { signers } from '../signatures.ts';
@@ -37,4 +38,21 @@ it('the body of a delivery with a wrong signature is not parsed', async () => {
   const parse = vi.spyOn(JSON, 'parse');
   expect((await deliver('another secret', { send: async () => undefined })).status).toBe(401);
   expect(parse).not.toHaveBeenCalled();
+});
+
+it('crypto.subtle.verify alone decides whether a verify token is right, so that the time of an answer reveals nothing', async () => {
+  const receiver = createReceiver({
+    sources: { meta: { provider: meta, types: [] } },
+    now: () => new Date(),
+    log: () => {},
+  });
+  const status = async (token: string) => {
+    const query = `hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`;
+    const env = { META_WEBHOOK_SECRET: secret, META_VERIFY_TOKEN: 'right' } as unknown as ReceiverEnv;
+    return (await receiver.fetch(new Request(`https://example.com/webhooks/meta?${query}`), env)).status;
+  };
+  const verify = vi.spyOn(crypto.subtle, 'verify').mockResolvedValue(true);
+  expect(await status('wrong')).toBe(200);
+  verify.mockResolvedValue(false);
+  expect(await status('right')).toBe(401);
 });
