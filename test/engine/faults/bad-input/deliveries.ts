@@ -105,22 +105,25 @@ function signedBy(provider: Provider, key: string, body: string, url: string) {
   }
 }
 
+/** Takes the place of hostile JSON until the rest of the body is a text. No sample holds it. */
+const MARKER = 'hostile-value-';
+
 function bodyOf({ body }: HostileDelivery, provider: Provider): string {
   if (typeof body === 'string') return body;
   const sample = sampleOf(provider);
   const made = sample.body(sample.id(), sample.types[0], new Date());
   const changed = body.reduce(
-    (value: unknown, { place }, n) => replaceAt(value, place % (placesIn(value) || 1), `@${n}@`),
+    (value: unknown, { place }, n) => replaceAt(value, place % (placesIn(value) || 1), `${MARKER}${n}`),
     made,
   );
   if (provider.form) {
     const fields = Object.entries(Object(changed)).map(([name, value]): [string, string] => [name, String(value)]);
     return body.reduce(
-      (text, { json }, n) => text.replace(`@${n}@`, () => json),
+      (text, { json }, n) => text.replace(`${MARKER}${n}`, () => json),
       new URLSearchParams(fields).toString(),
     );
   }
-  return body.reduce((text, { json }, n) => text.replace(`"@${n}@"`, () => json), JSON.stringify(changed));
+  return body.reduce((text, { json }, n) => text.replace(`"${MARKER}${n}"`, () => json), JSON.stringify(changed));
 }
 
 /** How many values there are in a value, itself included. */

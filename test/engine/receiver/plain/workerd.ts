@@ -16,6 +16,8 @@ export interface PlainWorkerd {
   readonly port: number;
   /** The memory that the process occupies, in MiB. */
   readonly memory: () => number;
+  /** What the Worker's JavaScript needs once its garbage is collected, in MiB. */
+  readonly heap: () => Promise<number>;
   /** What the Worker has logged. */
   readonly lines: () => Record<string, unknown>[];
 }
@@ -32,18 +34,20 @@ export function usePlainWorkerd(
   { queues = [] }: PlainOptions = {},
 ): PlainWorkerd {
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-workerd-'));
-  let port = 0;
+  let [port, inspectorPort] = [0, 0];
   let output = '';
   let child: ChildProcess;
   beforeAll(async () => {
     const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '-c', config, '--outdir', folder];
     execFileSync(process.execPath, build, { stdio: 'ignore', env: { ...process.env, ...OFFLINE } });
     port = await freePort();
+    inspectorPort = await freePort();
     writeFileSync(
       join(folder, 'workerd.capnp'),
       configuration(port, typeof vars === 'function' ? vars() : vars, queues),
     );
-    child = spawn(workerd, ['serve', join(folder, 'workerd.capnp')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const serve = ['serve', join(folder, 'workerd.capnp'), `--inspector-addr=127.0.0.1:${inspectorPort}`];
+    child = spawn(workerd, serve, { stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout?.on('data', (chunk) => {
       output += chunk;
     });
@@ -60,12 +64,36 @@ export function usePlainWorkerd(
       return port;
     },
     memory: () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024,
+    heap: () => heapOf(inspectorPort),
     lines: () =>
       output
         .split('\n')
         .filter((line) => line.startsWith('{'))
         .map((line) => JSON.parse(line)),
   };
+}
+
+/** Asks workerd's inspector, in the protocol of Chrome's developer tools. */
+async function heapOf(inspectorPort: number): Promise<number> {
+  const targets = await (await fetch(`http://127.0.0.1:${inspectorPort}/json`)).json();
+  const { webSocketDebuggerUrl } = (targets as { title: string; webSocketDebuggerUrl: string }[]).find(({ title }) =>
+    title.includes('receiver'),
+  ) ?? { webSocketDebuggerUrl: '' };
+  const socket = new WebSocket(webSocketDebuggerUrl);
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  // What the first collection finds may be freed only by the second.
+  const methods = ['HeapProfiler.collectGarbage', 'HeapProfiler.collectGarbage', 'Runtime.getHeapUsage'];
+  socket.addEventListener('open', () =>
+    methods.forEach((method, id) => {
+      socket.send(JSON.stringify({ id, method }));
+    }),
+  );
+  socket.addEventListener('error', () => reject(new Error('the inspector of workerd hung up')));
+  socket.addEventListener('message', ({ data }) => {
+    const { id, result } = JSON.parse(String(data));
+    if (id === methods.length - 1) resolve((result.usedSize + (result.backingStorageSize ?? 0)) / 1024 / 1024);
+  });
+  return promise.finally(() => socket.close());
 }
 
 /** Takes what a queue's binding sends. Without its answer, the binding would wait. */
