@@ -196,6 +196,19 @@ describe('failures', () => {
     expect(await events()).toEqual([expect.objectContaining({ status: 'parked', attempts: 2 })]);
   });
 
+  it('the first failure of an event counts one attempt, however often its ticket was delivered before', async () => {
+    await claimEvents({ id: 'a', type: 'fails' });
+    expect((await consume([{ ...ticket('a'), attempts: 50 }])).retried).toHaveLength(1);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+  });
+
+  it('an event whose commit fails enqueues no effect', async () => {
+    await claimEvents({ id: 'a', type: 'has an effect and breaks a constraint' });
+    expect((await consume([ticket('a')])).retried).toHaveLength(1);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+    expect(await query(sql`select name from webhook_effects`)).toEqual([]);
+  });
+
   it('an error whose message holds NUL is recorded', async () => {
     await claimEvents({ id: 'a', type: 'throws NUL' });
     expect((await consume([ticket('a')])).retried).toHaveLength(1);

@@ -73,6 +73,12 @@ export const testHandlers = {
   'breaks a constraint': defineHandler({
     handle: (_event, { db }) => [db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`)],
   }),
+  'has an effect and breaks a constraint': defineHandler({
+    handle: (_event, { db }) => [
+      effect('answers', { status: 200 }),
+      db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`),
+    ],
+  }),
   'has effects': defineHandler({
     handle: () => [
       effect('answers', { status: 200 }, 'first'),
