@@ -1,0 +1,55 @@
+import pg from 'pg';
+import { migrate } from '../../../../scripts/local/migrations.ts';
+import { createDatabase } from '../../../../scripts/local/role.ts';
+import type { Stack } from '../../../../scripts/local/stack.ts';
+import { createFixtureTables } from '../../fixture/database.ts';
+
+export type Sql = <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
+
+/** A database for one trial at a time. */
+export interface Lane {
+  /** As the Workers see it: the host is not on loopback, so nothing of what is only for development is switched on. */
+  readonly databaseUrl: string;
+  /** Over TCP, beside the Workers' way. */
+  readonly sql: Sql;
+  close(): Promise<void>;
+}
+
+/** Enough that some trials go on while others wait for a second, as the code does before it asks Postgres again. */
+const LANES = 6;
+
+export async function openLanes(stack: Stack): Promise<Lane[]> {
+  const lanes: Lane[] = [];
+  for (let number = 1; number <= LANES; number++) lanes.push(await openLane(stack, `lane_${number}`));
+  return lanes;
+}
+
+export async function openLane(stack: Stack, name: string): Promise<Lane> {
+  const url = new URL(stack.databaseUrl);
+  await createDatabase(url, name, stack.postgres.dataDir);
+  url.pathname = name;
+  await migrate(url.href);
+  await createFixtureTables(url.href);
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  url.host = 'neon.example.com';
+  return {
+    databaseUrl: url.href,
+    sql: async <Row extends object>(query: string, params: unknown[] = []) =>
+      (await client.query<Row>(query, params)).rows,
+    close: () => client.end(),
+  };
+}
+
+/** Does all the work, each in the first lane that is free. */
+export async function inLanes<Item>(
+  lanes: readonly Lane[],
+  items: Iterable<Item>,
+  work: (item: Item, lane: Lane) => Promise<void>,
+): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  const worker = async (lane: Lane) => {
+    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value, lane);
+  };
+  await Promise.all(lanes.map(worker));
+}

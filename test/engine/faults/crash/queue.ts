@@ -1,0 +1,104 @@
+/** A message as the queue keeps it. */
+export interface Stored {
+  readonly id: string;
+  readonly body: unknown;
+  readonly sentAt: number;
+  /** In milliseconds: it is not delivered before. */
+  visibleAt: number;
+  deliveries: number;
+}
+
+/** A message as a consumer gets it, and what became of it: acknowledged, or asked for again after some seconds. */
+export interface Taken {
+  readonly stored: Stored;
+  settled: 'acked' | number | undefined;
+}
+
+export interface QueueOptions {
+  readonly name: string;
+  readonly maxBatchSize: number;
+  /** After so many deliveries beyond the first, the message moves to the dead letter queue. */
+  readonly maxRetries: number;
+  readonly dead?: AdversarialQueue;
+}
+
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
+
+/** How long a message may take, and how likely that is. One in ten takes longer than the sweep waits for it. */
+const DELAYS: readonly (readonly [share: number, ms: number])[] = [
+  [0.6, 5 * SECOND],
+  [0.9, MINUTE],
+  [0.98, 20 * MINUTE],
+  [1, 3 * HOUR],
+];
+
+/** One ticket in ten is delivered twice, and one acknowledgement in ten is lost. */
+const DOUBLED = 0.1;
+const LOST = 0.1;
+
+/** A queue that does everything that Cloudflare's may do: it delivers late, twice, and in any order, and forgets acks. */
+export class AdversarialQueue {
+  readonly name: string;
+  messages: Stored[] = [];
+  readonly #options: QueueOptions;
+  readonly #random: () => number;
+  readonly #now: () => number;
+  #sent = 0;
+
+  constructor(options: QueueOptions, random: () => number, now: () => number) {
+    this.name = options.name;
+    this.#options = options;
+    this.#random = random;
+    this.#now = now;
+  }
+
+  write(body: unknown): void {
+    const copies = this.#random() < DOUBLED ? 2 : 1;
+    for (let copy = 0; copy < copies; copy++) {
+      const visibleAt = this.#now() + this.#delay();
+      const id = `${this.name} ${++this.#sent}`;
+      this.messages.push({ id, body: structuredClone(body), sentAt: this.#now(), visibleAt, deliveries: 0 });
+    }
+  }
+
+  get visible(): Stored[] {
+    return this.messages.filter(({ visibleAt }) => visibleAt <= this.#now());
+  }
+
+  /** Some of the visible messages, in any order. They are nobody else's until they are given back. */
+  take(): Taken[] {
+    const visible = this.visible.map((stored) => ({ stored, order: this.#random() }));
+    const count = 1 + Math.floor(this.#random() * Math.min(visible.length, this.#options.maxBatchSize));
+    const taken = visible.sort((a, b) => a.order - b.order).slice(0, count);
+    this.messages = this.messages.filter((stored) => !taken.some((one) => one.stored === stored));
+    for (const { stored } of taken) stored.deliveries++;
+    return taken.map(({ stored }) => ({ stored, settled: undefined }));
+  }
+
+  /**
+   * The run that took the messages is over. If it failed, what it didn't settle comes again, and so does perhaps what
+   * it did: local queues forget the acks of a failed batch, and those of an isolate that died may not have arrived.
+   */
+  giveBack(batch: readonly Taken[], succeeded: boolean): void {
+    const forgetsAll = !succeeded && this.#random() < 0.5;
+    for (const { stored, settled } of batch) {
+      const outcome = forgetsAll ? undefined : settled;
+      const isAcked = outcome === 'acked' || (outcome === undefined && succeeded);
+      if (isAcked && this.#random() >= LOST) continue;
+      const wait = typeof outcome === 'number' ? outcome * SECOND : this.#delay();
+      this.#again({ ...stored, visibleAt: this.#now() + wait });
+    }
+  }
+
+  #again(stored: Stored): void {
+    const { maxRetries, dead } = this.#options;
+    if (stored.deliveries <= maxRetries) this.messages.push(stored);
+    else dead?.messages.push({ ...stored, deliveries: 0 });
+  }
+
+  #delay(): number {
+    const chance = this.#random();
+    const longest = DELAYS.find(([share]) => chance < share)?.[1] ?? HOUR;
+    return Math.floor(this.#random() * longest);
+  }
+}

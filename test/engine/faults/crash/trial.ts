@@ -1,0 +1,83 @@
+import { violationsOf } from './check.ts';
+import { type Fault, runs } from './interleaving.ts';
+import type { Lane } from './lanes.ts';
+import type { NeonInProcess } from './neon.ts';
+import { insertOldRows } from './old-rows.ts';
+import type { Scenario } from './scenarios.ts';
+import { type Mistake, World } from './world.ts';
+
+export interface Trial {
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly faults: readonly Fault[];
+  readonly mistake?: Mistake;
+}
+
+export interface Tried {
+  readonly points: readonly string[];
+  readonly violations: readonly string[];
+}
+
+const EMPTY = `
+  delete from webhook_events; delete from webhook_alerts; delete from webhook_hours; delete from webhook_deliveries;
+  delete from fixture.balances; delete from fixture.states`;
+
+/** Plays a scenario with its faults until nothing is left to do, and looks at what is in Postgres then. */
+export async function tryOut(trial: Trial, { databaseUrl, sql }: Lane, neon: NeonInProcess): Promise<Tried> {
+  const { scenario, seed, faults, mistake } = trial;
+  await sql(EMPTY);
+  if (scenario.oldRows) await insertOldRows(sql);
+  const nextDue = async () => {
+    const [row] = await sql<{ due: Date | null }>(`
+      select least((select min(due_at) from webhook_events where status = 'pending'),
+                   (select min(due_at) from webhook_effects where status = 'pending')) as due`);
+    return row?.due ?? undefined;
+  };
+  const world = new World({ scenario, seed, faults, databaseUrl, neon, nextDue, mistake });
+  const { points } = world.interleaving;
+  try {
+    await world.untilQuiet();
+  } catch (error) {
+    return { points, violations: [String(error)] };
+  }
+  return { points, violations: await violationsOf(world, scenario, sql) };
+}
+
+const MARKS = new Map<Fault['kind'] | undefined, string>([
+  ['error', '  <-- an error'],
+  ['end', '  <-- the run ends here'],
+]);
+
+/** What somebody needs to find out why a trial has failed. */
+export function explain({ scenario, seed, faults }: Trial, { points, violations }: Tried): string {
+  const faultAt = new Map(faults.map(({ at, kind }) => [at, kind]));
+  const mark = (at: number) => MARKS.get(faultAt.get(at)) ?? '';
+  const steps = points.map((point, at) => `${String(at).padStart(5)} ${point}${mark(at)}`);
+  const title = `scenario ${scenario.name}, seed ${seed}, faults ${JSON.stringify(faults)}`;
+  return [title, ...violations.map((violation) => `  ${violation}`), 'the crash points:', ...steps].join('\n');
+}
+
+const COMPUTATIONS = ['digest', 'importKey', 'sign', 'verify'] as const;
+
+/**
+ * Calls of `fetch` belong to the run that makes them, and so do those of WebCrypto: it works in threads of its own, and
+ * without this the order of two steps of one run would depend on how busy the machine is. Returns how to undo it.
+ */
+export function catchCalls(): () => void {
+  const real = globalThis.fetch;
+  globalThis.fetch = (...args) => (runs.getStore()?.call ?? real)(...args);
+  const { subtle } = crypto;
+  for (const name of COMPUTATIONS) {
+    const compute: (...args: never[]) => Promise<unknown> = Reflect.get(subtle, name).bind(subtle);
+    const counted = async (...args: never[]) => {
+      const run = runs.getStore()?.run;
+      if (run) run.computing++;
+      return compute(...args).finally(() => run && run.computing--);
+    };
+    Object.defineProperty(subtle, name, { value: counted, configurable: true });
+  }
+  return () => {
+    globalThis.fetch = real;
+    for (const name of COMPUTATIONS) Reflect.deleteProperty(subtle, name);
+  };
+}
