@@ -12,8 +12,10 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'the completion is committed before the changes, in a transaction of its own',
     file: 'src/db/complete.ts',
-    find: 'return commit(db, [completions, ...changes]);',
-    replace: 'return commit(db, [completions]).then(() => commit(db, changes));',
+    find: 'if (completed.length === 1)',
+    replace: `if (completed.length === 1)
+    return commit(db, [completions]).then(() => commit(db, changes.filter((change) => change !== completions)));
+  if (completed.length === 1)`,
     caughtBy: { file: COMPLETE_TEST, name: 'a completion is rolled back if a change fails' },
   },
   {

@@ -135,8 +135,8 @@ export const receiver: readonly Mutant[] = [
   {
     fault: 'a claim whose answer was lost gets no ticket',
     file: FORWARD,
-    find: 'return { ...claims, overdue };',
-    replace: 'return claims;',
+    find: '!settled.has(eventId)',
+    replace: 'claims.claimed.includes(eventId)',
     caughtBy: { file: FORWARD_TEST, name: 'a claim that committed although its answer was lost' },
   },
   {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Signer } from '../../../src/console/session.ts';
 import { providers } from '../../../src/providers/index.ts';
 import { delivery, type HostileDelivery, signed } from './bad-input/deliveries.ts';
 import { type HostileVisit, sentOf, visit } from './bad-input/operators.ts';
@@ -32,8 +31,7 @@ it(`${CASES} hostile requests get no answer of 500 or above, none hangs, and not
   timeout: isLong ? 60 * 60_000 : 120_000,
 }, async () => {
   const { workerd, send, forged } = receiver;
-  // Of a console that is open: then its forms are signed with this secret, for an operator of this name.
-  const formToken = await new Signer(receiver.database.stack.databaseUrl).formToken('local');
+  const formToken = await receiver.formToken();
   const counts = { signed: 0, verified: 0, visits: 0 };
   const tried = new Set<string>();
   const heaps: number[] = [];

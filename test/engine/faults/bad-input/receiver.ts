@@ -1,6 +1,7 @@
 import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
 import { madeUpSecrets, signingKeyName } from '../../../../scripts/local/dev-vars.ts';
 import { LOOPBACK } from '../../../../scripts/local/port.ts';
+import { Signer } from '../../../../src/console/session.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { type TestDatabase, useDatabase } from '../../database.ts';
 import { type PlainWorkerd, usePlainWorkerd } from '../../receiver/plain/workerd.ts';
@@ -28,6 +29,8 @@ export interface HostileReceiver {
   readonly workerd: PlainWorkerd;
   /** The key with which a provider's source is signed. */
   readonly signingKey: (source: string) => string;
+  /** For the forms of the console, where it is open. */
+  readonly formToken: () => Promise<string>;
   readonly send: (sent: Sent) => Promise<Answer>;
   /** How many events there are of sources whose keys nobody has. */
   readonly forged: () => Promise<number>;
@@ -40,15 +43,18 @@ const LONGEST_ANSWER_MS = 15_000;
 export function useHostileReceiver(): HostileReceiver {
   const database = useDatabase();
   const secrets = madeUpSecrets(sources);
+  const databaseUrl = () => database.stack.databaseUrl;
   const workerd = usePlainWorkerd(
     'test/engine/faults/bad-input/wrangler.toml',
-    () => ({ ...secrets, OPS_TOKEN: TOKEN, DATABASE_URL: database.stack.databaseUrl }),
+    () => ({ ...secrets, OPS_TOKEN: TOKEN, DATABASE_URL: databaseUrl() }),
     { queues: ['EVENTS', 'EFFECTS'] },
   );
   const agent = new Agent({ keepAlive: true });
   return {
     database,
     workerd,
+    // Without OPS_TOKEN, the forms of the console are signed with its DATABASE_URL, for an operator of this name.
+    formToken: () => new Signer(databaseUrl()).formToken('local'),
     signingKey: (source) => secrets[signingKeyName(source)] ?? secrets[secretName(source)] ?? '',
     send: (sent) => send(sent, workerd.port, agent),
     forged: async () => {
