@@ -65,10 +65,10 @@ export const consumer: readonly Mutant[] = [
   },
   {
     fault: 'an effect is enqueued before its event is committed',
-    file: 'src/consumer/prepare.ts',
-    find: 'const changes = answer.changes.map(',
-    replace: `for (const one of effects) await enqueueEffect(db, event, one, now());
-    const changes = answer.changes.map(`,
+    file: 'src/db/complete.ts',
+    find: 'const changes = [',
+    replace: `if (effects.length > 0) await commit(db, [enqueueEffects(effects, now)]);
+  const changes = [`,
     caughtBy: { file: EVENTS_TEST, name: 'an event whose commit fails enqueues no effect' },
   },
   {
@@ -164,7 +164,7 @@ export const consumer: readonly Mutant[] = [
   },
   {
     fault: 'a handler can write with the database handle that it gets',
-    file: 'src/db/client.ts',
+    file: 'src/db/read-only.ts',
     find: '{ readOnly: true }',
     replace: '{}',
     caughtBy: { file: MISTAKES_TEST, name: 'a handler that awaits an insert has' },
