@@ -59,8 +59,9 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'one bad event fails all events of its batch',
     file: 'src/consumer/commit.ts',
-    find: 'if (!isCompletedBefore(error)) return commitEachAlone(db, group, now);',
-    replace: 'if (!isCompletedBefore(error)) return { ...NONE, failed: withError(group, error) };',
+    find: 'if (!isCompletedBefore(error)) return',
+    replace: `if (!isCompletedBefore(error)) return { ...NONE, failed: withError(group, error) };
+  if (!isCompletedBefore(error)) return`,
     caughtBy: { file: EVENTS_TEST, name: 'failures of some events leave the other events of the batch done' },
   },
   {
@@ -99,8 +100,8 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'an outage of Postgres uses up the attempts of events',
     file: 'src/consumer/commit.ts',
-    find: "return !retryable || code === '40P01' || code === '40001';",
-    replace: 'return true;',
+    find: 'function isCausedByOneEvent(error: unknown): boolean {',
+    replace: 'function isCausedByOneEvent(error: unknown): boolean { if (error) return true;',
     caughtBy: {
       file: ROUND_TRIPS_TEST,
       name: 'a group that can not be committed is retried, and no attempt is counted',
