@@ -1,4 +1,5 @@
 import { bundle } from './bundle.ts';
+import { scriptOf } from './contenders.ts';
 import type { BenchDatabase } from './database.ts';
 import { bodySql, totalOf } from './invoices.ts';
 import type { Measured } from './rows.ts';
@@ -45,7 +46,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
   };
   const workerd = await startWorkerd({
     queue: {
-      script: bundle('bench/workers/queue.ts').script,
+      script: scriptOf('bench/workers/queue.ts'),
       services: { CONSUMER: 'consumer' },
       flags: ['service_binding_extra_handlers'],
     },
@@ -54,7 +55,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
       vars,
       queues: { EFFECTS: 'sink' },
     },
-    sink: { script: bundle('bench/workers/sink.ts').script },
+    sink: { script: scriptOf('bench/workers/sink.ts') },
   });
   return {
     name: 'claimcheck',

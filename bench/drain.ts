@@ -6,7 +6,7 @@ import { alternate, type Length, type Row, Rows } from './rows.ts';
 const [HOT, SPREAD] = [10, 100_000];
 const USUAL = { customers: SPREAD, consumers: 10, batch: 100, effect: false };
 
-/** Every contender works so many events first. V8 has compiled its code by then. */
+/** Every contender works at most so many events first. V8 has compiled its code by then. */
 const WARM_UP = 500;
 
 /** Every contender takes about this long for a second's events: long enough for a CPU clock of 10 ms. */
@@ -26,10 +26,11 @@ async function drainAll(rounds: number, events: number): Promise<Row[]> {
   const rows = new Rows();
   const database = await startDatabase();
   const drainers: Drainer[] = [];
+  const warmUp = Math.min(WARM_UP, events);
   const start = async (starting: Promise<Drainer>) => {
     const drainer = await starting;
     drainers.push(drainer);
-    await drainer.drain({ ...USUAL, events: WARM_UP });
+    await drainer.drain({ ...USUAL, events: warmUp });
     return drainer;
   };
   try {

@@ -59,16 +59,17 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'one bad event fails all events of its batch',
     file: 'src/consumer/commit.ts',
-    find: 'if (!isCompletedBefore(error)) return commitEachAlone(db, group, now);',
-    replace: 'if (!isCompletedBefore(error)) return { ...NONE, failed: withError(group, error) };',
+    find: 'if (!isCompletedBefore(error)) return',
+    replace: `if (!isCompletedBefore(error)) return { ...NONE, failed: withError(group, error) };
+  if (!isCompletedBefore(error)) return`,
     caughtBy: { file: EVENTS_TEST, name: 'failures of some events leave the other events of the batch done' },
   },
   {
     fault: 'an effect is enqueued before its event is committed',
-    file: 'src/consumer/prepare.ts',
-    find: 'const changes = answer.changes.map(',
-    replace: `for (const one of effects) await enqueueEffect(db, event, one, now());
-    const changes = answer.changes.map(`,
+    file: 'src/db/complete.ts',
+    find: 'const changes = [',
+    replace: `if (effects.length > 0) await commit(db, [enqueueEffects(effects, now)]);
+  const changes = [`,
     caughtBy: { file: EVENTS_TEST, name: 'an event whose commit fails enqueues no effect' },
   },
   {
@@ -99,8 +100,8 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'an outage of Postgres uses up the attempts of events',
     file: 'src/consumer/commit.ts',
-    find: "return !retryable || code === '40P01' || code === '40001';",
-    replace: 'return true;',
+    find: 'function isCausedByOneEvent(error: unknown): boolean {',
+    replace: 'function isCausedByOneEvent(error: unknown): boolean { if (error) return true;',
     caughtBy: {
       file: ROUND_TRIPS_TEST,
       name: 'a group that can not be committed is retried, and no attempt is counted',
@@ -164,7 +165,7 @@ export const consumer: readonly Mutant[] = [
   },
   {
     fault: 'a handler can write with the database handle that it gets',
-    file: 'src/db/client.ts',
+    file: 'src/db/read-only.ts',
     find: '{ readOnly: true }',
     replace: '{}',
     caughtBy: { file: MISTAKES_TEST, name: 'a handler that awaits an insert has' },

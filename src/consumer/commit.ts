@@ -3,6 +3,7 @@ import { complete } from '../db/complete.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { keyText } from '../db/keys.ts';
 import { loadEvents } from '../db/load.ts';
+import { inLockOrder } from './lock-order.ts';
 import type { Failed, Prepared } from './prepare.ts';
 
 export interface Committed {
@@ -22,19 +23,31 @@ export async function commitEvents(db: Database, prepared: readonly Prepared[], 
 
 /**
  * Commits events as a group: all their changes and completions in one transaction. If it fails because of one event, the
- * others must not suffer: events that somebody else has completed are taken out, or each is committed in its own transaction.
+ * others must not suffer: events that somebody else has completed are taken out, or each half is committed as a group,
+ * so that one bad event of a hundred costs 15 transactions, and not 101.
  */
 async function commitGroup(db: Database, group: readonly Prepared[], now: Date): Promise<Committed> {
   const error = await errorOfCommit(db, group, now);
   if (error === undefined) return { ...NONE, committed: group };
   if (group.length === 1) return { ...NONE, failed: withError(group, error) };
   if (!isCausedByOneEvent(error)) return { ...NONE, undecided: withError(group, error) };
-  if (!isCompletedBefore(error)) return commitEachAlone(db, group, now);
+  // Each half would meet the same locks again, and wait for them again.
+  if (isAboutLocks(error)) return commitEachAlone(db, group, now);
+  if (!isCompletedBefore(error)) return commitHalves(db, group, now);
 
   const { pending, finished } = await splitByStatus(db, group);
   // Nobody else has finished any of them, so the error is about one of them alone.
-  if (finished.length === 0) return commitEachAlone(db, group, now);
+  if (finished.length === 0) return commitHalves(db, group, now);
   return join({ ...NONE, failed: withError(finished, error) }, await commitGroup(db, pending, now));
+}
+
+async function commitHalves(db: Database, group: readonly Prepared[], now: Date): Promise<Committed> {
+  const middle = Math.ceil(group.length / 2);
+  const [first, rest] = [await commitGroup(db, group.slice(0, middle), now), group.slice(middle)];
+  const [undecided] = first.undecided;
+  // If Postgres is away, trying the others would only take time.
+  if (undecided) return join(first, { ...NONE, undecided: withError(rest, undecided.error) });
+  return join(first, await commitGroup(db, rest, now));
 }
 
 async function commitEachAlone(db: Database, group: readonly Prepared[], now: Date): Promise<Committed> {
@@ -65,11 +78,7 @@ function join(one: Committed, other: Committed): Committed {
 async function errorOfCommit(db: Database, group: readonly Prepared[], now: Date): Promise<unknown> {
   if (group.length === 0) return undefined;
   try {
-    await complete(
-      db,
-      group.map(({ completion }) => completion),
-      now,
-    );
+    await complete(db, inLockOrder(group.map(({ completion }) => completion)), now);
     return undefined;
   } catch (error) {
     return error;
@@ -93,6 +102,10 @@ function withError(group: readonly Prepared[], error: unknown): Failed[] {
 
 /** A deadlock or a serialization failure passes at once. Any other retryable error may mean that Postgres is away. */
 function isCausedByOneEvent(error: unknown): boolean {
-  const { retryable, code } = DatabaseError.from(error);
-  return !retryable || code === '40P01' || code === '40001';
+  return !DatabaseError.from(error).retryable || isAboutLocks(error);
+}
+
+/** A serialization failure, a deadlock, or a lock that was not free in time (`lock_timeout`). */
+function isAboutLocks(error: unknown): boolean {
+  return ['40001', '40P01', '55P03'].includes(DatabaseError.from(error).code ?? '');
 }

@@ -1,20 +1,23 @@
-import { type SQL, sql } from 'drizzle-orm';
-import { commit, type Database, type Statement } from './client.ts';
+import { sql } from 'drizzle-orm';
+import { commit, type Database } from './client.ts';
 import { columnNames } from './columns.ts';
+import { enqueueEffects } from './effects.ts';
 import type { EventKey } from './keys.ts';
 import { webhookEvents as events } from './schema.ts';
+import type { Query } from './statement.ts';
 
 export interface Completion extends EventKey {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
-  readonly changes: readonly (Statement | SQL)[];
+  readonly statements: readonly Query[];
+  readonly effects: readonly { readonly name: string; readonly kind: string; readonly payload: unknown }[];
 }
 
 /**
- * Two groups whose changes lock the same rows in opposite orders wait for each other. Postgres would notice after a
- * second (deadlock_timeout, which only a superuser may set). A group gives up sooner, and its events are committed alone.
+ * Groups that change the same rows commit one after the other, and `max_concurrency` allows ten at a time: each has 0.3 s
+ * before the last one gives up. Its events are then committed alone, with only the limit of the request (decision 004).
  */
-const GROUP_LOCK_TIMEOUT = '250ms';
+const GROUP_LOCK_TIMEOUT = '3s';
 
 const eventColumn = columnNames(events);
 
@@ -27,15 +30,17 @@ const eventColumn = columnNames(events);
  */
 export async function complete(db: Database, completed: readonly Completion[], now: Date): Promise<void> {
   const column = (read: (event: Completion) => string) => sql.param(completed.map(read));
-  const completions = sql`
-    with finished as (
-      select ${events.source} as source, ${events.eventId} as event_id, given.status, given.summary
+  const given = sql`
+      select given.*
       from unnest(${column(({ source }) => source)}::text[], ${column(({ eventId }) => eventId)}::text[],
                   ${column(({ status }) => status)}::text[], ${column(({ summary }) => summary)}::text[])
-        as given (source, event_id, status, summary)
-      join ${events} on (${events.source}, ${events.eventId}) = (given.source, given.event_id)
-      order by ${events.source}, ${events.eventId} for update of ${events}
-    )
+        as given (source, event_id, status, summary)`;
+  const locked = sql`
+      ${given} join ${events} on (${events.source}, ${events.eventId}) = (given.source, given.event_id)
+      order by ${events.source}, ${events.eventId} for update of ${events}`;
+  // One row needs no order. Without the join, Postgres plans the statement 20 % faster.
+  const completions = sql`
+    with finished as (${completed.length === 1 ? given : locked})
     update ${events} set
       ${eventColumn.completions} = ${events.completions} + case when ${events.status} = 'pending' then 1 else 2 end,
       ${eventColumn.status} = finished.status,
@@ -44,8 +49,15 @@ export async function complete(db: Database, completed: readonly Completion[], n
       ${eventColumn.attempts} = ${events.attempts} + 1,
       ${eventColumn.lastError} = null
     from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`;
-  const changes = completed.flatMap((event) => event.changes);
-  if (completed.length === 1) return commit(db, [completions, ...changes]);
+  const effects = completed.flatMap(({ source, eventId, effects }) =>
+    effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
+  );
+  const changes = [
+    completions,
+    ...completed.flatMap(({ statements }) => statements),
+    ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
+  ];
+  if (completed.length === 1) return commit(db, changes);
   const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;
-  return commit(db, [limit, completions, ...changes]);
+  return commit(db, [limit, ...changes]);
 }

@@ -80,6 +80,46 @@ it('an event that somebody else completes meanwhile costs its group one query an
   expect(await balance()).toBe('99');
 });
 
+it('one event of a hundred that can not be committed costs its group 15 transactions instead of one', async () => {
+  await claimAll(numbered(100));
+  requests = [];
+  const oneFails = defineHandler({
+    handle: (event, tools) =>
+      event.id === 'evt_050' ? [tools.db.execute(statement`select 1 / 0`)] : increments().handle(event as never, tools),
+  });
+  const messages = await consume(
+    numbered(100).map((id) => new FakeMessage(id)),
+    oneFails,
+  );
+  // The last query counts the attempt of the one that failed.
+  expect(requests).toEqual(['query', ...Array.from({ length: 15 }, () => 'transaction'), 'query']);
+  expect(messages.filter(({ settled }) => settled === 'acked')).toHaveLength(99);
+  expect(await balance()).toBe('99');
+});
+
+it('while Postgres is away in the middle of a split group, the rest of it is not tried', async () => {
+  await claimAll(numbered(8));
+  requests = [];
+  let transactions = 0;
+  const fault = database.stack.neon.fault;
+  database.stack.neon.fault = (request) => {
+    fault?.(request);
+    if (request.queries) transactions++;
+    return request.queries && transactions > 1 ? { kind: 'connection died' } : undefined;
+  };
+  const oneFails = defineHandler({
+    handle: (event, tools) =>
+      event.id === 'evt_000' ? [tools.db.execute(statement`select 1 / 0`)] : increments().handle(event as never, tools),
+  });
+  const messages = await consume(
+    numbered(8).map((id) => new FakeMessage(id)),
+    oneFails,
+  );
+  expect(requests).toEqual(['query', 'transaction', 'transaction']);
+  expect(messages.every(({ settled }) => typeof settled === 'number')).toBe(true);
+  expect(await attempts()).toEqual([{ status: 'pending', attempts: 0 }]);
+});
+
 it('after a deadlock, the events of a group are committed one by one at once', async () => {
   await sql('create sequence if not exists deadlocks');
   await sql('grant usage on sequence deadlocks to claimcheck_consumer');
