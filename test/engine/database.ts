@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
+import { openReadOnlyDatabase, type ReadOnlyDatabase } from '../../src/db/read-only.ts';
 import { createFixtureTables } from './fixture/database.ts';
 
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
@@ -9,6 +10,8 @@ export interface TestDatabase {
   readonly stack: Stack;
   /** Over HTTP, as the Workers. */
   readonly db: Database;
+  /** Builds statements, as for a handler. */
+  readonly readOnly: ReadOnlyDatabase;
   /** Over TCP, beside the Workers' way. */
   readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
 }
@@ -33,6 +36,9 @@ export function useDatabase(): TestDatabase {
     },
     get db() {
       return openDatabase(stack.databaseUrl);
+    },
+    get readOnly() {
+      return openReadOnlyDatabase(stack.databaseUrl);
     },
     sql: async <Row extends object>(query: string, params: unknown[] = []) =>
       (await pool.query<Row>(query, params)).rows,

@@ -13,7 +13,6 @@ const database = useDatabase();
 const { sql } = database;
 
 const NOW = new Date('2026-03-01T12:00:00Z');
-const minutesLater = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
 const claimAll = (ids: string[], now = NOW, source = 'test') =>
   claim(
     database.db,
@@ -27,7 +26,6 @@ const claims = (lists: Partial<Claims> = {}): Claims => ({
   claimed: [],
   parked: [],
   dropped: [],
-  overdue: [],
   ...lists,
 });
 
@@ -62,14 +60,6 @@ it('claims each event of a delivery once, though one comes twice in it and one w
 it('tells two sources with the same id apart', async () => {
   await claimAll(['a']);
   expect((await claimAll(['a'], NOW, 'other')).claimed).toEqual(['a']);
-});
-
-it('reports a duplicate as overdue only once its time has passed, and only while it is pending', async () => {
-  await claimAll(['a']);
-  expect(await claimAll(['a'], minutesLater(9))).toEqual(claims());
-  expect(await claimAll(['a'], minutesLater(10))).toEqual(claims({ overdue: ['a'] }));
-  await sql(`update webhook_events set status = 'done'`);
-  expect(await claimAll(['a'], minutesLater(10))).toEqual(claims());
 });
 
 it('lets exactly one of fifty concurrent claims win', async () => {
@@ -182,10 +172,8 @@ describe('a suspected replay', () => {
 
   it('of fifty at the same moment: one event is claimed, the most that may wait are parked, no other is kept', async () => {
     const all = await Promise.all(NAMES.map((name) => replay(name)));
-    const lengths = (['claimed', 'parked', 'dropped', 'overdue'] as const).map(
-      (list) => all.flatMap((one) => one[list]).length,
-    );
-    expect(lengths).toEqual([1, MAX_REPLAYS, 50 - 1 - MAX_REPLAYS, 0]);
+    const lengths = (['claimed', 'parked', 'dropped'] as const).map((list) => all.flatMap((one) => one[list]).length);
+    expect(lengths).toEqual([1, MAX_REPLAYS, 50 - 1 - MAX_REPLAYS]);
     expect(await counts()).toEqual([
       { status: 'parked', count: MAX_REPLAYS },
       { status: 'pending', count: 1 },
@@ -203,7 +191,7 @@ it('finds a duplicate through indexes only, by id and by replay key', async () =
     insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
     select 'test', 'evt_' || n, now(), now(), 'print_' || n from generate_series(1, 20000) n`);
   await sql('analyze webhook_events');
-  await claim(database.db, 'test', [claimable('evt_1')], {}, NOW);
+  await claim(database.db, 'test', [claimable('evt_1', { fingerprint: 'print_1' })], {}, NOW);
   await claim(database.db, 'test', [claimable('new', { fingerprint: 'print_2' })], {}, NOW);
   const planOf = async ({ query, params = [] }: NeonRequest) =>
     (await sql<{ 'QUERY PLAN': string }>(`explain ${query}`, params)).map((row) => row['QUERY PLAN']).join('\n');

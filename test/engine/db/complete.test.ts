@@ -13,7 +13,7 @@ const { sql } = database;
 const NOW = new Date('2026-03-01T12:00:00Z');
 
 const increment = () =>
-  database.db.execute(statement`
+  database.readOnly.execute(statement`
     insert into fixture.balances (customer, balance) values ('c', 1)
     on conflict (customer) do update set balance = balances.balance + 1`);
 
@@ -84,7 +84,9 @@ it('a whole group is rolled back if one of its events is already done', async ()
 
 it('a completion is rolled back if a change fails, and the error is not a duplicate', async () => {
   await claimAll('a');
-  const broken = database.db.execute(statement`insert into fixture.balances (customer, balance) values ('c', null)`);
+  const broken = database.readOnly.execute(
+    statement`insert into fixture.balances (customer, balance) values ('c', null)`,
+  );
   const error = await failureOf(complete(database.db, [completion('a', [increment(), broken])], NOW));
   expect(error).toBeInstanceOf(DatabaseError);
   expect(isCompletedBefore(error)).toBe(false);
@@ -95,7 +97,7 @@ it('a completion is rolled back if a change fails, and the error is not a duplic
 it('a violation of an app’s own constraint called completed_at_most_once is not a duplicate', async () => {
   await sql(`create table if not exists fixture.guarded (n int constraint completed_at_most_once check (n <= 1))`);
   await claimAll('a');
-  const breaks = database.db.execute(statement`insert into fixture.guarded (n) values (2)`);
+  const breaks = database.readOnly.execute(statement`insert into fixture.guarded (n) values (2)`);
   const error = await failureOf(complete(database.db, [completion('a', [breaks])], NOW));
   expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'guarded' });
   expect(isCompletedBefore(error)).toBe(false);
