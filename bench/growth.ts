@@ -31,12 +31,13 @@ export async function benchGrowth(length: Length, sizes: readonly number[]): Pro
         await database.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
       }
     }
+    const largest = Math.max(...sizes).toLocaleString('en');
     const events = Math.max(BATCH, Math.round(length.seconds * EVENTS_PER_SECOND));
     const tasks = databases.map((database, n) => async (round: number) => {
       const size = `${sizes[n]?.toLocaleString('en')} events`;
       for (const [row, measured] of Object.entries(await measure(database, events))) {
         // The first round fills the caches of Postgres.
-        if (round > 0) rows.add(row, size, measured);
+        if (round > 0) rows.add(`growth to ${largest} events, ${row}`, size, measured);
       }
     });
     await alternate(length.rounds + 1, tasks);
@@ -51,11 +52,11 @@ async function measure(database: BenchDatabase, amount: number): Promise<Record<
   const ids = Array.from({ length: amount }, () => randomUUID());
   const batches = Array.from({ length: amount / BATCH }, (_, n) => ids.slice(n * BATCH, (n + 1) * BATCH));
   return {
-    'growth, claim of an event': await timed(database, ids, 1, (id) => claimOne(db, id)),
-    'growth, completion of an event, in batches of 100': await timed(database, batches, BATCH, (batch) =>
+    'claim of an event': await timed(database, ids, 1, (id) => claimOne(db, id)),
+    'completion of an event, in batches of 100': await timed(database, batches, BATCH, (batch) =>
       completeAll(db, batch),
     ),
-    [`growth, sweep of ${OVERDUE.toLocaleString('en')} overdue events`]: await sweep(database, db),
+    [`sweep of ${OVERDUE.toLocaleString('en')} overdue events`]: await sweep(database, db),
   };
 }
 

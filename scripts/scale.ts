@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import pg from 'pg';
 import { loadActivity } from '../src/db/activity.ts';
 import { openDatabase } from '../src/db/client.ts';
@@ -10,6 +9,7 @@ import { loadMetrics } from '../src/db/metrics.ts';
 import { countMatching } from '../src/db/rerun.ts';
 import { loadStatus } from '../src/db/status.ts';
 import type { NeonRequest } from './local/neon.ts';
+import { writeSection } from './local/page-section.ts';
 import { startStack } from './local/stack.ts';
 
 const EVENTS = 1_000_000;
@@ -20,9 +20,8 @@ const [WARM, RUNS] = [2, 7];
 /** As long as keys are remembered (DEDUPE_DAYS). */
 const DAYS = 30;
 
-/** The section of docs/scale.md that this script writes. */
-const [BEGIN, END] = ['<!-- console: written by npm run scale -->', '<!-- /console -->'];
-const FILE = 'docs/scale.md';
+/** The part of the page that this script writes. */
+const SECTION = { page: 'docs/scale.md', name: 'console', command: 'npm run scale' };
 
 /** Measures the console's queries on a table of a million events, and writes figures and plans into docs/scale.md. */
 export default async function main(): Promise<void> {
@@ -49,7 +48,7 @@ export default async function main(): Promise<void> {
       rows.push(`| ${name} | ${ms.toFixed(1)} |`);
       plans.push(`<details><summary>${name}</summary>\n\n\`\`\`\n${plan}\n\`\`\`\n\n</details>`);
     }
-    write([
+    writeSection(SECTION, [
       `The median of ${RUNS} runs of each query, on ${EVENTS.toLocaleString('en')} events of ${DAYS} days, with a warm cache, on a machine with`,
       'two cores. It is the time inside PostgreSQL (planning and execution): a Worker adds one round trip to it.',
       '',
@@ -144,11 +143,4 @@ async function measure(client: pg.Client, { query, params = [] }: NeonRequest): 
     if (run >= WARM) runs.push({ ms, plan: lines.map((line) => line.trimEnd()).join('\n') });
   }
   return runs.sort((a, b) => a.ms - b.ms)[Math.floor(RUNS / 2)] ?? { ms: Number.NaN, plan: '' };
-}
-
-/** Only what is between the two comments, so that the rest of the page can be written by hand. */
-function write(lines: readonly string[]): void {
-  const [before = '', rest = ''] = readFileSync(FILE, 'utf8').split(BEGIN);
-  const [, after = ''] = rest.split(END);
-  writeFileSync(FILE, `${before}${BEGIN}\n${lines.join('\n')}\n${END}${after}`);
 }

@@ -1,0 +1,38 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { sectionsOf, writeSection } from '../../../scripts/local/page-section.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'page-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const page = join(folder, 'page.md');
+const command = 'npm run it';
+const text = (figures: string) => `# Page
+
+<!-- first: written by npm run it -->
+${figures}
+<!-- /first -->
+By hand.
+<!-- second: written by npm run it -->
+as it was
+<!-- /second -->
+<!-- third: written by npm run another -->
+<!-- /third -->
+`;
+
+it('a section of a page is replaced, and nothing else of the page', () => {
+  writeFileSync(page, text('old\nfigures'));
+  writeSection({ page, name: 'first', command }, ['new', 'figures']);
+  expect(readFileSync(page, 'utf8')).toBe(text('new\nfigures'));
+  expect(sectionsOf({ page, command })).toEqual(['first', 'second']);
+});
+
+it('figures for a section that the page does not have are an error', () => {
+  writeFileSync(page, text('old'));
+  expect(() => writeSection({ page, name: 'third', command }, ['new'])).toThrow(
+    'it needs the lines <!-- third: written by npm run it --> and <!-- /third -->',
+  );
+  expect(readFileSync(page, 'utf8')).toBe(text('old'));
+});
