@@ -12,7 +12,11 @@ export default defineConfig({
         // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
         test: {
           name: 'node',
-          include: ['test/app/**/*.test.ts', 'test/engine/{console,db,e2e,faults,kit,local,ops,receiver}/**/*.test.ts'],
+          include: [
+            'test/app/**/*.test.ts',
+            'bench/test/*.test.ts',
+            'test/engine/{console,db,e2e,faults,kit,local,ops,receiver}/**/*.test.ts',
+          ],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

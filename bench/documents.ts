@@ -1,11 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type Section, sectionLines, writeSection } from '../scripts/local/page-section.ts';
 import { UserError } from '../scripts/local/user-error.ts';
 import { PRUNE_CHUNK } from '../src/db/prune.ts';
 import { MAX_PRUNE_CHUNKS } from '../src/receiver/cron.ts';
 import { type MeasuredRatio, measure, RATIOS, type Ratio } from './aims.ts';
+import { type Plot, svgOf } from './plot.ts';
 import { billLines } from './prices.ts';
 import { medianOf, type Results, readResults } from './results.ts';
 import { median, type Row } from './rows.ts';
+
+const NOT_MEASURED = 'Not measured yet.';
 
 const COMMAND = 'npm run bench';
 const PAGE = 'docs/scale.md';
@@ -20,9 +24,10 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
     of('README.md', 'performance', [machineLine(results), '', ...ratioTable(results, IN_README)]),
     of(PAGE, 'machine', [machineLine(results)]),
     of(PAGE, 'ratios', ratioTable(results, [...RATIOS.default, ...RATIOS.long])),
-    ...['ack', 'textbook', 'drain', 'growth', 'pruning', 'disk', 'operations'].map((part) =>
+    ...['ack', 'textbook', 'footprint', 'drain', 'growth', 'pruning', 'disk', 'operations'].map((part) =>
       of(PAGE, part, partTables(results, part)),
     ),
+    of(PAGE, 'distance', distanceLines(results)),
     of(PAGE, 'bill', billLines(results)),
     of(PAGE, 'limits', limitLines(results)),
   ];
@@ -38,9 +43,10 @@ const IN_README: readonly Ratio[] = [...RATIOS.default, ...RATIOS.long].filter((
   ].some((start) => title.startsWith(start)),
 );
 
-/** Writes every section. */
+/** Writes every section, and the plots. */
 export function writeDocuments(results: Results): void {
   for (const { section, lines } of sections(results)) writeSection(section, lines);
+  for (const { file, svg } of plots(results)) writeFileSync(file, svg);
 }
 
 /** Every figure in a document comes from bench/results.json. */
@@ -48,11 +54,14 @@ export function checkDocuments(): void {
   const results = readResults();
   if (!results) throw new UserError('there is no bench/results.json: run npm run bench');
   for (const { section, lines } of sections(results)) {
-    if (sectionLines(section).join('\n') === lines.join('\n')) continue;
-    throw new UserError(
-      `the section "${section.name}" of ${section.page} is not what bench/results.json says: run npm run bench -- --documents`,
-    );
+    if (sectionLines(section).join('\n') !== lines.join('\n'))
+      throw differs(`the section "${section.name}" of ${section.page}`);
   }
+  for (const { file, svg } of plots(results)) if (readFileSync(file, 'utf8') !== svg) throw differs(file);
+}
+
+function differs(what: string): UserError {
+  return new UserError(`${what} is not what bench/results.json says: run npm run bench -- --documents`);
 }
 
 function machineLine({ machine, versions, parts }: Results): string {
@@ -82,6 +91,7 @@ function verdictOf({ met }: MeasuredRatio): string {
 /** The rows of a part, and of its long form: a table for each set of metrics, a line for each variant. */
 function partTables({ parts }: Results, name: string): string[] {
   const rows = [parts[name], parts[`long ${name}`]].flatMap((part) => part?.rows ?? []);
+  if (rows.length === 0) return [NOT_MEASURED];
   const lines = Map.groupBy(rows, ({ row, variant }) => JSON.stringify([row, variant]));
   const tables = Map.groupBy(lines.values(), (line) => JSON.stringify(line.map(({ metric }) => metric)));
   return [...tables.values()].flatMap((all) => {
@@ -93,6 +103,49 @@ function partTables({ parts }: Results, name: string): string[] {
 function lineOf(line: readonly Row[]): string[] {
   const [first] = line;
   return [first?.row ?? '', first?.variant ?? '', ...line.map(({ values }) => digits(median(values)))];
+}
+
+/** Milliseconds that are added to every answer of Postgres: next door, in the same region, in the next one, and overseas. */
+const DISTANCES = [1, 5, 30, 80];
+
+function distanceLines(results: Results): string[] {
+  if (!results.parts.distance) return [NOT_MEASURED];
+  return [
+    '<picture>',
+    '  <source media="(prefers-color-scheme: dark)" srcset="images/distance-dark.svg">',
+    `  <img alt="${distancePlot(results).title}" src="images/distance-light.svg">`,
+    '</picture>',
+    '',
+    ...partTables(results, 'distance'),
+  ];
+}
+
+function plots(results: Results): { file: string; svg: string }[] {
+  if (!results.parts.distance) return [];
+  const plot = distancePlot(results);
+  return (['light', 'dark'] as const).map((theme) => ({
+    file: `docs/images/distance-${theme}.svg`,
+    svg: svgOf(plot, theme),
+  }));
+}
+
+function distancePlot(results: Results): Plot {
+  const line = (name: string, variant: string) => ({
+    name,
+    points: DISTANCES.map(
+      (ms) =>
+        [
+          ms,
+          medianOf(results, 'ack, GitHub (replay key), distance to Postgres', `${variant}, ${ms} ms`, 'p50 ms'),
+        ] as const,
+    ),
+  });
+  return {
+    title: 'Median time of an ack, by the distance to Postgres',
+    x: 'added to every answer of Postgres, in ms',
+    y: 'p50 in ms',
+    lines: [line('Claimcheck', 'claimcheck'), line('bare Worker', 'floor')],
+  };
 }
 
 function limitLines(results: Results): string[] {
