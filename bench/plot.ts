@@ -15,7 +15,7 @@ const COLOURS = {
 } as const;
 
 const [WIDTH, HEIGHT] = [640, 360];
-const BOX = { left: 64, right: 470, top: 44, bottom: 304 };
+const BOX = { left: 64, right: 616, top: 44, bottom: 304 };
 
 /** How many lines a grid has at most: more would be closer than their numbers are high. */
 const MAX_STEPS = 6;
@@ -30,12 +30,18 @@ export function svgOf({ title, x, y, lines }: Plot, theme: Theme): string {
   const label = (left: number, top: number, text: string | number, more = '') =>
     `<text x="${left}" y="${top}" ${more}>${text}</text>`;
   const drawn = lines.map(({ name, points: own }, n) => {
-    const colour = colours[n % colours.length] ?? ink;
+    // Lines after the first are dashed, so that both can be seen where one covers the other.
+    const stroke = `stroke="${colours[n % colours.length]}" stroke-width="2"${n > 0 ? ' stroke-dasharray="6 5"' : ''}`;
     const path = own.map(([left, top]) => `${atX(left)},${atY(top)}`).join(' ');
-    const dots = own.map(([left, top]) => `<circle cx="${atX(left)}" cy="${atY(top)}" r="3.5" fill="${colour}"/>`);
-    const [lastX = 0, lastY = 0] = own.at(-1) ?? [];
-    const named = label(atX(lastX) + 10, atY(lastY) + 4, escaped(name), `fill="${colour}"`);
-    return [`<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/>`, ...dots, named].join('\n');
+    const dots = own.map(
+      ([left, top]) => `<circle cx="${atX(left)}" cy="${atY(top)}" r="3.5" fill="${colours[n % colours.length]}"/>`,
+    );
+    const height = BOX.top + 20 + 20 * n;
+    const legend = [
+      `<path d="M${BOX.left + 16} ${height}h28" ${stroke}/>`,
+      label(BOX.left + 52, height + 4, escaped(name)),
+    ];
+    return [`<polyline points="${path}" fill="none" ${stroke}/>`, ...dots, ...legend].join('\n');
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escaped(title)}" font-family="system-ui, sans-serif" font-size="12" fill="${ink}">
 ${label(BOX.left, 22, escaped(title), 'font-size="14" font-weight="600"')}

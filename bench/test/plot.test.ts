@@ -14,7 +14,7 @@ it('a plot has an axis of round numbers that holds every point', () => {
   expect(svg).toContain('>100</text>');
   expect(svg).not.toContain('>120</text>');
   for (const [, x, y] of svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)"/g)) {
-    expect(Number(x)).toBeLessThanOrEqual(470);
+    expect(Number(x)).toBeLessThanOrEqual(616);
     expect(Number(y)).toBeGreaterThanOrEqual(44);
   }
   expect(svg).toContain('The ack &lt;at> a distance');
