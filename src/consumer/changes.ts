@@ -1,14 +1,21 @@
 import { is, SQL } from 'drizzle-orm';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
-import { controlsTransaction, hasPlaceholder, queryOf } from '../db/statement.ts';
-import { type Change, Effect, PermanentError } from '../kit/index.ts';
+import { controlsTransaction, hasPlaceholder, type Query, queryOf } from '../db/statement.ts';
+import { Effect, PermanentError } from '../kit/index.ts';
 import { isStorableText } from '../queue/tickets.ts';
 
 /** A transaction is given up after 10 s, and holds its locks until then. 1,000 statements leave room on a slow day. */
 const MAX_CHANGES = 1000;
 
+/** What a handler returned, checked. */
+export interface CheckedChanges {
+  /** Text and parameters of its statements. To build them takes longer than anything else here, so it happens once. */
+  readonly statements: readonly Query[];
+  readonly effects: readonly Effect[];
+}
+
 /** Checks what a handler returned. Another try can't correct a mistake in it, so the error is permanent and says what to return. */
-export function checkChanges(answer: unknown): Change[] {
+export function checkChanges(answer: unknown): CheckedChanges {
   if (!Array.isArray(answer)) {
     throw new PermanentError(`the handler returned ${kindOf(answer)}: return an array of changes, or [] for none`);
   }
@@ -18,13 +25,19 @@ export function checkChanges(answer: unknown): Change[] {
       `the handler returned ${answer.length} changes, and ${MAX_CHANGES} is the limit: ${advice}`,
     );
   }
-  return Array.from(answer, (change: unknown, index) => {
+  const statements: Query[] = [];
+  const effects: Effect[] = [];
+  // `entries` also visits the holes of an array, which are mistakes too.
+  for (const [index, change] of answer.entries()) {
     // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
     if (change instanceof Promise) change.catch(() => {});
-    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(change);
+    const query = change instanceof Effect ? undefined : queryOf(change);
+    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(change, query);
     if (problem) throw new PermanentError(`change ${index + 1} of ${answer.length} ${problem}`);
-    return change as Change;
-  });
+    if (query) statements.push(query);
+    else effects.push(change);
+  }
+  return { statements, effects };
 }
 
 /** If a handler's own query was refused because it was not a read, the returned error says what to do instead. */
@@ -43,8 +56,7 @@ export function explainRefusal(error: unknown): unknown {
 const CONTROL =
   'begins, ends or changes a transaction: remove it, because all changes of the event are committed in one transaction anyway';
 
-function problemOfStatement(change: unknown): string | undefined {
-  const query = queryOf(change);
+function problemOfStatement(change: unknown, query: Query | undefined): string | undefined {
   if (query === undefined) {
     return `is ${kindOf(change)}: a change is a statement (db.insert(…).values(…), db.execute(sql\`…\`)) or an effect`;
   }

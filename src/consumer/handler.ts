@@ -2,22 +2,14 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { LoadedEvent, WorkableEvent } from '../db/load.ts';
 import { queryOf } from '../db/statement.ts';
 import { parseJson } from '../encoding/json.ts';
-import {
-  type Change,
-  Effect,
-  type Event,
-  type Handler,
-  type Handlers,
-  PermanentError,
-  type Tools,
-} from '../kit/index.ts';
-import { checkChanges, explainRefusal } from './changes.ts';
+import { type Event, type Handler, type Handlers, PermanentError, type Tools } from '../kit/index.ts';
+import { type CheckedChanges, checkChanges, explainRefusal } from './changes.ts';
 
 /** What a handler wants for its event. An event without a handler is `ignored`, which is not an error. */
 export interface Answer {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
-  readonly changes: readonly Change[];
+  readonly changes: CheckedChanges;
 }
 
 export function handlerOf({ source, type }: LoadedEvent, handlers: Handlers): Handler | undefined {
@@ -29,7 +21,11 @@ export function handlerOf({ source, type }: LoadedEvent, handlers: Handlers): Ha
 export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tools: Tools): Promise<Answer> {
   const handler = handlerOf(loaded, handlers);
   if (handler === undefined) {
-    return { status: 'ignored', summary: `no handler for ${loaded.type ?? 'an event without a type'}`, changes: [] };
+    return {
+      status: 'ignored',
+      summary: `no handler for ${loaded.type ?? 'an event without a type'}`,
+      changes: NO_CHANGES,
+    };
   }
   const event: Event = {
     source: loaded.source,
@@ -42,13 +38,15 @@ export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tool
     headers: loaded.headers,
   };
   const changes = await changesOf(handler, event, tools);
-  const effects = changes.filter((change) => change instanceof Effect).map((effect) => effect.name);
-  const statements = changes.length - effects.length;
-  const summary = [`${statements} ${statements === 1 ? 'change' : 'changes'}`, ...effects].join(', ');
+  const { length } = changes.statements;
+  const names = changes.effects.map(({ name }) => name);
+  const summary = [`${length} ${length === 1 ? 'change' : 'changes'}`, ...names].join(', ');
   return { status: 'done', summary, changes };
 }
 
-async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<Change[]> {
+const NO_CHANGES: CheckedChanges = { statements: [], effects: [] };
+
+async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<CheckedChanges> {
   try {
     // The type of `data` is what the handler's own schema returned.
     const answer: unknown = handler.handle(event as Event<never>, tools);

@@ -1,9 +1,8 @@
 import type { Completion } from '../db/complete.ts';
-import { enqueueEffect } from '../db/effects.ts';
 import type { EffectKey } from '../db/keys.ts';
 import type { WorkableEvent } from '../db/load.ts';
-import { changesSettings, queryOf } from '../db/statement.ts';
-import { Effect, PermanentError, type Tools } from '../kit/index.ts';
+import { changesSettings } from '../db/statement.ts';
+import { PermanentError, type Tools } from '../kit/index.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { askHandler } from './handler.ts';
 import { withTimeLimit } from './limits.ts';
@@ -30,25 +29,22 @@ export interface Failed {
 export async function prepare(
   event: WorkableEvent,
   tools: Tools,
-  { handlers, handlerMs, now, random }: ConsumerDependencies,
+  { handlers, handlerMs, random }: ConsumerDependencies,
 ): Promise<Prepared | Failed> {
   const { source, eventId } = event;
   try {
     const traced = { ...tools, fetch: fetchInTrace(tools.fetch, event.headers.traceparent, random) };
     const answer = await withTimeLimit(handlerMs, 'the handler', askHandler(event, handlers, traced));
-    const effects = answer.changes.filter((change) => change instanceof Effect);
+    const { statements, effects } = answer.changes;
     if (new Set(effects.map(({ name }) => name)).size < effects.length) {
       throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');
     }
-    const changes = answer.changes.map((change) =>
-      change instanceof Effect ? enqueueEffect(event, change, now()) : change,
-    );
     return {
       outcome: 'prepared',
       event,
-      completion: { source, eventId, status: answer.status, summary: answer.summary, changes },
+      completion: { source, eventId, status: answer.status, summary: answer.summary, statements, effects },
       effects: effects.map(({ name }) => ({ source, eventId, name })),
-      alone: changes.some((statement) => changesSettings(queryOf(statement)?.sql ?? '')),
+      alone: statements.some(({ sql }) => changesSettings(sql)),
     };
   } catch (error) {
     return { outcome: 'failed', event, error };

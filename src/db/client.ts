@@ -1,8 +1,8 @@
-import { is, SQL } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import { DatabaseError } from './errors.ts';
 import { type NeonAnswer, parseRows, toParam } from './neon-values.ts';
-import { type Query, queryOf, textOf } from './statement.ts';
+import { type Query, textOf } from './statement.ts';
 
 /**
  * Postgres, over Neon's HTTP interface. It speaks what Neon's own driver speaks (@neondatabase/serverless), in a small
@@ -65,15 +65,14 @@ export async function run<Row extends object>(db: Database, statement: SQL | Que
 }
 
 /**
- * One request, one transaction, no statement in between. Statements that were built with a read-only handle are sent
- * read-write here. Returned rows are not read, so that nothing can fail after the commit.
+ * One request, one transaction, no statement in between. Returned rows are not read, so that nothing can fail after the
+ * commit.
  */
-export async function commit(db: Database, statements: readonly (Statement | SQL)[]): Promise<void> {
+export async function commit(db: Database, statements: readonly (SQL | Query)[]): Promise<void> {
   try {
     const queries = statements.map((statement) => {
-      const query = is(statement, SQL) ? textOf(statement) : queryOf(statement);
-      if (query === undefined) throw new TypeError('not a statement');
-      return { query: query.sql, params: query.params.map(toParam) };
+      const { sql, params } = 'sql' in statement ? statement : textOf(statement);
+      return { query: sql, params: params.map(toParam) };
     });
     await ask(db, { queries });
   } catch (error) {

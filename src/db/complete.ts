@@ -1,13 +1,16 @@
-import { type SQL, sql } from 'drizzle-orm';
-import { commit, type Database, type Statement } from './client.ts';
+import { sql } from 'drizzle-orm';
+import { commit, type Database } from './client.ts';
 import { columnNames } from './columns.ts';
+import { enqueueEffects } from './effects.ts';
 import type { EventKey } from './keys.ts';
 import { webhookEvents as events } from './schema.ts';
+import type { Query } from './statement.ts';
 
 export interface Completion extends EventKey {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
-  readonly changes: readonly (Statement | SQL)[];
+  readonly statements: readonly Query[];
+  readonly effects: readonly { readonly name: string; readonly kind: string; readonly payload: unknown }[];
 }
 
 /**
@@ -44,8 +47,15 @@ export async function complete(db: Database, completed: readonly Completion[], n
       ${eventColumn.attempts} = ${events.attempts} + 1,
       ${eventColumn.lastError} = null
     from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`;
-  const changes = completed.flatMap((event) => event.changes);
-  if (completed.length === 1) return commit(db, [completions, ...changes]);
+  const effects = completed.flatMap(({ source, eventId, effects }) =>
+    effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
+  );
+  const changes = [
+    completions,
+    ...completed.flatMap(({ statements }) => statements),
+    ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
+  ];
+  if (completed.length === 1) return commit(db, changes);
   const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;
-  return commit(db, [limit, completions, ...changes]);
+  return commit(db, [limit, ...changes]);
 }

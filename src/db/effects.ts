@@ -2,7 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { columnNames } from './columns.ts';
-import { type EffectKey, type EventKey, TICKET_GRACE_MS } from './keys.ts';
+import { type EffectKey, TICKET_GRACE_MS } from './keys.ts';
 import { webhookBodies as bodies, webhookEffects as effects } from './schema.ts';
 
 export interface LoadedEffect extends EffectKey {
@@ -23,19 +23,25 @@ export interface EffectResult extends EffectKey {
 
 const effectColumn = columnNames(effects);
 
-/** Writes an effect into the outbox, in the transaction that completes its event. A second run can't add it again. */
-export function enqueueEffect(
-  { source, eventId }: EventKey,
-  { name, kind, payload }: { readonly name: string; readonly kind: string; readonly payload: unknown },
-  now: Date,
-): SQL {
+/** An effect as a handler returned it. */
+export interface NewEffect extends EffectKey {
+  readonly kind: string;
+  readonly payload: unknown;
+}
+
+/** Writes effects into the outbox, in the transaction that completes their events. A second run can't add them again. */
+export function enqueueEffects(added: readonly NewEffect[], now: Date): SQL {
+  const column = (read: (effect: NewEffect) => string) => sql.param(added.map(read));
   const dueAt = new Date(now.getTime() + TICKET_GRACE_MS).toISOString();
   return sql`
     insert into ${effects} (
       ${effectColumn.source}, ${effectColumn.eventId}, ${effectColumn.name}, ${effectColumn.kind},
       ${effectColumn.payload}, ${effectColumn.dueAt}
     )
-    values (${source}, ${eventId}, ${name}, ${kind}, ${JSON.stringify(payload) ?? 'null'}, ${dueAt})
+    select added.*, ${dueAt}::timestamptz
+    from unnest(${column(({ source }) => source)}::text[], ${column(({ eventId }) => eventId)}::text[],
+                ${column(({ name }) => name)}::text[], ${column(({ kind }) => kind)}::text[],
+                ${column(({ payload }) => JSON.stringify(payload) ?? 'null')}::text[]) as added
     on conflict do nothing`;
 }
 

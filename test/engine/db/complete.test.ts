@@ -4,6 +4,7 @@ import { claim } from '../../../src/db/claim.ts';
 import { type Completion, complete } from '../../../src/db/complete.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
 import { parkEvents, recordFailures } from '../../../src/db/fail.ts';
+import { type Query, queryOf } from '../../../src/db/statement.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -22,7 +23,8 @@ const completion = (eventId: string, changes = [increment()]): Completion => ({
   eventId,
   status: 'done',
   summary: '1 change',
-  changes,
+  statements: changes.map((change) => queryOf(change) as Query),
+  effects: [],
 });
 
 const claimAll = (...ids: string[]) =>

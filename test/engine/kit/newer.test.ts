@@ -15,13 +15,14 @@ interface Change {
   readonly second: number;
 }
 
-/** The upsert that a handler returns. */
+/** The upsert that a handler returns, as it is committed. */
 const write = ({ id, state, second }: Change) => {
   const set = { state, changedAt: at(second), changedBy: id };
   return database.readOnly
     .insert(states)
     .values({ thing: 'a', ...set })
-    .onConflictDoUpdate({ target: states.thing, set, setWhere: newer(states.changedAt, states.changedBy) });
+    .onConflictDoUpdate({ target: states.thing, set, setWhere: newer(states.changedAt, states.changedBy) })
+    .toSQL();
 };
 
 const result = () => sql('select state, changed_by from fixture.states');
