@@ -50,7 +50,7 @@ async function measure(database: BenchDatabase, events: number, bodyBytes: numbe
         body: bodyOf(bodyBytes),
       }));
       await claim(db, 'bench', claimed, { 'content-type': 'application/json' }, new Date());
-      const done = { source: 'bench', status: 'done' as const, summary: '1 change', changes: [] };
+      const done = { source: 'bench', status: 'done' as const, summary: '1 change', statements: [], effects: [] };
       await complete(
         db,
         claimed.map(({ eventId }) => ({ ...done, eventId })),

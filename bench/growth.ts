@@ -97,7 +97,8 @@ async function completeAll(db: Database, ids: readonly string[]): Promise<void> 
     eventId,
     status: 'done' as const,
     summary: '1 change',
-    changes: [],
+    statements: [],
+    effects: [],
   }));
   await complete(db, done, new Date());
 }

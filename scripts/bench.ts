@@ -32,6 +32,8 @@ export default async function main(): Promise<void> {
   const form = values.short ? 'short' : values.long ? 'long' : 'default';
   if (form === 'long' && names.length === 0 && !published) throw new UserError('run npm run bench first');
 
+  // Without this, a signal ends the process before it has ended its children.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   install();
   const measured = await run(form, names);
   const results = { ...thisMachine(), parts: measured };
