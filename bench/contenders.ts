@@ -24,6 +24,10 @@ export function scriptOf(entry: string): string {
   return script;
 }
 
+export function entryOf(name: 'claimcheck' | 'floor'): string {
+  return `bench/workers/${name === 'floor' ? 'floor' : 'receiver'}.ts`;
+}
+
 /** The receiver (`claimcheck`) or the bare Worker (`floor`), in a workerd of its own. */
 export async function startReceiver(
   name: 'claimcheck' | 'floor',
@@ -35,11 +39,14 @@ export async function startReceiver(
     DEDUPE_DAYS: 30,
     BODY_DAYS: 7,
     OPS_TOKEN: randomBytes(32).toString('hex'),
+    // The console is on only if both limits are there. Nobody asks for it here.
+    OPS_SIGN_INS: true,
+    OPS_REQUESTS: true,
     ...secretsFor(keys),
   };
   const workerd = await startWorkerd({
     receiver: {
-      script: scriptOf(`bench/workers/${name === 'floor' ? 'floor' : 'receiver'}.ts`),
+      script: scriptOf(entryOf(name)),
       vars,
       queues: { EVENTS: 'sink', EFFECTS: 'sink' },
     },
