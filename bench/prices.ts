@@ -1,8 +1,9 @@
 import { medianOf, type Results } from './results.ts';
 
-// Published prices, in US dollars. Cloudflare: developers.cloudflare.com/workers/platform/pricing and
-// developers.cloudflare.com/queues/platform/pricing, in copies that don't name their day (read in November 2026).
-// Neon: neon.com/docs/introduction/plans, updated on 2026-11-12.
+const SOURCES =
+  "Prices: Cloudflare's pages on [Workers](https://developers.cloudflare.com/workers/platform/pricing/) and [Queues](https://developers.cloudflare.com/queues/platform/pricing/), from copies that don't name their day, read on 2026-11-18; Neon's [plans](https://neon.com/docs/introduction/plans), as of 2026-11-12.";
+
+// US dollars.
 const WORKERS = {
   plan: 5,
   includedRequests: 10e6,
@@ -32,7 +33,7 @@ interface Item {
 
 /** What a million events a month cost, each with one effect or without, as a table with its arithmetic. */
 export function billLines(results: Results): string[] {
-  return [false, true].flatMap((withEffect) => {
+  const tables = [false, true].flatMap((withEffect) => {
     const items = [...cloudflare(results, withEffect), ...neon(results)];
     const total = items.reduce((sum, { dollars }) => sum + dollars, 0);
     return [
@@ -45,6 +46,7 @@ export function billLines(results: Results): string[] {
       '',
     ];
   });
+  return [...tables, SOURCES];
 }
 
 function cloudflare(results: Results, withEffect: boolean): Item[] {
