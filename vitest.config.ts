@@ -18,6 +18,7 @@ export default defineConfig({
           name: 'node',
           include: [
             'test/app/**/*.test.ts',
+            'bench/test/*.test.ts',
             'test/engine/{canaries,console,db,e2e,kit,local,ops,receiver}/**/*.test.ts',
           ],
           setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],

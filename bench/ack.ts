@@ -8,7 +8,10 @@ import type { BenchSource } from './workers/sources.ts';
 /** How many senders wait for an answer at the same time. */
 const CONNECTIONS = [1, 32, 128] as const;
 
-/** Sent before every measurement. V8 has compiled the code by then, and it says how many deliveries fill the time. */
+/**
+ * Sent before every measurement of a second or more. V8 has compiled the code by then, and it says how many deliveries
+ * fill the time.
+ */
 const WARM_UP = 1000;
 
 const TITLES: Readonly<Record<BenchSource, string>> = {
@@ -88,7 +91,7 @@ export async function measure(
   await database.client.query('truncate webhook_events cascade');
   const run = `r${++runs}`;
   const job = { url, source, keys, run, connections };
-  const warmUp = Math.max(2 * connections, source === 'sendgrid' ? WARM_UP / 20 : WARM_UP);
+  const warmUp = Math.max(2 * connections, (source === 'sendgrid' ? WARM_UP / 20 : WARM_UP) * Math.min(1, seconds));
   const warm = await load.send({ ...job, run: `${run}-warm`, amount: warmUp });
   const amount = Math.max(2 * connections, Math.round((warmUp / warm.seconds) * seconds));
   const send = async (again: boolean): Promise<Measured> => {

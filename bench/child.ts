@@ -11,9 +11,22 @@ export interface Child<Started> {
   stop(): Promise<void>;
 }
 
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** A child that is still there when this process ends, by Ctrl-C or by an error, is ended with it. */
+export function endsWithUs<Child extends ChildProcess>(child: Child): Child {
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
 /** Starts a program of this folder as a process of its own. It sends one message when it is ready. */
 export async function startChild<Started>(file: string, ...args: readonly string[]): Promise<Child<Started>> {
-  const child = fork(fileURLToPath(import.meta.resolve(`./${file}`)), args, { serialization: 'advanced' });
+  const path = fileURLToPath(import.meta.resolve(`./${file}`));
+  const child = endsWithUs(fork(path, args, { serialization: 'advanced' }));
   const started = await messageOf<Started>(child, file);
   return {
     pid: child.pid ?? 0,

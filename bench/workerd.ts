@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { RECEIVER_CONFIG, readConfig } from '../scripts/local/config.ts';
 import { LOOPBACK } from '../scripts/local/port.ts';
-import { end } from './child.ts';
+import { end, endsWithUs } from './child.ts';
 import { cpuOf, residentOf } from './cpu.ts';
 import { FOLDER } from './folder.ts';
 import { heapOf } from './heap.ts';
@@ -43,7 +43,9 @@ export async function startWorkerd(workers: Readonly<Record<string, BenchWorker>
   const file = join(FOLDER, `workerd-${process.hrtime.bigint()}.capnp`);
   writeFileSync(file, configOf(workers));
   const args = ['serve', file, 'config', '--experimental', '--control-fd=3', `--inspector-addr=${LOOPBACK}:0`];
-  const child = spawn('node_modules/workerd/bin/workerd', args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+  const child = endsWithUs(
+    spawn('node_modules/workerd/bin/workerd', args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] }),
+  );
   const errors: string[] = [];
   child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk.toString()));
   const ports = new Map<string, number>();

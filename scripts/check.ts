@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sources } from '../src/app/sources.ts';
 import { readArguments } from './local/arguments.ts';
@@ -29,6 +29,11 @@ export default async function main(): Promise<void> {
   for (const command of types) run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
   const docs = ['node', 'scripts/run.mjs', 'docs-providers', '--check'];
   run('docs/providers.md is up to date (npm run docs:providers)', docs);
+  // A fork has no benchmarks.
+  if (existsSync('bench')) {
+    const figures = ['node', 'scripts/run.mjs', 'bench', '--check'];
+    run('the figures in the documents are those of bench/results.json', figures);
+  }
   const missing = await unmigrated();
   step('the migrations match the tables', () => {
     if (missing) throw new UserError(missing);

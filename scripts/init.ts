@@ -117,10 +117,13 @@ function emptying(): Step[] {
 function finishing(): Step[] {
   return [
     {
-      title: 'remove what only the template needs (scripts/init, .ci/fork), and bring the generated types up to date',
+      title:
+        'remove what only the template needs (scripts/init, .ci/fork, bench), and bring the generated types up to date',
       run() {
-        rmSync('scripts/init', { recursive: true });
-        rmSync('.ci/fork.ts', { force: true });
+        for (const folder of ['scripts/init', 'bench']) rmSync(folder, { recursive: true });
+        for (const file of ['.ci/fork.ts', 'scripts/bench.ts']) rmSync(file, { force: true });
+        replace('package.json', /^.*scripts\/run\.mjs bench.*\n/m, '');
+        replace('docs/claimcheck.md', /^\| `npm run bench`.*\n/m, '');
         tool('node', 'scripts/run.mjs', 'types');
         tool('biome', 'check', '--write', '.');
       },

@@ -31,3 +31,9 @@ export function sectionsOf({ page, command }: Omit<Section, 'name'>): string[] {
 function beginOf({ name, command }: Section): string {
   return `<!-- ${name}: written by ${command} -->`;
 }
+
+/** The lines of a section as they are now. */
+export function sectionLines(section: Section): string[] {
+  const [, rest = ''] = readFileSync(section.page, 'utf8').split(`${beginOf(section)}\n`);
+  return rest.slice(0, rest.indexOf(`\n<!-- /${section.name} -->`)).split('\n');
+}

@@ -6,8 +6,14 @@ import type { Log, LogLine } from '../log.ts';
 import { sendTickets } from '../queue/send.ts';
 import { alert } from './alerts.ts';
 
-/** One run handles at most this many chunks, so that it stays short. The next run continues. */
-const MAX_CHUNKS = 10;
+/** One run sends the tickets of at most so many chunks, so that a backlog isn't doubled at once. The next run continues. */
+const MAX_SWEEP_CHUNKS = 10;
+
+/**
+ * One run deletes at most so many chunks. A chunk takes a tenth of a second, or a whole one on the smallest compute, so a
+ * run ends before the next begins. With 96 runs a day, the ledger stops growing only if fewer events come than are deleted.
+ */
+export const MAX_PRUNE_CHUNKS = 300;
 
 /**
  * What the receiver does every 15 minutes: it sends overdue tickets again, deletes old events and bodies, and alerts
@@ -25,7 +31,7 @@ export async function tick(env: ReceiverEnv, now: Date, log: Log): Promise<void>
 async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   const swept = { events: 0, effects: 0 };
   let sent = true;
-  for (let chunk = 0; chunk < MAX_CHUNKS && sent; chunk++) {
+  for (let chunk = 0; chunk < MAX_SWEEP_CHUNKS && sent; chunk++) {
     const { events, effects } = await takeOverdue(db, now);
     const sentBoth = [await sendTickets(env.EVENTS, events), await sendTickets(env.EFFECTS, effects)];
     sent = sentBoth.every(Boolean);
@@ -39,7 +45,7 @@ async function sweep(db: Database, env: ReceiverEnv, now: Date, log: Log): Promi
 
 async function pruneOld(db: Database, env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   const pruned = { events: 0, bodies: 0 };
-  for (let chunk = 0; chunk < MAX_CHUNKS; chunk++) {
+  for (let chunk = 0; chunk < MAX_PRUNE_CHUNKS; chunk++) {
     const { events, bodies } = await prune(db, now, env.DEDUPE_DAYS, env.BODY_DAYS);
     pruned.events += events;
     pruned.bodies += bodies;

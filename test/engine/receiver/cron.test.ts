@@ -70,6 +70,17 @@ it('a run prunes several chunks if that many events and bodies are old', async (
   ]);
 });
 
+it('a run prunes as many events as a busy deployment receives in 15 minutes', async () => {
+  await sql(
+    `
+    insert into webhook_events (source, event_id, received_at, due_at, status, finished_at)
+    select 'test', 'evt_' || n, $1::timestamptz, $1, 'done', $1 from generate_series(1, 15000) n`,
+    [NOW],
+  );
+  await run(later({ days: 31 }));
+  expect(lines).toContainEqual({ step: 'prune', outcome: 'done', events: 15_000, bodies: 0 });
+});
+
 it('a run without Postgres fails, and the log says why', async () => {
   database.stack.neon.fault = () => ({ kind: 'refused' });
   await expect(run(NOW)).rejects.toThrow('Postgres could not be reached');

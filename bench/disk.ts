@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { claim } from '../src/db/claim.ts';
+import { openDatabase } from '../src/db/client.ts';
+import { complete } from '../src/db/complete.ts';
+import { type BenchDatabase, startDatabase } from './database.ts';
+import { type Length, type Row, Rows } from './rows.ts';
+
+/** Claimed and completed together. */
+const BATCH = 100;
+
+/** So many portions, with a vacuum after each: the space of old versions of rows is used again, as it is in the long run. */
+const PORTIONS = 10;
+
+/** How much an event needs on disk, from its claim to its completion, and how much WAL that writes. */
+export async function benchDisk({ seconds }: Length): Promise<Row[]> {
+  const rows = new Rows();
+  const database = await startDatabase();
+  try {
+    const events = PORTIONS * BATCH * Math.max(1, Math.round(seconds * 5));
+    for (const [variant, bodyBytes, hasReplayKey] of [
+      ['body of 1 KB', 1000, false],
+      ['body of 1 KB, replay key', 1000, true],
+      ['body of 10 KB', 10_000, false],
+    ] as const) {
+      rows.add('bytes per event on disk', variant, await measure(database, events, bodyBytes, hasReplayKey));
+    }
+    return rows.all();
+  } finally {
+    await database.stop();
+  }
+}
+
+async function measure(database: BenchDatabase, events: number, bodyBytes: number, hasReplayKey: boolean) {
+  const { client, url } = database;
+  const db = openDatabase(url);
+  const walBytes = async () => {
+    const { rows } = await client.query(`select pg_current_wal_insert_lsn() - '0/0' as bytes`);
+    return Number((rows as { bytes: string }[])[0]?.bytes);
+  };
+  await client.query('truncate webhook_events cascade');
+  let wal = 0;
+  for (let portion = 0; portion < PORTIONS; portion++) {
+    const before = await walBytes();
+    for (let batch = 0; batch < events / PORTIONS / BATCH; batch++) {
+      const claimed = Array.from({ length: BATCH }, () => randomUUID()).map((eventId) => ({
+        eventId,
+        type: 'invoice.paid',
+        occurredAt: new Date(),
+        fingerprint: hasReplayKey ? randomHex(64) : null,
+        body: bodyOf(bodyBytes),
+      }));
+      await claim(db, 'bench', claimed, { 'content-type': 'application/json' }, new Date());
+      const done = { source: 'bench', status: 'done' as const, summary: '1 change', statements: [], effects: [] };
+      await complete(
+        db,
+        claimed.map(({ eventId }) => ({ ...done, eventId })),
+        new Date(),
+      );
+    }
+    wal += (await walBytes()) - before;
+    await client.query('vacuum webhook_events, webhook_bodies');
+  }
+  const { rows } = await client.query(`
+    select pg_table_size('webhook_events')::int as ledger, pg_indexes_size('webhook_events')::int as indexes,
+           pg_total_relation_size('webhook_bodies')::int as bodies`);
+  const [sizes] = rows as { ledger: number; indexes: number; bodies: number }[];
+  return {
+    'bytes: row in the ledger': (sizes?.ledger ?? Number.NaN) / events,
+    'bytes: its index entries': (sizes?.indexes ?? Number.NaN) / events,
+    'bytes: body, with its index': (sizes?.bodies ?? Number.NaN) / events,
+    'bytes: WAL': wal / events,
+  };
+}
+
+/** JSON whose values are random and whose keys repeat, because Postgres compresses what is longer than 2 KB. */
+function bodyOf(bytes: number): string {
+  const items: object[] = [];
+  let length = 0;
+  while (length < bytes) {
+    const item = { id: randomUUID(), object: 'line_item', amount: 4200, currency: 'eur', description: randomHex(20) };
+    length += JSON.stringify(item).length + 1;
+    items.push(item);
+  }
+  return JSON.stringify({ data: items }).slice(0, bytes);
+}
+
+function randomHex(digits: number): string {
+  return Array.from({ length: Math.ceil(digits / 32) }, () => randomUUID().replaceAll('-', ''))
+    .join('')
+    .slice(0, digits);
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { claim } from '../src/db/claim.ts';
+import { type Database, openDatabase } from '../src/db/client.ts';
+import { complete } from '../src/db/complete.ts';
+import { loadEvents } from '../src/db/load.ts';
+import { takeOverdue } from '../src/db/sweep.ts';
+import { type BenchDatabase, startDatabase } from './database.ts';
+import { fillLedger } from './ledger.ts';
+import { alternate, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
+
+/** What the sweep finds, however many events there are. */
+const OVERDUE = 1000;
+
+/** Tickets that the queue delivers together (max_batch_size). */
+const BATCH = 100;
+
+/** Per second of measurement. A claim and its part of a completion take about a millisecond here, with this process. */
+const EVENTS_PER_SECOND = 500;
+
+/** Does a claim, a completion or a sweep cost more, the more events the ledger has? */
+export async function benchGrowth(length: Length, sizes: readonly number[]): Promise<Row[]> {
+  const rows = new Rows();
+  const databases: BenchDatabase[] = [];
+  try {
+    for (const size of sizes) {
+      const database = await startDatabase();
+      databases.push(database);
+      await fillLedger(database, { done: size - OVERDUE, overdue: OVERDUE });
+      // Vacuum would run in the middle of one measurement and not of the next.
+      for (const table of ['webhook_events', 'webhook_bodies']) {
+        await database.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
+      }
+    }
+    const largest = Math.max(...sizes).toLocaleString('en');
+    const events = Math.max(BATCH, Math.round(length.seconds * EVENTS_PER_SECOND));
+    const tasks = databases.map((database, n) => async (round: number) => {
+      const size = `${sizes[n]?.toLocaleString('en')} events`;
+      for (const [row, measured] of Object.entries(await measure(database, events))) {
+        // The first round fills the caches of Postgres.
+        if (round > 0) rows.add(`growth to ${largest} events, ${row}`, size, measured);
+      }
+    });
+    await alternate(length.rounds + 1, tasks);
+    return rows.all();
+  } finally {
+    for (const database of databases) await database.stop();
+  }
+}
+
+async function measure(database: BenchDatabase, amount: number): Promise<Record<string, Measured>> {
+  const db = openDatabase(database.url);
+  const ids = Array.from({ length: amount }, () => randomUUID());
+  const batches = Array.from({ length: amount / BATCH }, (_, n) => ids.slice(n * BATCH, (n + 1) * BATCH));
+  return {
+    'claim of an event': await timed(database, ids, 1, (id) => claimOne(db, id)),
+    'completion of an event, in batches of 100': await timed(database, batches, BATCH, (batch) =>
+      completeAll(db, batch),
+    ),
+    [`sweep of ${OVERDUE.toLocaleString('en')} overdue events`]: await sweep(database, db),
+  };
+}
+
+/** The CPU time of Postgres is what grows, if anything does. The time that a caller waits has that of two more processes in it. */
+async function timed<Item>(
+  database: BenchDatabase,
+  items: readonly Item[],
+  eventsPerItem: number,
+  work: (item: Item) => Promise<unknown>,
+): Promise<Measured> {
+  const times: number[] = [];
+  const before = database.cpu();
+  for (const item of items) {
+    const begin = performance.now();
+    await work(item);
+    times.push(performance.now() - begin);
+  }
+  return {
+    'CPU ms per event in Postgres': (database.cpu() - before) / items.length / eventsPerItem,
+    'p50 ms': percentile(times, 50),
+  };
+}
+
+function claimOne(db: Database, eventId: string) {
+  const fingerprint = eventId.replaceAll('-', '').repeat(2);
+  const body = JSON.stringify({ data: 'x'.repeat(1000) });
+  const event = { eventId, type: 'issues', occurredAt: null, fingerprint, body };
+  return claim(db, 'bench', [event], { 'content-type': 'application/json' }, new Date());
+}
+
+async function completeAll(db: Database, ids: readonly string[]): Promise<void> {
+  const events = await loadEvents(
+    db,
+    ids.map((eventId) => ({ source: 'bench', eventId })),
+  );
+  const done = events.map(({ source, eventId }) => ({
+    source,
+    eventId,
+    status: 'done' as const,
+    summary: '1 change',
+    statements: [],
+    effects: [],
+  }));
+  await complete(db, done, new Date());
+}
+
+async function sweep({ client }: BenchDatabase, db: Database): Promise<Measured> {
+  await client.query(`update webhook_events set due_at = received_at where status = 'pending'`);
+  const begin = performance.now();
+  let taken = 0;
+  while (taken < OVERDUE) {
+    const { events } = await takeOverdue(db, new Date());
+    if (events.length === 0) throw new Error(`the sweep found ${taken} events instead of ${OVERDUE}`);
+    taken += events.length;
+  }
+  return { ms: performance.now() - begin };
+}

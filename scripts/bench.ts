@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { measure, RATIOS } from '../bench/aims.ts';
+import { checkDocuments, ratioTable, writeDocuments } from '../bench/documents.ts';
+import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writeResults } from '../bench/results.ts';
+import { readArguments } from './local/arguments.ts';
+import { UserError } from './local/user-error.ts';
+
+const USAGE = 'npm run bench -- [--short | --long] [part …]';
+
+/**
+ * Measures what docs/scale.md says, and writes it there: everything but the parts that take hours, or with `--long` only
+ * those. `--short` shows that everything works. Named parts are measured and printed, and nothing is written.
+ */
+export default async function main(): Promise<void> {
+  const { values, positionals: names } = readArguments({
+    allowPositionals: true,
+    options: {
+      short: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
+      documents: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+    },
+  });
+  if (values.check) return checkDocuments();
+  const published = readResults();
+  if (values.documents) {
+    if (!published) throw new UserError('there is no bench/results.json: run npm run bench');
+    return writeDocuments(published);
+  }
+  if (values.short && values.long) throw new UserError(USAGE);
+  const form = values.short ? 'short' : values.long ? 'long' : 'default';
+  if (form === 'long' && names.length === 0 && !published) throw new UserError('run npm run bench first');
+
+  // Without this, a signal ends the process before it has ended its children.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  install();
+  const measured = await run(form, names);
+  const results = { ...thisMachine(), parts: measured };
+  console.log(`\n${ratioTable(results, [...RATIOS.default, ...RATIOS.long]).join('\n')}`);
+  if (form === 'short' || names.length > 0) return;
+
+  const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
+  if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
+  const all: Results = form === 'long' ? merged(published, results) : results;
+  writeResults(all);
+  writeDocuments(all);
+  console.log('\nwrote bench/results.json, README.md and docs/scale.md');
+}
+
+/** The packages that only the benchmarks need. */
+function install(): void {
+  if (existsSync('bench/node_modules')) return;
+  const { status } = spawnSync('npm', ['ci'], { cwd: 'bench', stdio: 'inherit' });
+  if (status !== 0) throw new UserError('npm ci failed in bench/');
+}
+
+async function run(
+  form: 'short' | 'default' | 'long',
+  names: readonly string[],
+): Promise<Record<string, MeasuredPart>> {
+  // Only now: its modules need the packages of bench/.
+  const { parts } = await import('../bench/parts.ts');
+  const unknown = names.filter((name) => !(name in parts));
+  if (unknown.length > 0)
+    throw new UserError(`there is no part ${unknown.join(', ')}, but ${Object.keys(parts).join(', ')}`);
+  const benches = Object.entries(parts).flatMap(([name, forms]) => {
+    const bench = forms[form];
+    return bench && (names.length === 0 || names.includes(name)) ? [{ name, bench }] : [];
+  });
+  if (benches.length === 0) throw new UserError(`the ${form} form has no part ${names.join(', ')}`);
+  const measured: Record<string, MeasuredPart> = {};
+  for (const { name, bench } of benches) {
+    const begin = performance.now();
+    measured[name] = toPart(await bench());
+    console.log(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s`);
+  }
+  return measured;
+}
+
+/** Figures of two machines in one document would be compared with each other. */
+function merged(published: Results | undefined, long: Results): Results {
+  if (JSON.stringify(published?.machine) !== JSON.stringify(long.machine)) {
+    throw new UserError('bench/results.json is of another machine: run npm run bench first');
+  }
+  return { ...long, parts: { ...published?.parts, ...long.parts } };
+}
