@@ -15,7 +15,7 @@ export async function violationsOf(world: World, scenario: Scenario, sql: Sql): 
   if (scenario.oldRows) expected.push(...OLD.events);
   const statuses = await statusesOf(sql);
   return [
-    ...world.unexpected,
+    ...world.providers.unexpected,
     ...wrongStatuses(world, expected, statuses),
     ...(await wrongBalances(expected, statuses, sql)),
     ...(await wrongEffects(world, expected, statuses, sql)),
@@ -44,7 +44,8 @@ function wrongStatuses(world: World, expected: readonly Expectation[], statuses:
     const isPruned = status === 'gone' && OLD.mayBePruned(event.id);
     if (!allowed.includes(status) && !isPruned) wrong.push(`${keyOf(event)} is ${status} and not ${event.expected}`);
     if (status === 'done' && completions !== 1) wrong.push(`${keyOf(event)} has ${completions} completions`);
-    if (!OLD.isOld(event.id) && !world.held.has(keyOf(event))) wrong.push(`${keyOf(event)} was never answered 200`);
+    if (!OLD.isOld(event.id) && !world.providers.held.has(keyOf(event)))
+      wrong.push(`${keyOf(event)} was never answered 200`);
   }
   const known = new Set(expected.map(keyOf));
   for (const key of statuses.keys()) if (!known.has(key)) wrong.push(`${key} was not sent`);
@@ -90,7 +91,7 @@ async function wrongEffects(
       const key = await idempotencyKeyOf({ source: event.source, eventId: event.id, name });
       keys.add(key);
       const status = found.get(`${keyOf(event)} ${name}`) ?? 'missing';
-      const call = world.calls.get(key);
+      const call = world.outside.calls.get(key);
       const accepted = call?.accepted ?? false;
       if (found.delete(`${keyOf(event)} ${name}`) && status === 'sent' && !accepted)
         wrong.push(`effect ${name} of ${keyOf(event)} is sent, but the other side has not accepted it`);
@@ -100,7 +101,7 @@ async function wrongEffects(
     }
   }
   for (const left of found.keys()) wrong.push(`effect ${left} belongs to no event that is done`);
-  for (const [key, { payloads }] of world.calls) {
+  for (const [key, { payloads }] of world.outside.calls) {
     if (payloads.size > 1) wrong.push(`the key ${key} was sent with ${payloads.size} payloads`);
     if (!keys.has(key)) wrong.push(`a call was made with the key ${key}, which belongs to no effect`);
   }

@@ -24,7 +24,7 @@ export async function openLanes(stack: Stack): Promise<Lane[]> {
   return lanes;
 }
 
-async function openLane(stack: Stack, name: string): Promise<Lane> {
+export async function openLane(stack: Stack, name: string): Promise<Lane> {
   const url = new URL(stack.databaseUrl);
   await createDatabase(url, name, stack.postgres.dataDir);
   url.pathname = name;

@@ -33,7 +33,7 @@ export async function tryOut(trial: Trial, { databaseUrl, sql }: Lane, neon: Neo
                    (select min(due_at) from webhook_effects where status = 'pending')) as due`);
     return row?.due ?? undefined;
   };
-  const world = new World({ scenario, seed, faults, databaseUrl, neon, nextDue, ...(mistake && { mistake }) });
+  const world = new World({ scenario, seed, faults, databaseUrl, neon, nextDue, mistake });
   const { points } = world.interleaving;
   try {
     await world.untilQuiet();
