@@ -1,6 +1,10 @@
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
+/** In every test file: what the code under test puts out is searched for secrets, bodies and the like. */
+const SEARCH_LOGS = './test/engine/canaries/console.ts';
+const SEARCH_ANSWERS = './test/engine/canaries/fetch.ts';
+
 export default defineConfig({
   test: {
     // The Workers log every delivery. Only the lines of a failed test are of interest.
@@ -12,7 +16,11 @@ export default defineConfig({
         // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
         test: {
           name: 'node',
-          include: ['test/app/**/*.test.ts', 'test/engine/{console,db,e2e,kit,local,ops,receiver}/**/*.test.ts'],
+          include: [
+            'test/app/**/*.test.ts',
+            'test/engine/{canaries,console,db,e2e,kit,local,ops,receiver}/**/*.test.ts',
+          ],
+          setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -22,6 +30,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/engine/faults/**/*.test.ts'],
+          setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -48,6 +57,8 @@ export default defineConfig({
           name: 'workerd',
           include: ['test/engine/{consumer,verify}/**/*.test.ts'],
           globalSetup: './test/engine/workerd-setup.ts',
+          // Only the code under test calls the outside here, and what it sends there is not an answer.
+          setupFiles: SEARCH_LOGS,
           // All files share one database.
           fileParallelism: false,
           testTimeout: 30_000,

@@ -1,18 +1,26 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sources } from '../src/app/sources.ts';
 import { readArguments } from './local/arguments.ts';
 import { checkImports } from './local/arrows.ts';
 import { CONSUMER_CONFIG, RECEIVER_CONFIG, readConfig } from './local/config.ts';
 import { assertConfigured } from './local/configuration.ts';
+import { assertLicensed, packagesIn } from './local/licences.ts';
 import { unmigrated } from './local/schema-changes.ts';
 import { UserError } from './local/user-error.ts';
 import { types } from './types.ts';
 
-/** What a test run doesn't see: types, lint, the configuration, generated files, and whether both Workers build. */
+const BUNDLE = 'node_modules/.cache/claimcheck/bundle';
+const META = `${BUNDLE}/meta.json`;
+
+/**
+ * What a test run doesn't see: types, lint, the configuration, generated files, whether both Workers build, and the
+ * licences of what is in them.
+ */
 export default async function main(): Promise<void> {
   readArguments({});
-  const deploy = ['wrangler', 'deploy', '--dry-run', '--outdir', 'node_modules/.cache/claimcheck/bundle', '-c'];
+  const deploy = ['wrangler', 'deploy', '--dry-run', '--outdir', BUNDLE, '--metafile', META, '-c'];
   const configuration = { sources, receiver: readConfig(RECEIVER_CONFIG), consumer: readConfig(CONSUMER_CONFIG) };
   const hints = step('the wrangler files fit each other and the sources', () => assertConfigured(configuration));
   run('types', ['tsc', '-p', '.']);
@@ -25,8 +33,15 @@ export default async function main(): Promise<void> {
   step('the migrations match the tables', () => {
     if (missing) throw new UserError(missing);
   });
-  run('the receiver builds', [...deploy, RECEIVER_CONFIG]);
-  run('the consumer builds', [...deploy, CONSUMER_CONFIG]);
+  for (const [worker, config] of [
+    ['receiver', RECEIVER_CONFIG],
+    ['consumer', CONSUMER_CONFIG],
+  ] as const) {
+    run(`the ${worker} builds`, [...deploy, config]);
+    const packages = packagesIn(JSON.parse(readFileSync(META, 'utf8')));
+    const names = packages.map(({ name }) => name).join(', ');
+    step(`the licences of the packages in the ${worker} (${names})`, () => assertLicensed(packages));
+  }
   for (const hint of hints) console.log(`hint: ${hint}`);
 }
 

@@ -18,18 +18,14 @@ export default async function main(): Promise<void> {
     ['one provider (stripe)', ['stripe'], true],
     [`all ${Object.keys(providers).length} providers`, Object.keys(providers), true],
   ] as const) {
-    for (const minified of [false, true]) {
-      const bytes = build(names, minified, withConsole);
-      const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;
-      console.log(
-        `${title}${minified ? ', minified' : ''}: ${kib(bytes.length)}, ${kib(gzipSync(bytes).length)} gzipped`,
-      );
-    }
+    const bytes = build(names, withConsole);
+    const kib = (length: number) => `${(length / 1024).toFixed(1)} KiB`;
+    console.log(`${title}: ${kib(bytes.length)}, ${kib(gzipSync(bytes).length)} gzipped`);
   }
 }
 
-function build(names: readonly string[], minified: boolean, withConsole: boolean): Buffer {
-  const folder = join(FOLDER, [names.length, minified ? 'minified' : '', withConsole ? 'console' : ''].join('-'));
+function build(names: readonly string[], withConsole: boolean): Buffer {
+  const folder = join(FOLDER, [names.length, withConsole ? 'console' : ''].join('-'));
   mkdirSync(folder, { recursive: true });
   const from = (path: string) => JSON.stringify(resolve('src', path));
   const imports = names.map((name, n) => `import * as p${n} from ${from(`providers/${name}.ts`)};`);
@@ -48,25 +44,16 @@ const app = createReceiver({ sources, now: () => new Date(), log${withConsole ? 
 export default { fetch: app.fetch, scheduled: (controller, env) => tick(env, new Date(), log) };
 `,
   );
-  const { compatibility_date } = readConfig(RECEIVER_CONFIG).raw;
+  const { compatibility_date, minify } = readConfig(RECEIVER_CONFIG).raw;
   const config = join(folder, 'wrangler.json');
-  writeFileSync(config, JSON.stringify({ name: 'size', main: 'worker.ts', compatibility_date }));
+  writeFileSync(config, JSON.stringify({ name: 'size', main: 'worker.ts', compatibility_date, minify }));
   // Absolute, because wrangler resolves it from the folder of its configuration.
   const out = resolve(folder, 'out');
-  execFileSync(
-    process.execPath,
-    [
-      'node_modules/wrangler/bin/wrangler.js',
-      'deploy',
-      '--dry-run',
-      '--outdir',
-      out,
-      '-c',
-      config,
-      ...(minified ? ['--minify'] : []),
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...OFFLINE } },
-  );
+  const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', out, '-c', config];
+  execFileSync(process.execPath, build, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, ...OFFLINE },
+  });
   return readFileSync(join(out, readdirSync(out).find((file) => file.endsWith('.js')) ?? ''));
 }
 

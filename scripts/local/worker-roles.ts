@@ -7,8 +7,8 @@ import { randomPassword } from './postgres.ts';
 import { UserError } from './user-error.ts';
 
 /**
- * A Worker gives up after 10 s, and Neon then cancels its statement. These hold if the cancel is lost, so they are not
- * shorter than that: otherwise Postgres would answer with another error than the one that a time-out is known by.
+ * A Worker gives up after 10 s, and Neon then cancels its statement. These are for a cancel that is lost. They are not
+ * shorter, because a Worker tries again after its own time-out, and Postgres's error for a lock counts as an attempt.
  */
 const TIMEOUTS = { lock_timeout: '10s', statement_timeout: '15s', idle_in_transaction_session_timeout: '10s' };
 

@@ -1,5 +1,6 @@
 import { type ActivityLine, type loadActivity, MAX_LINES } from '../db/activity.ts';
 import { keyText } from '../db/keys.ts';
+import { isStorableTime } from '../queue/tickets.ts';
 import { arrayIn, invalid, type Read, writeCursor } from './input.ts';
 
 /**
@@ -23,10 +24,15 @@ export function readActivityCursor(text: string | undefined, now: Date): Read<Ac
   const until = new Date(now.getTime() - SETTLE_MS);
   if (text === undefined || text === '') return { outcome: 'read', value: { from: until, until, failing: undefined } };
   const [from, failing, ...more] = arrayIn(text);
-  const isOurs = typeof from === 'number' && Array.isArray(failing) && more.length === 0;
-  if (!isOurs || Number.isNaN(new Date(from).getTime()))
+  const isOurs = typeof from === 'number' && isStorableTime(new Date(from)) && more.length === 0;
+  if (!isOurs || !Array.isArray(failing) || !failing.every(isAttempts))
     return invalid('the cursor is not one that this API has given out');
   return { outcome: 'read', value: { from: new Date(from), until, failing: new Map(failing) } };
+}
+
+/** The key of an event, and how often it had been tried. */
+function isAttempts(pair: unknown): pair is [string, number] {
+  return Array.isArray(pair) && pair.length === 2 && typeof pair[0] === 'string' && typeof pair[1] === 'number';
 }
 
 /** The lines since the cursor, and the next cursor. A failed attempt shows itself by a higher number of attempts. */

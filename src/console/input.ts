@@ -4,7 +4,7 @@ import type { EventFilter } from '../db/filter.ts';
 import type { Position } from '../db/list.ts';
 import { webhookEvents } from '../db/schema.ts';
 import { fromBase64Url, toBase64Url } from '../encoding/bytes.ts';
-import { isStorableText } from '../queue/tickets.ts';
+import { isStorableText, isStorableTime } from '../queue/tickets.ts';
 
 export type Read<Value> =
   | { readonly outcome: 'read'; readonly value: Value }
@@ -71,7 +71,7 @@ function timeOf(text: string | undefined): Date | undefined | 'invalid' {
   if (text === undefined) return undefined;
   const match = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
   const time = new Date(match?.[1] && !match[4] ? `${text}Z` : text);
-  return match === null || Number.isNaN(time.getTime()) ? 'invalid' : time;
+  return match === null || !isStorableTime(time) ? 'invalid' : time;
 }
 
 /** A page of a list that fits into an answer and a screen, and the most that a program may ask for. */
@@ -90,13 +90,18 @@ export function cursorOf(position: Position | undefined): string | null {
 export function readCursor(text: string | undefined): Read<Position | undefined> {
   if (text === undefined || text === '') return { outcome: 'read', value: undefined };
   const [receivedAt, source, eventId, ...more] = arrayIn(text);
-  const isPosition =
-    typeof receivedAt === 'string' && typeof source === 'string' && typeof eventId === 'string' && more.length === 0;
-  // As Postgres writes it. Anything else would make it refuse the query.
-  if (!isPosition || !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d(:\d\d)?$/.test(receivedAt))
-    return UNREADABLE;
-  const isUsable = !Number.isNaN(Date.parse(receivedAt)) && isStorableText(source) && isStorableText(eventId);
+  if (typeof receivedAt !== 'string' || !isTimeOfPostgres(receivedAt)) return UNREADABLE;
+  const isUsable = isStorableText(source) && isStorableText(eventId) && more.length === 0;
   return isUsable ? { outcome: 'read', value: { receivedAt, source, eventId } } : UNREADABLE;
+}
+
+/** As Postgres writes times. It would refuse the query because of a date that doesn't exist, or of a zone beyond 15 h. */
+function isTimeOfPostgres(text: string): boolean {
+  const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,6})?[+-](0\d|1[0-5])(:[0-5]\d)?$/.exec(text);
+  if (match === null) return false;
+  const iso = `${match[1]}T${match[2]}`;
+  const time = new Date(`${iso}Z`);
+  return isStorableTime(time) && time.toISOString().startsWith(iso) && isStorableTime(new Date(text));
 }
 
 const UNREADABLE = invalid('the cursor is not one that this API has given out');

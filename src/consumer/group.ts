@@ -1,8 +1,9 @@
-import { type Database, openReadOnlyDatabase } from '../db/client.ts';
+import type { Database } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import type { Failure } from '../db/fail.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
 import type { WorkableEvent } from '../db/load.ts';
+import { openReadOnlyDatabase } from '../db/read-only.ts';
 import type { Tools } from '../kit/index.ts';
 import { sendTickets } from '../queue/send.ts';
 import { chargeFailures } from './charge.ts';
@@ -29,7 +30,7 @@ export async function workGroup(
   const tools: Tools = { db: readOnly, fetch: (...request) => fetch(...request), now: now(), env };
   // In the order of their keys, so that two groups with common events lock them in the same order.
   const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
-  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, db, tools, dependencies));
+  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => prepare(event, tools, dependencies));
   const prepared = asked.filter((one) => one.outcome === 'prepared');
   const { committed, failed, undecided } = await commitEvents(db, prepared, now());
   const unprepared = asked.filter((one) => one.outcome === 'failed');

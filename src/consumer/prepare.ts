@@ -1,4 +1,3 @@
-import type { Database } from '../db/client.ts';
 import type { Completion } from '../db/complete.ts';
 import { enqueueEffect } from '../db/effects.ts';
 import type { EffectKey } from '../db/keys.ts';
@@ -30,7 +29,6 @@ export interface Failed {
 /** Asks the handler of an event, and turns its answer into the statements that complete the event. */
 export async function prepare(
   event: WorkableEvent,
-  db: Database,
   tools: Tools,
   { handlers, handlerMs, now, random }: ConsumerDependencies,
 ): Promise<Prepared | Failed> {
@@ -43,7 +41,7 @@ export async function prepare(
       throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');
     }
     const changes = answer.changes.map((change) =>
-      change instanceof Effect ? enqueueEffect(db, event, change, now()) : change,
+      change instanceof Effect ? enqueueEffect(event, change, now()) : change,
     );
     return {
       outcome: 'prepared',

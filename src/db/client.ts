@@ -1,73 +1,64 @@
-import {
-  type HTTPQueryOptions,
-  type NeonQueryFunction,
-  NeonQueryPromise,
-  neon,
-  neonConfig,
-} from '@neondatabase/serverless';
-import type { SQL } from 'drizzle-orm';
+import { is, SQL } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
-import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';
-import { DatabaseError, TRANSACTION_CONTROL_REFUSED } from './errors.ts';
-import { controlsTransaction, queryOf } from './statement.ts';
+import { DatabaseError } from './errors.ts';
+import { type NeonAnswer, parseRows, toParam } from './neon-values.ts';
+import { type Query, queryOf, textOf } from './statement.ts';
 
-export type Database = NeonHttpDatabase & { readonly $client: NeonQueryFunction<false, false> };
-/** For handlers: builds statements, and reads. Postgres refuses every write through it. */
-export type ReadOnlyDatabase = NeonHttpDatabase;
+/**
+ * Postgres, over Neon's HTTP interface. It speaks what Neon's own driver speaks (@neondatabase/serverless), in a small
+ * part of its code and time (decision 015). Handlers get the driver: see read-only.ts.
+ */
+export interface Database {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Bounds every query made through this handle. */
+  readonly signal: AbortSignal | undefined;
+}
+
 /** A Drizzle statement that has not run yet: a query builder, or `db.execute(sql…)`. */
 export type Statement = BatchItem<'pg'>;
 
 /** Neon wakes a sleeping compute in less than a second. A hanging request must not use up the consumer's 15 minutes. */
-const QUERY_TIMEOUT_MS = 10_000;
+export const QUERY_TIMEOUT_MS = 10_000;
 
-// Only a loopback host uses the local stand-in, so local development can't reach production by accident.
-// For every other host, the driver's own rule applies.
-const neonEndpoint = neonConfig.fetchEndpoint;
-neonConfig.fetchEndpoint = (host, port, options) =>
-  ['localhost', '127.0.0.1'].includes(host)
-    ? `http://${host}:${port}/sql`
-    : typeof neonEndpoint === 'string'
-      ? neonEndpoint
-      : neonEndpoint(host, port, options);
-neonConfig.fetchFunction = (url: string, init: RequestInit) =>
-  fetch(url, { ...init, signal: init.signal ?? AbortSignal.timeout(QUERY_TIMEOUT_MS) });
+/** A Worker has one DATABASE_URL, or two while a test changes it, and reading a URL takes as long as verifying a body. */
+const opened = new Map<string, Pick<Database, 'endpoint' | 'headers'>>();
 
-/** `signal` bounds every query made through this handle. */
 export function openDatabase(url: string | undefined, signal?: AbortSignal): Database {
-  return drizzle(neon(checkedUrl(url), { fetchOptions: signal ? { signal } : {} }));
-}
-
-/**
- * Every query through this handle runs in a read-only transaction of its own, so that Postgres itself refuses a write
- * that a handler awaits. The refusal of transaction control closes the way around it: `commit`, and then the write.
- */
-export function openReadOnlyDatabase(url: string | undefined): ReadOnlyDatabase {
-  const client = neon(checkedUrl(url), { readOnly: true });
-  const { query } = client;
-  const readOnly = (text: string, params: unknown[] = [], options?: HTTPQueryOptions<false, false>) => {
-    if (controlsTransaction(text)) {
-      throw new DatabaseError('a statement that controls the transaction was not sent', {
-        retryable: false,
-        code: TRANSACTION_CONTROL_REFUSED,
-      });
-    }
-    // Neon knows read-only only for batches: this is a batch of one.
-    const alone = async () => (await client.transaction([query(text, params, options)]))[0];
-    return new NeonQueryPromise(alone, { query: text, params }, options);
-  };
-  return drizzle(Object.assign(client, { query: readOnly as typeof query }));
+  let server = opened.get(url ?? '');
+  if (server === undefined) {
+    const checked = checkedUrl(url);
+    const { hostname, port } = new URL(checked);
+    server = { endpoint: endpointOf(hostname, port), headers: headersFor(checked) };
+    opened.set(checked, server);
+  }
+  return { ...server, signal };
 }
 
 /** The driver would throw only at the first query, and with the whole URL, password included, in its message. */
-function checkedUrl(url: string | undefined): string {
+export function checkedUrl(url: string | undefined): string {
   if (url !== undefined && URL.canParse(url) && /^postgres(ql)?:$/.test(new URL(url).protocol)) return url;
   throw new DatabaseError('DATABASE_URL is not set to a postgres:// URL', { retryable: false });
 }
 
-/** Runs one statement of ours. Its errors are reduced here, because the driver's contain the values of parameters. */
-export async function run<Row extends Record<string, unknown>>(db: Database, statement: SQL): Promise<Row[]> {
+/**
+ * Only a loopback host uses the local stand-in, so local development can't reach production by accident. Any other host
+ * is one of Neon's, whose HTTP interface is at the name beside it.
+ */
+export function endpointOf(host: string, port: string | number): string {
+  if (['localhost', '127.0.0.1'].includes(host)) return `http://${host}:${port}/sql`;
+  return `https://${host.replace(/^[^.]+\./, 'api.')}/sql`;
+}
+
+function headersFor(url: string): Record<string, string> {
+  return { 'Neon-Connection-String': url, 'Neon-Raw-Text-Output': 'true', 'Neon-Array-Mode': 'true' };
+}
+
+/** Runs one statement of ours, of which `Row` says what it returns. */
+export async function run<Row extends object>(db: Database, statement: SQL | Query): Promise<Row[]> {
   try {
-    return (await db.execute<Row>(statement)).rows;
+    const { sql, params } = 'sql' in statement ? statement : textOf(statement);
+    return parseRows<Row>(await ask<NeonAnswer>(db, { query: sql, params: params.map(toParam) }));
   } catch (error) {
     throw DatabaseError.from(error);
   }
@@ -77,15 +68,29 @@ export async function run<Row extends Record<string, unknown>>(db: Database, sta
  * One request, one transaction, no statement in between. Statements that were built with a read-only handle are sent
  * read-write here. Returned rows are not read, so that nothing can fail after the commit.
  */
-export async function commit(db: Database, statements: readonly [Statement, ...Statement[]]): Promise<void> {
+export async function commit(db: Database, statements: readonly (Statement | SQL)[]): Promise<void> {
   try {
     const queries = statements.map((statement) => {
-      const query = queryOf(statement);
+      const query = is(statement, SQL) ? textOf(statement) : queryOf(statement);
       if (query === undefined) throw new TypeError('not a statement');
-      return db.$client.query(query.sql, [...query.params]);
+      return { query: query.sql, params: query.params.map(toParam) };
     });
-    await db.$client.transaction(queries);
+    await ask(db, { queries });
   } catch (error) {
     throw DatabaseError.from(error);
+  }
+}
+
+/** Neon's answer to a question. Only what can go wrong on the way there and back is caught here. */
+async function ask<Answer>({ endpoint, headers, signal }: Database, question: object): Promise<Answer> {
+  const body = JSON.stringify(question);
+  try {
+    const init = { method: 'POST', headers, body, signal: signal ?? AbortSignal.timeout(QUERY_TIMEOUT_MS) };
+    const response = await fetch(endpoint, init);
+    if (response.ok) return await response.json();
+    if (response.status === 400) throw DatabaseError.fromRefusal(await response.json());
+    throw DatabaseError.fromStatus(response.status, await response.text());
+  } catch (error) {
+    throw error instanceof DatabaseError ? error : DatabaseError.fromFetch(error);
   }
 }

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, type Statement } from './client.ts';
 import { columnNames } from './columns.ts';
 import type { EventKey } from './keys.ts';
@@ -7,7 +7,7 @@ import { webhookEvents as events } from './schema.ts';
 export interface Completion extends EventKey {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
-  readonly changes: readonly Statement[];
+  readonly changes: readonly (Statement | SQL)[];
 }
 
 /**
@@ -27,7 +27,7 @@ const eventColumn = columnNames(events);
  */
 export async function complete(db: Database, completed: readonly Completion[], now: Date): Promise<void> {
   const column = (read: (event: Completion) => string) => sql.param(completed.map(read));
-  const completions = db.execute(sql`
+  const completions = sql`
     with finished as (
       select ${events.source} as source, ${events.eventId} as event_id, given.status, given.summary
       from unnest(${column(({ source }) => source)}::text[], ${column(({ eventId }) => eventId)}::text[],
@@ -43,9 +43,9 @@ export async function complete(db: Database, completed: readonly Completion[], n
       ${eventColumn.finishedAt} = ${now.toISOString()}::timestamptz,
       ${eventColumn.attempts} = ${events.attempts} + 1,
       ${eventColumn.lastError} = null
-    from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`);
+    from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`;
   const changes = completed.flatMap((event) => event.changes);
   if (completed.length === 1) return commit(db, [completions, ...changes]);
-  const limit = db.execute(sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`);
+  const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;
   return commit(db, [limit, completions, ...changes]);
 }

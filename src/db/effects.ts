@@ -1,6 +1,6 @@
 // The outbox: every statement about `webhook_effects`, except those of the sweep and of the operator.
-import { sql } from 'drizzle-orm';
-import { type Database, run, type Statement } from './client.ts';
+import { type SQL, sql } from 'drizzle-orm';
+import { type Database, run } from './client.ts';
 import { columnNames } from './columns.ts';
 import { type EffectKey, type EventKey, TICKET_GRACE_MS } from './keys.ts';
 import { webhookBodies as bodies, webhookEffects as effects } from './schema.ts';
@@ -25,16 +25,18 @@ const effectColumn = columnNames(effects);
 
 /** Writes an effect into the outbox, in the transaction that completes its event. A second run can't add it again. */
 export function enqueueEffect(
-  db: Database,
   { source, eventId }: EventKey,
   { name, kind, payload }: { readonly name: string; readonly kind: string; readonly payload: unknown },
   now: Date,
-): Statement {
-  const dueAt = new Date(now.getTime() + TICKET_GRACE_MS);
-  return db
-    .insert(effects)
-    .values({ source, eventId, name, kind, payload: JSON.stringify(payload) ?? 'null', dueAt })
-    .onConflictDoNothing();
+): SQL {
+  const dueAt = new Date(now.getTime() + TICKET_GRACE_MS).toISOString();
+  return sql`
+    insert into ${effects} (
+      ${effectColumn.source}, ${effectColumn.eventId}, ${effectColumn.name}, ${effectColumn.kind},
+      ${effectColumn.payload}, ${effectColumn.dueAt}
+    )
+    values (${source}, ${eventId}, ${name}, ${kind}, ${JSON.stringify(payload) ?? 'null'}, ${dueAt})
+    on conflict do nothing`;
 }
 
 /** Loads the effects of a batch of tickets in one query. */

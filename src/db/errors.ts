@@ -1,4 +1,3 @@
-import { NeonDbError } from '@neondatabase/serverless';
 import { DrizzleQueryError, getTableName } from 'drizzle-orm';
 import { COMPLETED_AT_MOST_ONCE, webhookEvents } from './schema.ts';
 
@@ -47,7 +46,7 @@ export class DatabaseError extends Error {
   /** Whether an error came from the database. An error in building a statement did not. */
   static isCauseOf(error: unknown): boolean {
     try {
-      return error instanceof DatabaseError || error instanceof DrizzleQueryError || error instanceof NeonDbError;
+      return error instanceof DatabaseError || error instanceof DrizzleQueryError;
     } catch {
       // A handler may throw a Proxy, which can answer even this question with an error.
       return false;
@@ -58,21 +57,46 @@ export class DatabaseError extends Error {
     return DatabaseError.isCauseOf(error) && DatabaseError.from(error).retryable;
   }
 
+  /** Of anything that was thrown while a statement was built or sent. */
   static from(error: unknown): DatabaseError {
     const cause = unwrap(error);
     if (cause instanceof DatabaseError) return cause;
-    // The answer wasn't JSON, so it wasn't Neon's: the driver lets the parser's error through.
-    if (cause instanceof SyntaxError)
-      return new DatabaseError('something else answered in place of Neon', { retryable: true });
-    const source = cause instanceof NeonDbError && cause.sourceError ? cause.sourceError : cause;
-    if (['TimeoutError', 'AbortError'].includes(nameOf(source)))
-      return new DatabaseError('Postgres did not answer in time', { retryable: true });
-    if (!(cause instanceof NeonDbError)) return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
-    const { code, message } = cause;
-    if (code) return fromPostgres(code, cause.constraint ?? undefined, cause.table ?? undefined);
-    if (code === '') return fromProxy(message);
-    return fromHttp(message);
+    return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
   }
+
+  /** Of what `fetch` threw, or the reading of an answer. */
+  static fromFetch(error: unknown): DatabaseError {
+    const name = nameOf(error);
+    if (name === 'SyntaxError')
+      return new DatabaseError('something else answered in place of Neon', { retryable: true });
+    const isLate = name === 'TimeoutError' || name === 'AbortError';
+    const message = isLate ? 'Postgres did not answer in time' : 'Postgres could not be reached';
+    return new DatabaseError(message, { retryable: true });
+  }
+
+  /** Of a 400: Postgres has refused the statement or, if the code is empty, Neon's proxy has. */
+  static fromRefusal({ code, message, constraint, table }: Refusal): DatabaseError {
+    return code ? fromPostgres(code, constraint ?? undefined, table ?? undefined) : fromProxy(message ?? '');
+  }
+
+  /** Of an answer with any other status. */
+  static fromStatus(status: number, text: string): DatabaseError {
+    if (status === 413 || status === 507) {
+      return new DatabaseError(`Neon refused the size of the ${status === 413 ? 'request' : 'answer'}`, {
+        retryable: false,
+      });
+    }
+    if (/quota/i.test(text)) return new DatabaseError('the Neon plan is used up', { retryable: false });
+    return new DatabaseError(`Neon answered ${status}`, { retryable: true });
+  }
+}
+
+/** The body of a 400, as far as we read it. */
+export interface Refusal {
+  readonly message?: string;
+  readonly code?: string | null | undefined;
+  readonly constraint?: string | null | undefined;
+  readonly table?: string | null | undefined;
 }
 
 /** Postgres refuses a write in a read-only transaction with this code. */
@@ -137,17 +161,6 @@ function fromProxy(message: string): DatabaseError {
     ? 'the role or password in DATABASE_URL is wrong'
     : 'the endpoint, role or database in DATABASE_URL is not accepted';
   return new DatabaseError(`Neon refused the request: ${why}`, { retryable: false });
-}
-
-function fromHttp(message: string): DatabaseError {
-  const status = /HTTP status (\d{3})/.exec(message)?.[1];
-  if (status === '413' || status === '507') {
-    return new DatabaseError(`Neon refused the size of the ${status === '413' ? 'request' : 'answer'}`, {
-      retryable: false,
-    });
-  }
-  if (/quota/i.test(message)) return new DatabaseError('the Neon plan is used up', { retryable: false });
-  return new DatabaseError(status ? `Neon answered ${status}` : 'Postgres could not be reached', { retryable: true });
 }
 
 /** Drizzle wraps the errors of single queries, but not those of a batch. */

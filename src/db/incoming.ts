@@ -13,6 +13,10 @@ export interface Claimable {
 
 const bodyColumn = columnNames(webhookBodies);
 
+/** The columns of `webhook_bodies` in the order in which every claim fills them. */
+export const BODY_COLUMNS = sql`
+  ${bodyColumn.source}, ${bodyColumn.eventId}, ${bodyColumn.body}, ${bodyColumn.headers}, ${bodyColumn.receivedAt}`;
+
 /** The events of a delivery as rows: `id`, `type`, `occurred_at`, `fingerprint`, `body`. */
 export function incomingRows(events: readonly Claimable[]): SQL {
   const column = <T>(read: (event: Claimable) => T) => sql.param(events.map(read));
@@ -29,9 +33,7 @@ export function incomingRows(events: readonly Claimable[]): SQL {
 /** Keeps the bodies of those rows of `incoming` that are in `claimed`. */
 export function insertBodies(source: string, headers: Record<string, string>, now: Date): SQL {
   return sql`
-      insert into ${webhookBodies} (
-        ${bodyColumn.source}, ${bodyColumn.eventId}, ${bodyColumn.body}, ${bodyColumn.headers}, ${bodyColumn.receivedAt}
-      )
+      insert into ${webhookBodies} (${BODY_COLUMNS})
       select ${source}, id, body, ${JSON.stringify(headers)}::jsonb, ${now.toISOString()}::timestamptz
       from incoming join claimed using (id)
       on conflict do nothing`;

@@ -101,6 +101,9 @@ function pageStatement(filter: EventFilter, after: Position | undefined, limit: 
 /** The first span is shorter than most pages need, and each of the others is four times as long as all before it. */
 const [FIRST_SPAN_MS, SPANS] = [15 * 60_000, 7];
 
+/** Postgres can't read the times beyond these as JavaScript writes them. No event was received in such a year. */
+const [EARLIEST, LATEST] = [0, Date.UTC(9999, 11, 31)];
+
 /**
  * Spans of time, newest first, without a gap: 15 minutes, an hour, 4, 16 and 64 hours and so on, and then all that is
  * older. The end of a span belongs to it, and so the first one has a millisecond more: Postgres counts microseconds.
@@ -108,6 +111,7 @@ const [FIRST_SPAN_MS, SPANS] = [15 * 60_000, 7];
  */
 function spansBefore(start: Date | undefined, now: Date): { newest: string[]; oldest: string[] } {
   const from = start ? start.getTime() + 1 : now.getTime();
-  const ends = Array.from({ length: SPANS }, (_, n) => new Date(from - FIRST_SPAN_MS * 4 ** n).toISOString());
-  return { newest: [start ? new Date(from).toISOString() : 'infinity', ...ends], oldest: [...ends, '-infinity'] };
+  const textOf = (time: number) => new Date(Math.min(Math.max(time, EARLIEST), LATEST)).toISOString();
+  const ends = Array.from({ length: SPANS }, (_, n) => textOf(from - FIRST_SPAN_MS * 4 ** n));
+  return { newest: [start ? textOf(from) : 'infinity', ...ends], oldest: [...ends, '-infinity'] };
 }

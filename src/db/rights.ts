@@ -99,8 +99,7 @@ const consumer: RightsByTable = {
   webhookBodies: { select: 'all', insert: 'all' },
   webhookEffects: {
     select: ['source', 'eventId', 'name', 'kind', 'payload', 'status', 'attempts'],
-    // Drizzle's insert names every column.
-    insert: 'all',
+    insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt'],
     update: ['status', 'dueAt', 'attempts', 'lastError', 'sentAt'],
   },
   webhookAlerts: {},

@@ -1,9 +1,23 @@
-import { is, Param, Placeholder } from 'drizzle-orm';
+import { is, Param, Placeholder, type SQL } from 'drizzle-orm';
+import { CasingCache } from 'drizzle-orm/casing';
 
 /** A statement as it is sent: its text, and the values of its parameters. */
 export interface Query {
   readonly sql: string;
   readonly params: readonly unknown[];
+}
+
+/** How Drizzle's own dialect writes names and parameters for Postgres. The dialect itself would bring all query builders along. */
+const POSTGRES = {
+  casing: new CasingCache(),
+  escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
+  escapeParam: (index: number) => `$${index + 1}`,
+  escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
+};
+
+/** Text and parameters of an sql`…` of ours. */
+export function textOf(statement: SQL): Query {
+  return statement.toQuery(POSTGRES);
 }
 
 /**

@@ -1,9 +1,9 @@
 /**
- * The values of one key in a list header. Lists are written `t=1,v1=abc` (Stripe), `ts=1;h1=abc` (Paddle) or
+ * Reads the values of one key in a list header. Lists are written `t=1,v1=abc` (Stripe), `ts=1;h1=abc` (Paddle) or
  * `v1,abc v1,def` (Standard Webhooks), so an entry is `key=value` or `key,value`, and entries are separated by a comma,
  * a semicolon or white space.
  */
-export function listValues(header: string, key: string): string[] {
+export function listReader(key: string): (header: string) => string[] {
   const entry = new RegExp(`(?:^|[,;\\s])${key}[=,]([^,;\\s]*)`, 'g');
-  return Array.from(header.matchAll(entry), (match) => match[1] ?? '');
+  return (header) => Array.from(header.matchAll(entry), (match) => match[1] ?? '');
 }

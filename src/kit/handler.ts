@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { ReadOnlyDatabase, Statement } from '../db/client.ts';
+import type { Statement } from '../db/client.ts';
+import type { ReadOnlyDatabase } from '../db/read-only.ts';
 import type { Effect } from './effect.ts';
 import type { Source } from './source.ts';
 

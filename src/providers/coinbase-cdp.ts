@@ -1,5 +1,5 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
-import { listValues } from '../encoding/header.ts';
+import { listReader } from '../encoding/header.ts';
 import { defineProvider } from './define.ts';
 import type { Delivery } from './types.ts';
 
@@ -18,12 +18,14 @@ export const coinbaseCdp = defineProvider({
   type: ['{json:eventType}', '{json:type}'],
 });
 
-/** The header names in `h` are separated by spaces. `listValues` can't read them: for it, a space ends a value. */
+const timesIn = listReader('t');
+
+/** The header names in `h` are separated by spaces. `listReader` can't read them: for it, a space ends a value. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
 function signedText({ headers, body }: Delivery): Bytes[] {
   const header = headers.get('x-hook0-signature') ?? '';
-  const [time, ...moreTimes] = listValues(header, 't');
+  const [time, ...moreTimes] = timesIn(header);
   const names = NAMES.exec(header)?.[1];
   if (time === undefined || moreTimes.length > 0 || names === undefined) return [];
   const values = names.split(' ').map((name) => (name === '' ? null : headers.get(name)));

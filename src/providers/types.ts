@@ -27,7 +27,7 @@ export type Placeholder =
   | 'sha256'
   /** For providers whose events can't be told apart at all: every delivery is then a new event. */
   | 'random'
-  /** The value at the place, signed with the secret: for the reply to a handshake. */
+  /** The value at the place, signed with the secret: for the reply to a handshake, if a condition with `like` limits it. */
   | `hmac-hex:${Place}`;
 
 export interface Delivery {

@@ -1,5 +1,5 @@
 import type { Claimable } from '../db/incoming.ts';
-import { isKnownVersion, isStorableText, MESSAGE_VERSION } from './tickets.ts';
+import { isKnownVersion, isStorableText, isStorableTime, MESSAGE_VERSION } from './tickets.ts';
 
 /** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
 export interface Forwarded {
@@ -76,11 +76,9 @@ function isHeaders(value: unknown): value is Record<string, string> {
   return typeof value === 'object' && value !== null && Object.entries(value).flat().every(isStorableText);
 }
 
-/** Postgres and JavaScript agree on the years 1 to 9999. */
 function dateOf(value: unknown): Date | undefined {
   const date = new Date(typeof value === 'string' ? value : Number.NaN);
-  const year = date.getUTCFullYear();
-  return year >= 1 && year <= 9999 ? date : undefined;
+  return isStorableTime(date) ? date : undefined;
 }
 
 function pipe(body: BodyInit, through: CompressionStream | DecompressionStream): Promise<ArrayBuffer> {

@@ -43,3 +43,9 @@ export function isEffectTicket(message: unknown): message is EffectTicket {
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
+
+/** Postgres and JavaScript agree on the years 1 to 9999. Postgres can't even read most of the others. */
+export function isStorableTime(time: Date): boolean {
+  const year = time.getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}

@@ -54,7 +54,8 @@ export async function readBody(
   deadlineMs: number,
   budget: BodyBudget,
 ): Promise<Body> {
-  if (Number(request.headers.get('content-length')) > maxBytes) return { outcome: 'too_large' };
+  const announced = Number(request.headers.get('content-length'));
+  if (announced > maxBytes) return { outcome: 'too_large' };
   const reader = request.body?.getReader();
   if (reader === undefined) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
 
@@ -69,11 +70,16 @@ export async function readBody(
     reader.cancel().catch(() => {});
     return { outcome };
   };
+  const read = (): Body => ({
+    outcome: 'read',
+    bytes: joined(blocks, length),
+    held: blocks.length * BLOCK_BYTES,
+  });
   try {
     while (true) {
       const next = await Promise.race([reader.read().catch(() => 'hung_up' as const), timeUp]);
       if (typeof next === 'string') return stop(next);
-      if (next.done) return { outcome: 'read', bytes: joined(blocks, length), held: blocks.length * BLOCK_BYTES };
+      if (next.done) return read();
       const chunk = next.value;
       if (length + chunk.length > maxBytes) return stop('too_large');
       for (let taken = 0; taken < chunk.length; ) {
@@ -87,6 +93,8 @@ export async function readBody(
         taken += part.length;
         length += part.length;
       }
+      // HTTP delivers no byte beyond the announced length, so nothing is gained by waiting for the end.
+      if (length === announced) return read();
     }
   } finally {
     clearTimeout(timer);

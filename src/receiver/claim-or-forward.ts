@@ -22,11 +22,10 @@ export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log:
     ...traceFields(headers.traceparent),
   });
   try {
-    const claims = await claimWithSecondTry(delivery, env);
+    const { claims, pending } = await claimWithSecondTry(delivery, env);
     if (claims.dropped.length > 0) {
       log({ step: 'claim', outcome: 'too_many_replays', ...about(claims.dropped), limit: MAX_REPLAYS });
     }
-    const pending = [...claims.claimed, ...claims.overdue];
     const tickets = pending.map((eventId) => ({ source, eventId }));
     if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', outcome: 'not_sent', ...about(pending) });
     return { outcome: 'claimed', claims };
@@ -40,21 +39,22 @@ export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log:
   return { outcome: forwarded ? 'forwarded' : 'not_held' };
 }
 
-/** Both tries share one time limit. */
+/** Both tries share one time limit. `pending` are the events that need a ticket. */
 async function claimWithSecondTry(
   { source, events, headers, receivedAt }: Forwarded,
   env: ReceiverEnv,
-): Promise<Claims> {
+): Promise<{ claims: Claims; pending: readonly string[] }> {
   const db = openDatabase(env.DATABASE_URL, AbortSignal.timeout(CLAIM_TIMEOUT_MS));
   const attempt = () => claim(db, source, events, headers, receivedAt);
   try {
-    return await attempt();
+    const claims = await attempt();
+    return { claims, pending: claims.claimed };
   } catch (error) {
     if (!DatabaseError.from(error).retryable) throw error;
     const claims = await attempt();
     // The first try may have committed although its answer was lost. Then its events are known now and have no tickets.
-    const settled = new Set([...claims.claimed, ...claims.parked, ...claims.dropped]);
-    const overdue = events.map(({ eventId }) => eventId).filter((eventId) => !settled.has(eventId));
-    return { ...claims, overdue };
+    const settled = new Set([...claims.parked, ...claims.dropped]);
+    const pending = events.map(({ eventId }) => eventId).filter((eventId) => !settled.has(eventId));
+    return { claims, pending };
   }
 }

@@ -1,6 +1,6 @@
 import { toHex } from '../encoding/bytes.ts';
 import type { Source } from '../kit/index.ts';
-import type { Handshake, Place, Provider, Reply, Template } from '../providers/types.ts';
+import type { Handshake, Place, Provider, Template } from '../providers/types.ts';
 import { sameText } from '../verify/algorithms.ts';
 import type { DeliveryWithJson } from '../verify/delivery.ts';
 import { placesOf, type Reason } from '../verify/index.ts';
@@ -79,7 +79,7 @@ async function greet(
       return { outcome: 'refused', reason: 'no such handshake' };
     }
   }
-  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met.reply, values, known.secret) };
+  const filled: Greeted = { outcome: 'handshake', reply: await fillReply(met, values, known.secret) };
   const handed = met.handsOver && valueAt(met.handsOver, values);
   if (handed === undefined) return filled;
   if (known.secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
@@ -94,9 +94,10 @@ function isMet({ method, when }: Handshake, values: TemplateValues): boolean {
   });
 }
 
-async function fillReply(reply: Reply, values: TemplateValues, secret: string): Promise<FilledReply> {
+async function fillReply({ reply, when }: Handshake, values: TemplateValues, secret: string): Promise<FilledReply> {
   const { status, headers = {}, text, json } = reply;
-  const filled = { ...values, hmacHex: await macsFor(Object.values(json ?? {}), values, secret) };
+  const limited = when.flatMap(({ at, like }) => (like ? [at] : []));
+  const filled = { ...values, hmacHex: await macsFor(Object.values(json ?? {}), limited, values, secret) };
   const fill = (template: Template) => fillText(template, filled) ?? '';
   const fillAll = (templates: Readonly<Record<string, Template>>) =>
     Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
@@ -105,9 +106,13 @@ async function fillReply(reply: Reply, values: TemplateValues, secret: string): 
   return { status, headers: { ...type, ...fillAll(headers) }, body };
 }
 
-/** Zoom wants to see that we know its secret: a value of its choice, signed with it. */
+/**
+ * Zoom wants to see that we know its secret: a value of its choice, signed with it. The value must be limited by a
+ * pattern. Otherwise somebody could let us sign the text of a delivery, and send it with this signature.
+ */
 async function macsFor(
   templates: readonly Template[],
+  limited: readonly Place[],
   values: TemplateValues,
   secret: string,
 ): Promise<Record<Place, string>> {
@@ -115,6 +120,7 @@ async function macsFor(
   const utf8 = new TextEncoder();
   const macs: Record<Place, string> = {};
   for (const place of places) {
+    if (!limited.includes(place)) throw new TypeError(`a reply signs ${place}, and no condition with like limits it`);
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
     const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
     macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(valueAt(place, values) ?? '')));

@@ -2,6 +2,7 @@ import type { Claimable } from '../db/incoming.ts';
 import { sha256 } from '../encoding/bytes.ts';
 import { formAsJson, formOf } from '../encoding/form.ts';
 import { parseLines } from '../encoding/json.ts';
+import { once } from '../encoding/once.ts';
 import { isTraceparent } from '../encoding/traceparent.ts';
 import type { Source } from '../kit/index.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
@@ -110,8 +111,7 @@ async function eventOf(source: Source, given: TemplateValues, text: string): Pro
   const { id } = source.provider;
   const byContent = source.dedupe === 'content';
   const replayKeys = replayKeysOf(source);
-  const hashed = byContent || [id.at, replayKeys].flat(2).some((template) => template.includes('{sha256}'));
-  const values = hashed ? { ...given, sha256: await sha256(given.body) } : given;
+  const values = needsHash(source) ? { ...given, sha256: await sha256(given.body) } : given;
 
   const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
@@ -129,10 +129,16 @@ async function eventOf(source: Source, given: TemplateValues, text: string): Pro
  * doesn't sign its id, the body. With `bodiesRepeat` no replay key may contain the body's hash, because two real events
  * may have the same body. Mailgun's token still counts then, because it is new for every event.
  */
-function replayKeysOf({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] {
+const replayKeysOf = once(({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] => {
   const keys = [id.replayKey ?? [], id.signed ? [] : '{sha256}'].flat();
   return bodiesRepeat ? keys.filter((key) => !key.includes('{sha256}')) : keys;
-}
+});
+
+/** Whether the body's hash identifies events of this source, or is a part of what does. */
+const needsHash = once((source: Source) => {
+  const templates = [source.provider.id.at, replayKeysOf(source)].flat(2);
+  return source.dedupe === 'content' || templates.some((template) => template.includes('{sha256}'));
+});
 
 /** A hash, because a stranger may have written a part of the replay key, and an index can't hold a long text. */
 async function fingerprintOf(replayKey: string | undefined, values: TemplateValues): Promise<string | null> {
@@ -141,12 +147,21 @@ async function fingerprintOf(replayKey: string | undefined, values: TemplateValu
 }
 
 /** The few headers that are kept with the body. A signature is never one of them. */
-export function keptHeaders({ id, type, occurredAt }: Provider, headers: Headers): Record<string, string> {
-  const named = headersNamed([id.at, type, occurredAt?.at ?? []].flat());
-  const traced = isTraceparent(headers.get('traceparent')) ? ['traceparent'] : [];
-  const found = [...KEPT_HEADERS, ...traced, ...named].flatMap((name) => [[name, headers.get(name)]]);
-  return Object.fromEntries(found.filter(([, value]) => value !== null));
+export function keptHeaders(provider: Provider, headers: Headers): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of namesOfKept(provider)) {
+    const value = headers.get(name);
+    if (value !== null) kept[name] = value;
+  }
+  const traceparent = headers.get('traceparent');
+  if (isTraceparent(traceparent)) kept.traceparent = traceparent;
+  return kept;
 }
+
+const namesOfKept = once(({ id, type, occurredAt }: Provider) => [
+  ...KEPT_HEADERS,
+  ...headersNamed([id.at, type, occurredAt?.at ?? []].flat()),
+]);
 
 /** `null` if the type is absent or can't be stored: losing the type is better than losing the event. */
 function typeOf(provider: Provider, values: TemplateValues): string | null {

@@ -2,7 +2,7 @@ import type { Source } from '../kit/index.ts';
 import type { Log } from '../log.ts';
 import type { Delivery } from '../providers/types.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
-import { placesOf, type Reason, verify } from '../verify/index.ts';
+import { type Reason, signaturePlaces, verify } from '../verify/index.ts';
 import { valuesAt } from '../verify/places.ts';
 import { type Body, type BodyBudget, readBody } from './body.ts';
 import { claimOrForward } from './claim-or-forward.ts';
@@ -75,8 +75,7 @@ export async function receive(
 
 /** Whether a delivery can be refused without its body: its signature is missing, and nothing unsigned is expected. */
 function isUnsigned(source: Source, head: Delivery): boolean {
-  const { scheme, otherSchemes = [] } = source.provider;
-  const places = [scheme, ...otherSchemes].flatMap(placesOf);
+  const places = signaturePlaces(source.provider);
   const inBody = places.some((place) => place.startsWith('json:') || place.startsWith('form:'));
   const mayGreet = unsignedHandshakes(source).some(({ method }) => method === head.method);
   return !inBody && !mayGreet && valuesAt(places, head).length === 0;

@@ -1,4 +1,5 @@
 import { type Bytes, sha256 } from '../encoding/bytes.ts';
+import { once } from '../encoding/once.ts';
 import type { Delivery, Provider, Scheme, Signature, Timestamp, Token } from '../providers/types.ts';
 import { type Check, checkWith, sameText } from './algorithms.ts';
 import { DeliveryWithJson } from './delivery.ts';
@@ -38,16 +39,13 @@ export async function verify(
   secrets: readonly string[],
   now: Date,
 ): Promise<Verdict> {
-  const schemes = [provider.scheme, ...(provider.otherSchemes ?? [])];
   if (secrets.every((secret) => secret === '')) return refused('no secret');
-  // A set, because two schemes may read the same header (OpenAI).
-  const places = new Set(schemes.flatMap((scheme) => placesOf(scheme)));
-  const candidates = valuesAt([...places], delivery);
+  const candidates = valuesAt(signaturePlaces(provider), delivery);
   if (candidates.length > MAX_CANDIDATES) return refused('too many signatures');
 
   const withJson = DeliveryWithJson.from(delivery);
   let verdict: Verdict = refused('secret malformed');
-  for (const scheme of schemes) {
+  for (const scheme of schemesOf(provider)) {
     if (scheme.token !== undefined) verdict = await verifyToken(scheme, delivery, secrets);
     else {
       const checks = await checksFor(scheme, secrets);
@@ -59,6 +57,11 @@ export async function verify(
   }
   return verdict;
 }
+
+const schemesOf = once(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
+
+/** Where the signatures or tokens of a provider are. A set, because two schemes may read the same header (OpenAI). */
+export const signaturePlaces = once((provider: Provider) => [...new Set(schemesOf(provider).flatMap(placesOf))]);
 
 /** The places where a scheme's signatures or tokens are. */
 export function placesOf(scheme: Scheme): Signature['signature'] {
@@ -74,11 +77,25 @@ interface SecretCheck {
 async function checksFor(scheme: Signature, secrets: readonly string[]): Promise<SecretCheck[]> {
   const checks: SecretCheck[] = [];
   for (const [secretIndex, secret] of secrets.entries()) {
-    const key = keyBytes(secret, scheme);
-    const check = key && (await checkWith(scheme.algorithm ?? 'hmac-sha256', key));
+    const check = await checkFor(scheme, secret);
     if (check) checks.push({ secretIndex, check });
   }
   return checks;
+}
+
+/** Imported keys. An isolate lives as long as its secrets don't change, so there are only as many as there are secrets. */
+const importedFor = once((_scheme: Signature) => new Map<string, Promise<Check | undefined>>());
+
+/** Importing a key takes longer than verifying a short body with it, so it is done once in the life of an isolate. */
+function checkFor(scheme: Signature, secret: string): Promise<Check | undefined> {
+  const known = importedFor(scheme);
+  let check = known.get(secret);
+  if (check === undefined) {
+    const key = keyBytes(secret, scheme);
+    check = key ? checkWith(scheme.algorithm ?? 'hmac-sha256', key) : Promise.resolve(undefined);
+    known.set(secret, check);
+  }
+  return check;
 }
 
 async function verifySignature(

@@ -1,6 +1,6 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
 import { formOf } from '../encoding/form.ts';
-import { listValues } from '../encoding/header.ts';
+import { listReader } from '../encoding/header.ts';
 import type { Delivery, Place, Template } from '../providers/types.ts';
 
 /** What places are looked up in, and what templates are filled from. */
@@ -24,34 +24,59 @@ export function valueAt(place: Place, values: TemplateValues): string | undefine
   return found.length === 1 ? found[0] : undefined;
 }
 
-function valuesOf(place: Place, { json, url, headers, body }: TemplateValues): string[] {
+type Read = (values: TemplateValues) => string[];
+
+/** Places and templates come from the data of providers, so there are few. Each is taken apart once. */
+const reads = new Map<Place, Read>();
+
+function valuesOf(place: Place, values: TemplateValues): string[] {
+  let read = reads.get(place);
+  if (read === undefined) {
+    read = readOf(place);
+    reads.set(place, read);
+  }
+  return read(values);
+}
+
+function readOf(place: Place): Read {
   const [kind, rest] = split(place, ':');
   switch (kind) {
-    case 'json': {
-      const value = asText(jsonAt(rest, json));
-      return value === undefined ? [] : [value];
-    }
+    case 'json':
+      return ({ json }) => {
+        const value = asText(jsonAt(rest, json));
+        return value === undefined ? [] : [value];
+      };
     case 'form':
-      return formOf(headers, body)?.getAll(rest) ?? [];
+      return ({ headers, body }) => formOf(headers, body)?.getAll(rest) ?? [];
     case 'query':
-      return URL.canParse(url) ? new URL(url).searchParams.getAll(rest) : [];
-    default:
-      return headerValues(rest, headers);
+      return ({ url }) => (URL.canParse(url) ? new URL(url).searchParams.getAll(rest) : []);
+    default: {
+      const [name, key] = split(rest, '#');
+      const readList = key === '' ? (header: string) => [header] : listReader(key);
+      return ({ headers }) => {
+        const header = headers.get(name);
+        return header === null ? [] : readList(header);
+      };
+    }
   }
 }
 
-function headerValues(place: string, headers: Headers): string[] {
-  const [name, key] = split(place, '#');
-  const header = headers.get(name);
-  if (header === null) return [];
-  return key === '' ? [header] : listValues(header, key);
+const taken = new Map<Template, readonly string[]>();
+
+/** Plain text at even positions, and at odd ones the names that were between braces. */
+function piecesOf(template: Template): readonly string[] {
+  let pieces = taken.get(template);
+  if (pieces === undefined) {
+    pieces = template.split(/[{}]/);
+    taken.set(template, pieces);
+  }
+  return pieces;
 }
 
 /** Fills a template with bytes. `{body}` is copied as it came. `undefined` if a place holds no value. */
 export function fillBytes(template: Template, values: TemplateValues): Bytes | undefined {
   const parts: (string | Uint8Array)[] = [];
-  for (const [index, part] of template.split(/[{}]/).entries()) {
-    // Splitting at the braces gives plain text at even positions and the names between braces at odd ones.
+  for (const [index, part] of piecesOf(template).entries()) {
     const piece = index % 2 === 0 ? part : part === 'body' ? values.body : pieceOf(part, values);
     if (piece === undefined) return undefined;
     parts.push(piece);
@@ -62,7 +87,7 @@ export function fillBytes(template: Template, values: TemplateValues): Bytes | u
 /** Fills a template with text. `undefined` if a place holds no value. */
 export function fillText(template: Template, values: TemplateValues): string | undefined {
   let text = '';
-  for (const [index, part] of template.split(/[{}]/).entries()) {
+  for (const [index, part] of piecesOf(template).entries()) {
     const piece = index % 2 === 0 ? part : pieceOf(part, values);
     if (piece === undefined) return undefined;
     text += piece;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { searchCommand } from './canaries/commands.ts';
 
 const SHARED = ['src', 'scripts', 'drizzle', 'package.json', 'wrangler.toml', 'wrangler.consumer.toml'];
 
@@ -46,6 +47,7 @@ export class Checkout {
     child.stdout.on('data', (chunk) => (out += chunk));
     child.stderr.on('data', (chunk) => (error += chunk));
     const [code] = await once(child, 'close');
+    searchCommand(this.folder, env, args, out + error);
     return { code: code as number | null, out, error };
   }
 

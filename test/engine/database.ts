@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
+import { openReadOnlyDatabase, type ReadOnlyDatabase } from '../../src/db/read-only.ts';
 import { createFixtureTables } from './fixture/database.ts';
 
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
@@ -13,6 +14,8 @@ export interface TestDatabase {
   readonly receiver: Database;
   /** Over HTTP, with the role of the consumer. */
   readonly consumer: Database;
+  /** Builds statements, as for a handler, with the role of the consumer. */
+  readonly readOnly: ReadOnlyDatabase;
   /** Over TCP, as the owner of the tables. */
   readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
 }
@@ -43,6 +46,9 @@ export function useDatabase(): TestDatabase {
     },
     get consumer() {
       return openDatabase(stack.workerUrls.consumer);
+    },
+    get readOnly() {
+      return openReadOnlyDatabase(stack.workerUrls.consumer);
     },
     sql: async <Row extends object>(query: string, params: unknown[] = []) =>
       (await pool.query<Row>(query, params)).rows,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
+import { learnPassword, learnVariables, search, withMark } from './canaries/canaries.ts';
 import { createFixtureTables } from './fixture/database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
@@ -39,11 +40,15 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
     stack = await startStack();
     await createFixtureTables(stack.databaseUrl);
     workers = await startWorkers(stack, { ...FIXTURE, ...options });
+    learnVariables(workers.secrets);
+    for (const url of [stack.databaseUrl, ...Object.values(stack.workerUrls)]) learnPassword(url);
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});
   });
   afterAll(async () => {
+    if (workers) searchLog(workers);
+    if (pool) await searchTables(sql);
     await pool?.end();
     await workers?.harness.close();
     await stack?.stop();
@@ -60,7 +65,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
       return workers;
     },
     secret,
-    sign: async (source, body, options) => signers[source](body, { secret: secret(source), ...options }),
+    sign: async (source, body, options) => signers[source](withMark(body), { secret: secret(source), ...options }),
     post: (source, delivery) => fetch(`${workers.url}webhooks/${source}`, { method: 'POST', ...delivery }),
     sql,
     quiet: () =>
@@ -70,10 +75,33 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
         );
         if (row?.pending !== 0) throw new Error(`${row?.pending} events are still pending`);
       }, WAIT),
-    logs: () =>
-      workers.harness
-        .getLogs()
-        .map(({ message }) => message)
-        .join('\n'),
+    logs: () => logOf(workers),
   };
+}
+
+function logOf({ harness }: Workers): string {
+  return harness
+    .getLogs()
+    .map(({ message }) => message)
+    .join('\n');
+}
+
+/** Searches all that Workers have logged for canaries, their own secrets among them. */
+export function searchLog(workers: Workers): void {
+  learnVariables(workers.secrets);
+  search(logOf(workers), 'the log of the Workers');
+}
+
+/** Where bodies are kept: the body itself, and what handlers made of it. */
+const WITH_BODIES = ['webhook_bodies', 'webhook_effects', 'balances', 'states'];
+
+/** Searches every row of every table: somebody who can read the database must not find what signs a delivery. */
+export async function searchTables(sql: Running['sql']): Promise<void> {
+  const tables = await sql<{ schema: string; name: string }>(
+    `select schemaname as schema, tablename as name from pg_tables where schemaname in ('public', 'fixture')`,
+  );
+  for (const { schema, name } of tables) {
+    const rows = await sql<{ row: string }>(`select t::text as row from ${schema}.${name} t`);
+    search(rows.map(({ row }) => row).join('\n'), `the table ${name}`, WITH_BODIES.includes(name) ? ['body'] : []);
+  }
 }

@@ -1,5 +1,5 @@
 import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { startConsole, TOKEN } from './receiver.ts';
 
 const NOW = new Date('2026-03-10T12:00:00Z');
@@ -79,6 +79,17 @@ describe('with OPS_TOKEN', () => {
     ]) {
       expect(await status(wrong)).toBe(401);
     }
+  });
+
+  it('crypto.subtle.verify alone decides whether the token is right, so that the time of an answer reveals nothing', async () => {
+    const { call } = startConsole({ env });
+    const status = async (token: string) =>
+      (await call(PATH, { headers: { authorization: `Bearer ${token}` } })).status;
+    const verify = vi.spyOn(crypto.subtle, 'verify').mockResolvedValue(true);
+    expect(await status('wrong')).toBe(200);
+    verify.mockResolvedValue(false);
+    expect(await status(TOKEN)).toBe(401);
+    verify.mockRestore();
   });
 
   it('a console on this machine is not open either', async () => {

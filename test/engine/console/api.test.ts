@@ -125,11 +125,26 @@ it('the list is paged by its cursor, and a cursor that we have not made is refus
     '%00',
     forged(['now()', 'a', 'b']),
     forged(['2026-03-10 12:00:00+00', 'a\0', 'b']),
+    forged(['2026-02-30 12:00:00+00', 'a', 'b']),
+    forged(['0000-01-01 12:00:00+00', 'a', 'b']),
+    forged(['2026-03-10 12:00:00+16', 'a', 'b']),
     forged({}),
   ]) {
     expect((await get(`/ops/api/events?cursor=${wrong}`)).status).toBe(400);
   }
+  for (const wrong of ['x', forged([0, [1]]), forged([0, [['a']]]), forged([8.64e15, []]), forged(['0', []])]) {
+    expect((await get(`/ops/api/activity?after=${wrong}`)).status, wrong).toBe(400);
+  }
 });
+
+it.each(['0001-01-01', '1970-01-01', '9999-12-31T23:59:59.999Z'])(
+  'a list until %s has the events that were received before then',
+  async (until) => {
+    const { get } = start();
+    const page = await jsonOf<{ events: unknown[] }>(await get(`/ops/api/events?until=${until}`));
+    expect(page.events.length).toBe(until.startsWith('9999') ? 4 : 0);
+  },
+);
 
 it('parameters that can not be understood are refused, and never ignored', async () => {
   const { get, post } = start();
@@ -137,6 +152,8 @@ it('parameters that can not be understood are refused, and never ignored', async
     'sorce=stripe',
     'since=yesterday',
     'until=1',
+    'since=0000-12-31',
+    'until=9999-12-31T23:59-01:00',
     'status=broken',
     'limit=0',
     'limit=501',

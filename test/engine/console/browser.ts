@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { shownOnPurpose } from '../canaries/answers.ts';
+import { search } from '../canaries/canaries.ts';
 
 /** Debian's Chromium, then the Chrome of GitHub's machines and of a Mac. */
 const PROGRAMS = [
@@ -59,6 +61,11 @@ export function useBrowser(): Browser {
       const context = await open(options);
       // A test waits for what it expects, never for time to pass.
       context.setDefaultTimeout(10_000);
+      context.on('response', async (answer) => {
+        // Without a body: a redirect, or a page that was left before it was complete.
+        const text = await answer.text().catch(() => '');
+        search(text, `the page ${answer.url()}`, shownOnPurpose(answer.url()));
+      });
       return context.newPage();
     },
   };

@@ -2,6 +2,8 @@
 // than a Worker on this machine has.
 import { createConsole } from '../../../src/console/index.tsx';
 import { createReceiver } from '../../../src/receiver/app.ts';
+import { learnCredentials, searchAnswer } from '../canaries/answers.ts';
+import { learn, search } from '../canaries/canaries.ts';
 import { sources } from '../fixture/sources.ts';
 
 export const TOKEN = 'an-operator-token-of-more-than-32-characters';
@@ -11,6 +13,8 @@ export interface Call {
   readonly now?: Date;
   readonly fetch?: typeof fetch;
 }
+
+learn('operator token', TOKEN);
 
 /** Rate limits that always allow. */
 export const allowing = { limit: async () => ({ success: true }) };
@@ -27,7 +31,10 @@ export function startConsole({ env = {}, now = new Date(), fetch: fetcher }: Cal
   const receiver = createReceiver({
     sources,
     now: () => time.now,
-    log: (line) => lines.push(line),
+    log: (line) => {
+      search(JSON.stringify(line), 'the log of the console');
+      lines.push(line);
+    },
     createConsole: (dependencies) => createConsole({ ...dependencies, ...(fetcher ? { fetch: fetcher } : {}) }),
   });
   const bindings = { EVENTS: queue, EFFECTS: queue, OPS_SIGN_INS: allowing, OPS_REQUESTS: allowing, ...env };
@@ -36,12 +43,13 @@ export function startConsole({ env = {}, now = new Date(), fetch: fetcher }: Cal
     init: RequestInit = {},
     host = 'https://hooks.example.com',
     context?: ExecutionContext,
-  ) =>
-    receiver.fetch(
-      new Request(new URL(path, host), { redirect: 'manual', ...init }),
-      bindings as unknown as ReceiverEnv,
-      context,
-    );
+  ) => {
+    const request = new Request(new URL(path, host), { redirect: 'manual', ...init });
+    learnCredentials(request.headers);
+    const answer = await receiver.fetch(request, bindings as unknown as ReceiverEnv, context);
+    await searchAnswer(answer.clone(), request.url);
+    return answer;
+  };
   const bearer = { authorization: `Bearer ${TOKEN}` };
   return {
     call,

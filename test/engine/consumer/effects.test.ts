@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimEvents, consume, empty, events, holdBackEffects, QUEUES, query, ticket } from './in-workerd.ts';
+import { claimEvents, consume, empty, events, holdBackEffects, logged, QUEUES, query, ticket } from './in-workerd.ts';
 
 const QUEUE = QUEUES.effects;
 const effects = () => query(sql`select name, status, attempts, last_error from webhook_effects order by name`);
@@ -44,7 +44,9 @@ it('effects are sent, and an effect whose kind no longer exists is parked', asyn
 it('a second ticket of an effect that is sent sends nothing', async () => {
   await holdBackEffects('has effects');
   await consume([effectTicket('held first')], QUEUE);
-  await consume([effectTicket('held first'), effectTicket('held first')], QUEUE);
+  const lines = await logged(() => consume([effectTicket('held first'), effectTicket('held first')], QUEUE));
+  // There is a line for every call to the outside.
+  expect(lines).toEqual([]);
   expect(await effects()).toContainEqual(finished('held first'));
 });
 

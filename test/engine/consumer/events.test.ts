@@ -119,7 +119,7 @@ describe('failures', () => {
     expect((await consume([ticket('a')])).retried).toHaveLength(1);
     const [row] = await events();
     expect(row).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(row?.last_error).toContain('known_effect_status');
+    expect(row?.last_error).toContain('known_status');
   });
 
   it('an event with two effects of the same name is parked, and neither is enqueued', async () => {
@@ -194,6 +194,19 @@ describe('failures', () => {
     await waitsAreOver();
     await consume([ticket('a')]);
     expect(await events()).toEqual([expect.objectContaining({ status: 'parked', attempts: 2 })]);
+  });
+
+  it('the first failure of an event counts one attempt, however often its ticket was delivered before', async () => {
+    await claimEvents({ id: 'a', type: 'fails' });
+    expect((await consume([{ ...ticket('a'), attempts: 50 }])).retried).toHaveLength(1);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+  });
+
+  it('an event whose commit fails enqueues no effect', async () => {
+    await claimEvents({ id: 'a', type: 'has an effect and breaks a constraint' });
+    expect((await consume([ticket('a')])).retried).toHaveLength(1);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+    expect(await query(sql`select name from webhook_effects`)).toEqual([]);
   });
 
   it('an error whose message holds NUL is recorded', async () => {

@@ -61,9 +61,7 @@ export const testHandlers = {
   }),
   'breaks a check': defineHandler({
     handle: ({ source, id }, { db }) => [
-      db.execute(sql`
-        insert into webhook_effects (source, event_id, name, kind, payload, due_at, status)
-        values (${source}, ${id}, 'n', 'k', '{}', now(), 'nonsense')`),
+      db.execute(sql`update webhook_events set status = 'nonsense' where (source, event_id) = (${source}, ${id})`),
     ],
   }),
   'has two effects of one name': defineHandler({
@@ -74,6 +72,12 @@ export const testHandlers = {
   'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
   'breaks a constraint': defineHandler({
     handle: (_event, { db }) => [db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`)],
+  }),
+  'has an effect and breaks a constraint': defineHandler({
+    handle: (_event, { db }) => [
+      effect('answers', { status: 200 }),
+      db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`),
+    ],
   }),
   'has effects': defineHandler({
     handle: () => [

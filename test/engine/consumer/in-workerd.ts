@@ -4,10 +4,12 @@ import { type SQL, sql } from 'drizzle-orm';
 import { vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
+import { learnPassword, withMark } from '../canaries/canaries.ts';
 import { claimable } from '../claimable.ts';
 
 /** The consumer under test has a role of its own. What a test prepares and looks at is done as the owner of the tables. */
-const { OWNER_URL } = env as unknown as { OWNER_URL: string };
+const { OWNER_URL, DATABASE_URL } = env as unknown as { OWNER_URL: string; DATABASE_URL: string };
+for (const url of [OWNER_URL, DATABASE_URL]) learnPassword(url);
 
 /** The names in the fixture's wrangler file. */
 export const QUEUES = {
@@ -33,7 +35,7 @@ interface EventLike {
 /** Claims events as the receiver would. */
 export async function claimEvents(...events: EventLike[]): Promise<void> {
   for (const { source = 'test', id, type, data = {}, occurredAt } of events) {
-    const body = JSON.stringify(data);
+    const body = withMark(JSON.stringify(data));
     await claim(database(), source, [claimable(id, { type, body, occurredAt: occurredAt ?? null })], {}, new Date());
   }
 }

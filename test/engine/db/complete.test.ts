@@ -13,7 +13,7 @@ const { sql } = database;
 const NOW = new Date('2026-03-01T12:00:00Z');
 
 const increment = () =>
-  database.consumer.execute(statement`
+  database.readOnly.execute(statement`
     insert into fixture.balances (customer, balance) values ('c', 1)
     on conflict (customer) do update set balance = balances.balance + 1`);
 
@@ -84,7 +84,7 @@ it('a whole group is rolled back if one of its events is already done', async ()
 
 it('a completion is rolled back if a change fails, and the error is not a duplicate', async () => {
   await claimAll('a');
-  const broken = database.consumer.execute(
+  const broken = database.readOnly.execute(
     statement`insert into fixture.balances (customer, balance) values ('c', null)`,
   );
   const error = await failureOf(complete(database.consumer, [completion('a', [increment(), broken])], NOW));
@@ -98,7 +98,7 @@ it('a violation of an app’s own constraint called completed_at_most_once is no
   await sql(`create table if not exists fixture.guarded (n int constraint completed_at_most_once check (n <= 1))`);
   await sql(`grant insert on fixture.guarded to claimcheck_consumer`);
   await claimAll('a');
-  const breaks = database.consumer.execute(statement`insert into fixture.guarded (n) values (2)`);
+  const breaks = database.readOnly.execute(statement`insert into fixture.guarded (n) values (2)`);
   const error = await failureOf(complete(database.consumer, [completion('a', [breaks])], NOW));
   expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'guarded' });
   expect(isCompletedBefore(error)).toBe(false);

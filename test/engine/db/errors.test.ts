@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { NeonDbError } from '@neondatabase/serverless';
 import { sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
@@ -127,8 +126,7 @@ describe('errors that are not retryable', () => {
   });
 
   it('a request that Neon could not parse is not retryable, and the error gives the reason', () => {
-    const answer = Object.assign(new NeonDbError('could not parse the HTTP request body'), { code: '' });
-    const error = DatabaseError.from(answer);
+    const error = DatabaseError.fromRefusal({ message: 'could not parse the HTTP request body', code: '' });
     expect(error.retryable).toBe(false);
     expect(error.message).toContain('half a character');
   });

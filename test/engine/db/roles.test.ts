@@ -66,6 +66,7 @@ const REFUSED: Readonly<Record<WorkerKind, readonly string[]>> = {
     'select actions from webhook_events',
     'select last_error, summary from webhook_events',
     'select last_error from webhook_effects',
+    `insert into webhook_effects (source, event_id, name, kind, payload, due_at, status) values ('test', 'evt_1', 'n', 'k', '{}', now(), 'sent')`,
     'select * from webhook_events',
     `update webhook_events set actions = '[]'`,
     'delete from webhook_events',
@@ -109,7 +110,8 @@ it('a right that is missing is named in our own words, with the command that gra
 it.each(['receiver', 'consumer'] as const)(
   'the role of the %s has time-outs, and is a member of nothing',
   async (name) => {
-    const show = async (setting: string) => (await run(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
+    const show = async (setting: string) =>
+      (await run<Record<string, string>>(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
     expect(await show('statement_timeout')).toBe('15s');
     expect(await show('lock_timeout')).toBe('10s');
     expect(await show('idle_in_transaction_session_timeout')).toBe('10s');

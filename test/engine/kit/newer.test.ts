@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { commit } from '../../../src/db/client.ts';
 import { newer } from '../../../src/kit/index.ts';
 import { useDatabase } from '../database.ts';
 import { states } from '../fixture/tables.ts';
@@ -17,7 +18,7 @@ interface Change {
 /** The upsert that a handler returns. */
 const write = ({ id, state, second }: Change) => {
   const set = { state, changedAt: at(second), changedBy: id };
-  return database.consumer
+  return database.readOnly
     .insert(states)
     .values({ thing: 'a', ...set })
     .onConflictDoUpdate({ target: states.thing, set, setWhere: newer(states.changedAt, states.changedBy) });
@@ -38,7 +39,7 @@ describe('a row that is written with newer()', () => {
   it.each(permutations(['a', 'b', 'c', 'd']))(
     'is that of the newest event if they are worked as %s, %s, %s, %s',
     async (...order) => {
-      for (const id of order) await write(changes[id] as Change);
+      for (const id of order) await commit(database.consumer, [write(changes[id] as Change)]);
       expect(await result()).toEqual([{ state: 'fourth', changed_by: 'd' }]);
     },
   );
@@ -46,14 +47,14 @@ describe('a row that is written with newer()', () => {
   it.each(permutations(['a', 'b', 'c']))(
     'is that of the highest id among events of one moment if they are worked as %s, %s, %s',
     async (...order) => {
-      for (const id of order) await write({ id, state: `by ${id}`, second: 1 });
+      for (const id of order) await commit(database.consumer, [write({ id, state: `by ${id}`, second: 1 })]);
       expect(await result()).toEqual([{ state: 'by c', changed_by: 'c' }]);
     },
   );
 
   it('is that of the newest event if all of them commit in one transaction', async () => {
     const [first, second, third] = [changes.d, changes.a, changes.c].map((change) => write(change as Change));
-    if (first && second && third) await database.consumer.batch([first, second, third]);
+    if (first && second && third) await commit(database.consumer, [first, second, third]);
     expect(await result()).toEqual([{ state: 'fourth', changed_by: 'd' }]);
   });
 });

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { searchCommand } from '../canaries/commands.ts';
 
 /** A checkout of its own with an app of its own: what these commands do must not depend on what is in src/app. */
 export interface Checkout {
@@ -50,7 +51,10 @@ export function runIn(cwd: string, args: readonly string[], env: Record<string, 
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
-  const result = once(child, 'exit').then(([code]) => ({ code: code as number | null, text: text.trim() }));
+  const result = once(child, 'exit').then(([code]) => {
+    searchCommand(cwd, env, args, text);
+    return { code: code as number | null, text: text.trim() };
+  });
   return { child, output: () => text, result };
 }
 

@@ -52,27 +52,34 @@ it('no migration holds a table of the engine’s own tests', () => {
   }
 });
 
-it('a position in a bundle is translated into a file of the checkout, and another frame is left as it is', () => {
-  const path = folder();
-  const [entry, config] = [join(path, 'index.ts'), join(path, 'wrangler.json')];
-  writeFileSync(
-    entry,
-    "interface Gone {}\n\nexport default {\n  fetch(): Response {\n    throw new Error('here');\n  },\n};\n",
-  );
-  writeFileSync(config, JSON.stringify({ name: 'position', main: entry, compatibility_date: '2026-09-18' }));
-  const build = [
-    'node_modules/wrangler/bin/wrangler.js',
-    'deploy',
-    '--dry-run',
-    '--outdir',
-    join(path, 'out'),
-    '-c',
-    config,
-  ];
-  execFileSync(process.execPath, build, { stdio: 'ignore' });
-  const lines = readFileSync(join(path, 'out/index.js'), 'utf8').split('\n');
-  const line = lines.findIndex((text) => text.includes('throw new Error'));
-  const column = (lines[line]?.indexOf('new Error') ?? 0) + 1;
-  const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(join(path, 'out')));
-  expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
-}, 60_000);
+it.each([
+  ['a bundle', false],
+  ['a minified bundle', true],
+])(
+  'a position in %s is translated into a file of the checkout, and another frame is left as it is',
+  (_what, minify) => {
+    const path = folder();
+    const [entry, config] = [join(path, 'index.ts'), join(path, 'wrangler.json')];
+    writeFileSync(
+      entry,
+      "interface Gone {}\n\nexport default {\n  fetch(): Response {\n    throw new Error('here');\n  },\n};\n",
+    );
+    writeFileSync(config, JSON.stringify({ name: 'position', main: entry, compatibility_date: '2026-09-18', minify }));
+    const build = [
+      'node_modules/wrangler/bin/wrangler.js',
+      'deploy',
+      '--dry-run',
+      '--outdir',
+      join(path, 'out'),
+      '-c',
+      config,
+    ];
+    execFileSync(process.execPath, build, { stdio: 'ignore' });
+    const lines = readFileSync(join(path, 'out/index.js'), 'utf8').split('\n');
+    const line = lines.findIndex((text) => text.includes('throw new Error'));
+    const column = (lines[line]?.indexOf('new Error') ?? 0) + 1;
+    const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(join(path, 'out')));
+    expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
+  },
+  60_000,
+);

@@ -2,7 +2,7 @@ import { neon } from '@neondatabase/serverless';
 import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 // Points the driver at loopback hosts, as in the Workers.
-import '../../../src/db/client.ts';
+import '../../../src/db/read-only.ts';
 import { useDatabase } from '../database.ts';
 import { connectionString, rawRequest } from './raw-request.ts';
 

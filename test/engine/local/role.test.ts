@@ -1,7 +1,7 @@
 import { neon } from '@neondatabase/serverless';
 import { afterAll, describe, expect, it } from 'vitest';
 // Points the driver at loopback hosts, as in the Workers.
-import '../../../src/db/client.ts';
+import '../../../src/db/read-only.ts';
 import { useDatabase } from '../database.ts';
 
 const { TZ } = process.env;

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { searchCommand } from '../canaries/commands.ts';
 import type { Checkout } from '../local/checkout.ts';
 
 /** Runs `npm run ops` as a script does: without a terminal. */
@@ -13,6 +14,9 @@ export function startOps({ path: cwd }: Checkout, args: readonly string[], env: 
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => (out += chunk));
   child.stderr.on('data', (chunk) => (err += chunk));
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }));
+  const ended = once(child, 'close').then(([code]) => {
+    searchCommand(cwd, env, ['ops', ...args], out + err);
+    return { code: code as number | null, out, err };
+  });
   return { child, ended, out: () => out, err: () => err };
 }

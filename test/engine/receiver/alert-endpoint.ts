@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { listen } from '../../../scripts/local/port.ts';
+import { search } from '../canaries/canaries.ts';
 
 interface Posted {
   readonly headers: Record<string, string>;
@@ -13,7 +14,9 @@ export function useAlertEndpoint() {
   const endpoint = { url: '', posts: [] as Posted[], answer: { status: 204, headers: {} } };
   const server = createServer(async (request, response) => {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-    endpoint.posts.push({ headers, body: await text(request) });
+    const body = await text(request);
+    search(body, 'an alert');
+    endpoint.posts.push({ headers, body });
     response.writeHead(endpoint.answer.status, endpoint.answer.headers).end();
   });
   beforeAll(async () => {

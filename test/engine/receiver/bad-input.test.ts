@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startWorkers } from '../../../scripts/local/workers.ts';
-import { FIXTURE, useRunning } from '../running.ts';
-import type { Name, SignedDelivery } from '../signatures.ts';
+import { FIXTURE, searchLog, useRunning } from '../running.ts';
+import { type Name, type SignedDelivery, signers } from '../signatures.ts';
 
 const PREVIOUS = 'the secret before this one';
 const running = useRunning({ secrets: { STRIPE_WEBHOOK_SECRET_PREVIOUS: PREVIOUS } });
@@ -123,13 +123,14 @@ describe('a body over the limit', () => {
   const oversize = (length: number) => `{"id":"evt_1","pad":"${'x'.repeat(length - 24)}"}`.padEnd(length);
 
   it('a body over the limit whose length is announced is answered 413', async () => {
-    const signed = await sign('stripe', oversize(LIMIT + 1));
+    const signed = await signers.stripe(oversize(LIMIT + 1), { secret: running.secret('stripe') });
     expect(signed.body.length).toBe(LIMIT + 1);
     expect(await answerOf(await post('stripe', signed))).toEqual(problem(TOO_LARGE));
   });
 
   it('a body over the limit that is sent in chunks is answered 413', async () => {
-    const signed = await sign('stripe', oversize(LIMIT + 1));
+    const signed = await signers.stripe(oversize(LIMIT + 1), { secret: running.secret('stripe') });
+    expect(signed.body.length).toBe(LIMIT + 1);
     expect(await postChunked(`${running.workers.url}webhooks/stripe`, signed)).toEqual(TOO_LARGE);
   });
 });
@@ -147,6 +148,7 @@ it('a delivery to a source without a secret is answered 503, and the log names t
     const lines = without.harness.getLogs().filter(({ message }) => message.includes('SESMETRIC_WEBHOOK_SECRET'));
     expect(lines).toHaveLength(1);
   } finally {
+    searchLog(without);
     await without.harness.close();
   }
 });
@@ -164,6 +166,7 @@ it('a delivery to a source whose secret is not in the form of its provider is an
       true,
     );
   } finally {
+    searchLog(malformed);
     await malformed.harness.close();
   }
 });

@@ -64,7 +64,7 @@ it('a claim is one request, and its ticket is written before the answer', async 
   fail();
   expect(await held()).toEqual({
     outcome: 'claimed',
-    claims: { claimed: ['a'], parked: [], dropped: [], overdue: [] },
+    claims: { claimed: ['a'], parked: [], dropped: [] },
   });
   expect([requests, queue.tickets]).toEqual([1, [{ version: 1, source: 'test', eventId: 'a' }]]);
 });
@@ -155,7 +155,7 @@ it('a mistake in our code on the way to Postgres is logged with its position, an
       step: 'claim',
       outcome: 'failed',
       error: 'TypeError',
-      position: expect.stringContaining('incoming.ts'),
+      position: expect.stringContaining('claim.ts'),
     }),
   ]);
 });

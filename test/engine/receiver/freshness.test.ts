@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import type { LogLine } from '../../../src/log.ts';
 import { createReceiver } from '../../../src/receiver/app.ts';
+import { learn, search } from '../canaries/canaries.ts';
 import { sources } from '../fixture/sources.ts';
 import { signers } from '../signatures.ts';
 
 const SIGNED_AT = new Date('2026-03-01T12:00:00Z');
-const secret = 'the secret';
+const secret = 'the secret of these tests';
+learn('secret', secret);
 const text = '{"id":"evt_1","type":"charge.succeeded"}';
 
 /** Delivers an event whose second half arrives some seconds after the first one. */
@@ -31,7 +33,9 @@ async function deliver(seconds: number): Promise<{ status: number; lines: LogLin
   } as RequestInit);
   // Without a database, what is verified goes on the queue.
   const env = { STRIPE_WEBHOOK_SECRET: secret, EVENTS: { send: async () => undefined } };
-  return { status: (await receiver.fetch(request, env)).status, lines };
+  const { status } = await receiver.fetch(request, env);
+  search(JSON.stringify(lines), 'the log of the receiver');
+  return { status, lines };
 }
 
 it('a delivery that becomes stale while its body is read is refused', async () => {

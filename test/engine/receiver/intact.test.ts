@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import { useRunning } from '../running.ts';
+import { signers } from '../signatures.ts';
 
 const running = useRunning();
-const { post, sign, sql, quiet } = running;
+const { post, secret, sign, sql, quiet } = running;
 
 const LIMIT = 1024 * 1024;
 
@@ -29,7 +30,8 @@ const cases: Record<string, string> = {
 
 it.each(Object.keys(cases))('a body with %s is accepted, kept byte for byte and worked', async (name) => {
   const body = cases[name] ?? '';
-  const answer = await post('stripe', await sign('stripe', body));
+  // Not with `sign`: it adds a canary to the body.
+  const answer = await post('stripe', await signers.stripe(body, { secret: secret('stripe') }));
   expect(await answer.json()).toEqual({ status: 'accepted' });
   await quiet();
   const [kept] = await sql<{ body: string }>('select body from webhook_bodies');

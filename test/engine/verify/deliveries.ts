@@ -4,6 +4,7 @@ import { type Provider, providers } from '../../../src/providers/index.ts';
 import type { Delivery, Place } from '../../../src/providers/types.ts';
 import { placesOf, verify } from '../../../src/verify/index.ts';
 import { valuesAt } from '../../../src/verify/places.ts';
+import { withMark } from '../canaries/canaries.ts';
 
 export const NOW = new Date('2026-03-01T12:00:00Z');
 export const URL_TOLD = 'https://hooks.example.com/webhooks/source';
@@ -40,7 +41,7 @@ export function deliver(name: string, wanted: Wanted = {}): Sent {
     now = NOW,
     id = sample.id(),
     type = sample.types[0],
-    body,
+    body = provider.form ? undefined : withMark(JSON.stringify(sample.body(id, type, now))),
     url = URL_TOLD,
   } = wanted;
   const signed = sign(provider, keys.signingKey, { id, type, now, body, url });

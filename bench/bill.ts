@@ -1,0 +1,79 @@
+import { bundle } from './bundle.ts';
+import { entryOf, scriptOf, startReceiver } from './contenders.ts';
+import { type BenchDatabase, startDatabase } from './database.ts';
+import { deliveryOf, makeKeys, type SigningKeys } from './deliveries.ts';
+import { type Load, startLoad } from './load.ts';
+import { alternate, type Length, type Row, Rows } from './rows.ts';
+
+const NAMES = ['claimcheck', 'floor'] as const;
+
+/** How often a Worker's memory is looked at while it works. */
+const LOOK_EVERY_MS = 50;
+
+/** Deliveries while the memory is looked at. */
+const DELIVERIES = 3000;
+
+/** What an ack costs besides CPU time: memory under load, the time of a cold start, and the size of each bundle. */
+export async function benchBill({ rounds }: Length): Promise<Row[]> {
+  const rows = new Rows();
+  for (const [name, entry, role] of [
+    ['receiver', 'bench/workers/one-source.ts', 'receiver'],
+    ['consumer', 'src/consumer/index.ts', 'consumer'],
+  ] as const) {
+    rows.add('bundle, gzipped', name, { KiB: bundle(entry, role).gzipped / 1024 });
+  }
+  const keys = makeKeys();
+  const database = await startDatabase();
+  const load = await startLoad();
+  try {
+    const tasks = NAMES.map((name) => async () => {
+      rows.add('cold start to the first answer', name, { ms: await coldStart(name, database, keys) });
+      rows.add('memory under load, 32 connections', name, await memory(name, database, keys, load));
+    });
+    await alternate(rounds, tasks);
+    return rows.all();
+  } finally {
+    await load.stop();
+    await database.stop();
+  }
+}
+
+/** From the start of the process to the 200. Cloudflare has started the process before, so only the difference counts. */
+async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys): Promise<number> {
+  const { headers, body } = deliveryOf('github', keys, `cold-${performance.now()}`, 0);
+  // Built before: a build takes seconds.
+  scriptOf(entryOf(name));
+  const started = performance.now();
+  const receiver = await startReceiver(name, database, keys);
+  try {
+    const { status } = await fetch(`${receiver.url}/webhooks/github`, { method: 'POST', headers, body });
+    if (status !== 200) throw new Error(`the first delivery was answered ${status}`);
+    return performance.now() - started;
+  } finally {
+    await receiver.stop();
+  }
+}
+
+async function memory(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys, load: Load) {
+  const receiver = await startReceiver(name, database, keys);
+  const { url } = receiver;
+  const found = { heap: 0, resident: 0 };
+  let working = true;
+  const looking = (async () => {
+    while (working) {
+      found.heap = Math.max(found.heap, await receiver.heap('receiver'));
+      found.resident = Math.max(found.resident, receiver.resident());
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
+  })();
+  try {
+    const job = { url, source: 'github', keys, run: `m-${performance.now()}`, connections: 32 } as const;
+    await load.send({ ...job, amount: DELIVERIES });
+    working = false;
+    await looking;
+    return { 'MiB of JavaScript, at most': found.heap, 'MiB of the process, at most': found.resident };
+  } finally {
+    working = false;
+    await receiver.stop();
+  }
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { bundle } from './bundle.ts';
+import { startChild } from './child.ts';
+import { cpuOf } from './cpu.ts';
+import type { BenchDatabase } from './database.ts';
+import { type SigningKeys, secretsFor } from './deliveries.ts';
+import { startWorkerd, type Workerd } from './workerd.ts';
+
+/** Somebody who receives deliveries. */
+export interface Contender {
+  readonly name: string;
+  readonly url: string;
+  /** CPU time so far, in ms, without that of Postgres. */
+  cpu(): number;
+  stop(): Promise<void>;
+}
+
+/** Built once, because a build takes seconds. */
+const built = new Map<string, string>();
+
+export function scriptOf(entry: string): string {
+  const script = built.get(entry) ?? bundle(entry).script;
+  built.set(entry, script);
+  return script;
+}
+
+export function entryOf(name: 'claimcheck' | 'floor'): string {
+  return `bench/workers/${name === 'floor' ? 'floor' : 'receiver'}.ts`;
+}
+
+/** The receiver (`claimcheck`) or the bare Worker (`floor`), in a workerd of its own. */
+export async function startReceiver(
+  name: 'claimcheck' | 'floor',
+  database: BenchDatabase,
+  keys: SigningKeys,
+): Promise<Contender & Workerd> {
+  const vars = {
+    DATABASE_URL: database.url,
+    DEDUPE_DAYS: 30,
+    BODY_DAYS: 7,
+    OPS_TOKEN: randomBytes(32).toString('hex'),
+    // The console is on only if both limits are there. Nobody asks for it here.
+    OPS_SIGN_INS: true,
+    OPS_REQUESTS: true,
+    ...secretsFor(keys),
+  };
+  const workerd = await startWorkerd({
+    receiver: {
+      script: scriptOf(entryOf(name)),
+      vars,
+      queues: { EVENTS: 'sink', EFFECTS: 'sink' },
+    },
+    sink: { script: scriptOf('bench/workers/sink.ts') },
+  });
+  return { ...workerd, name };
+}
+
+/** Node, Express and pg, in one process. */
+export async function startTextbook(
+  workMs: number,
+  { directUrl }: BenchDatabase,
+  keys: SigningKeys,
+): Promise<Contender> {
+  const child = await startChild<number>('peers/express.ts', directUrl, keys.github.secret, String(workMs));
+  return {
+    name: `textbook, ${workMs} ms of work`,
+    url: `http://127.0.0.1:${child.started}`,
+    cpu: () => cpuOf(child.pid),
+    stop: () => child.stop(),
+  };
+}

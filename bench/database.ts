@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../scripts/local/migrations.ts';
+import { LOOPBACK } from '../scripts/local/port.ts';
+import { startPostgres } from '../scripts/local/postgres.ts';
+import { createDatabase, createRole } from '../scripts/local/role.ts';
+import { startChild } from './child.ts';
+import { cpuOfFamily } from './cpu.ts';
+
+export interface BenchDatabase {
+  /** For Workers: over the lean Neon endpoint. */
+  readonly url: string;
+  /** For programs that speak PostgreSQL's own protocol. */
+  readonly directUrl: string;
+  readonly client: pg.Client;
+  /** CPU time of Postgres, with all its processes, in ms. */
+  cpu(): number;
+  /** Makes every answer of the endpoint come this much later. */
+  setLatency(ms: number): Promise<void>;
+  /** What was asked of the endpoint since the last time. */
+  counts(): Promise<{ requests: number; statements: number }>;
+  stop(): Promise<void>;
+}
+
+const [ROLE, PASSWORD, DATABASE] = ['claimcheck', 'bench', 'bench'];
+
+export interface DatabaseOptions {
+  /** As Neon does it after every request. Off, because it costs every variant the same, and so hides differences. */
+  readonly reset?: boolean;
+}
+
+/** A throw-away Postgres with our tables, behind the lean Neon endpoint. */
+export async function startDatabase({ reset = false }: DatabaseOptions = {}): Promise<BenchDatabase> {
+  const postgres = await startPostgres();
+  const stops = [() => postgres.stop()];
+  const stop = async () => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    const urlWith = (port: number) => `postgres://${ROLE}:${PASSWORD}@${LOOPBACK}:${port}/${DATABASE}`;
+    const directUrl = urlWith(postgres.port);
+    await createRole(postgres, ROLE, PASSWORD);
+    await createDatabase(new URL(directUrl), DATABASE, postgres.dataDir);
+    await migrate(directUrl);
+    const client = new pg.Client({ connectionString: directUrl });
+    await client.connect();
+    stops.push(() => client.end());
+    const where = [String(postgres.port), ROLE, PASSWORD, DATABASE];
+    const neon = await startChild<number>('neon.ts', ...where, '0', String(reset));
+    stops.push(() => neon.stop());
+    const pid = Number(readFileSync(join(postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    return {
+      url: urlWith(neon.started),
+      directUrl,
+      client,
+      cpu: () => cpuOfFamily(pid),
+      async setLatency(latencyMs) {
+        await neon.ask({ latencyMs });
+      },
+      counts: () => neon.ask('counts'),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import { startDatabase } from './database.ts';
+import { createTables, type Drainer, startClaimcheck, type Work } from './drain-claimcheck.ts';
+import { startGraphile, startWire } from './drain-peers.ts';
+import { alternate, type Length, type Row, Rows } from './rows.ts';
+
+const [HOT, SPREAD] = [10, 100_000];
+const USUAL = { customers: SPREAD, consumers: 10, batch: 100, effect: false };
+
+/** Every contender works so many events first. V8 has compiled its code by then. */
+const WARM_UP = 500;
+
+/** Every contender takes about this long for a second's events: long enough for a CPU clock of 10 ms. */
+const EVENTS_PER_SECOND = 2000;
+
+/** From a full queue to an empty one: against graphile-worker's jobs, and against a transaction by hand for each event. */
+export async function benchDrain({ rounds, seconds }: Length): Promise<Row[]> {
+  return drainAll(rounds, Math.min(10_000, Math.round(seconds * EVENTS_PER_SECOND)));
+}
+
+/** The same with ten times as many events. */
+export async function benchLongDrain({ rounds }: Length): Promise<Row[]> {
+  return drainAll(rounds, 100_000);
+}
+
+async function drainAll(rounds: number, events: number): Promise<Row[]> {
+  const rows = new Rows();
+  const database = await startDatabase();
+  const drainers: Drainer[] = [];
+  const start = async (starting: Promise<Drainer>) => {
+    const drainer = await starting;
+    drainers.push(drainer);
+    await drainer.drain({ ...USUAL, events: WARM_UP });
+    return drainer;
+  };
+  try {
+    await createTables(database);
+    const ours = await start(startClaimcheck(database));
+    const tasks: (() => Promise<void>)[] = [];
+    const compare = (row: string, drainer: Drainer, what: string, work: Partial<Work> = {}) =>
+      tasks.push(async () => {
+        const measured = await drainer.drain({ ...USUAL, events, ...work });
+        rows.add(`drain of ${events.toLocaleString('en')} events, ${row}`, drainer.name + what, measured);
+      });
+
+    const ten = '10 consumers';
+    compare(ten, ours, '');
+    compare(ten, ours, ', hot rows', { customers: HOT });
+    compare(ten, ours, ', an effect each', { effect: true });
+    compare(ten, ours, ', hot rows, an effect each', { customers: HOT, effect: true });
+    compare(ten, ours, ', batches of 10', { batch: 10 });
+    compare(ten, ours, ', batches of 1', { batch: 1 });
+    compare(ten, await start(startGraphile(10, false, database)), '');
+    compare(ten, await start(startGraphile(10, true, database)), '');
+    compare(ten, await start(startWire(database)), '');
+    const one = '1 consumer';
+    compare(one, ours, '', { consumers: 1 });
+    compare(one, ours, ', batches of 10', { consumers: 1, batch: 10 });
+    compare(one, await start(startGraphile(1, false, database)), '');
+    compare(one, await start(startGraphile(1, true, database)), '');
+
+    await alternate(rounds, tasks);
+    return rows.all();
+  } finally {
+    for (const drainer of drainers) await drainer.stop();
+    await database.stop();
+  }
+}

@@ -1,0 +1,34 @@
+import { type Child, startChild } from './child.ts';
+import type { SigningKeys } from './deliveries.ts';
+import type { BenchSource } from './workers/sources.ts';
+
+/** Deliveries to send: numbers 0 to `amount - 1` of a run. */
+export interface Job {
+  readonly url: string;
+  readonly source: BenchSource;
+  readonly keys: SigningKeys;
+  readonly run: string;
+  readonly amount: number;
+  readonly connections: number;
+  /** Sends the deliveries of the last job again, byte for byte, as a provider does that has missed the answer. */
+  readonly again?: boolean;
+}
+
+export interface LoadReport {
+  readonly seconds: number;
+  /** Of each answer, in ms. */
+  readonly latencies: readonly number[];
+  /** How many, by status. */
+  readonly answers: Readonly<Record<string, number>>;
+}
+
+export interface Load {
+  send(job: Job): Promise<LoadReport>;
+  stop(): Promise<void>;
+}
+
+/** The load generator, in a process of its own. */
+export async function startLoad(): Promise<Load> {
+  const child: Child<unknown> = await startChild('peers/load.ts');
+  return { send: (job) => child.ask<LoadReport>(job), stop: () => child.stop() };
+}

@@ -1,0 +1,8 @@
+// What the handler of workers/consumer.ts changes, as a programmer would write it by hand.
+
+export const UPSERT = `
+  insert into bench.invoices (id, customer, amount) values ($1, $2, $3) on conflict (id) do update set amount = $3`;
+
+export const INCREMENT = `
+  insert into bench.balances (customer, balance) values ($1, $2)
+  on conflict (customer) do update set balance = balances.balance + excluded.balance`;

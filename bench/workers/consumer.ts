@@ -1,0 +1,48 @@
+import { sql } from 'drizzle-orm';
+import * as v from 'valibot';
+import { createConsumer } from '../../src/consumer/worker.ts';
+import { defineEffect, defineEffects, defineHandler } from '../../src/kit/index.ts';
+import { log } from '../../src/log.ts';
+import { balances, invoices } from './drain-tables.ts';
+
+const { effects, effect } = defineEffects({
+  receipt: defineEffect<{ invoice: string }>({ send: async () => new Response() }),
+});
+
+const Paid = v.object({
+  data: v.object({ object: v.object({ id: v.string(), customer: v.string(), amount_paid: v.number() }) }),
+});
+
+/** Upserts a row of the event's own, and increments one that other events increment too. As the sample app does. */
+const paid = (withEffect: boolean) =>
+  defineHandler({
+    schema: Paid,
+    handle({ data }, { db }) {
+      const { id, customer, amount_paid: amount } = data.data.object;
+      const changes = [
+        db
+          .insert(invoices)
+          .values({ id, customer, amount })
+          .onConflictDoUpdate({ target: invoices.id, set: { amount } }),
+        db
+          .insert(balances)
+          .values({ customer, balance: amount })
+          .onConflictDoUpdate({
+            target: balances.customer,
+            set: { balance: sql`${balances.balance} + excluded.balance` },
+          }),
+      ];
+      return withEffect ? [...changes, effect('receipt', { invoice: id })] : changes;
+    },
+  });
+
+// As src/consumer/index.ts, log lines included.
+export default createConsumer({
+  handlers: { bench: { paid: paid(false), 'paid, with an effect': paid(true) } },
+  effects,
+  now: () => new Date(),
+  random: Math.random,
+  log,
+  handlerMs: 30_000,
+  effectMs: 10_000,
+});

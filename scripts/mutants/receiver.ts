@@ -1,0 +1,205 @@
+import type { Mutant } from './mutant.ts';
+
+const RECEIVE = 'src/receiver/receive.ts';
+const FORWARD = 'src/receiver/claim-or-forward.ts';
+const FORWARD_TEST = 'test/engine/receiver/claim-or-forward.test.ts';
+const STEPS_TEST = 'test/engine/receiver/steps.test.ts';
+const BAD_INPUT_TEST = 'test/engine/receiver/bad-input.test.ts';
+
+/** Faults on the way from a request to its 200, and in the cron. */
+export const receiver: readonly Mutant[] = [
+  {
+    fault: 'the 200 is sent before the claim',
+    file: RECEIVE,
+    find: 'const held = await claimOrForward(',
+    replace: "const held = { outcome: 'forwarded' }; void claimOrForward(",
+    caughtBy: { file: STEPS_TEST, name: 'a delivery that neither Postgres nor the queue takes is answered 503' },
+  },
+  {
+    fault: 'an event is claimed before its delivery is verified',
+    file: RECEIVE,
+    find: 'const verdict = await verify(',
+    replace: `const early = await identify(source, delivery);
+  if (early.outcome === 'identified')
+    await claimOrForward({ source: name, events: early.events, headers: {}, receivedAt }, env, log);
+  const verdict = await verify(`,
+    caughtBy: { file: 'test/engine/receiver/providers/claims.test.ts', name: 'with a wrong signature or token' },
+  },
+  {
+    fault: 'the body is parsed before it is verified, by the receiver',
+    file: RECEIVE,
+    find: 'const verdict = await verify(',
+    replace: 'delivery.readJson(); const verdict = await verify(',
+    caughtBy: { file: STEPS_TEST, name: 'the body of a delivery with a wrong signature is not parsed' },
+  },
+  {
+    fault: 'a signed time is judged when the headers arrive, and not when the body is complete',
+    file: RECEIVE,
+    find: 'const body = await readBody(',
+    replace: `const arrived = dependencies.now();
+  dependencies = { ...dependencies, now: () => arrived };
+  const body = await readBody(`,
+    caughtBy: { file: 'test/engine/receiver/freshness.test.ts', name: 'becomes stale while its body is read' },
+  },
+  {
+    fault: 'the verify token of a subscription is compared with !==',
+    file: 'src/receiver/handshake.ts',
+    find: '!(await sameText(known.verifyToken, given))',
+    replace: 'known.verifyToken !== given',
+    caughtBy: { file: STEPS_TEST, name: 'crypto.subtle.verify alone decides whether a verify token is right' },
+  },
+  {
+    fault: 'the previous secret is ignored, so that a rotation refuses deliveries',
+    file: 'src/receiver/secrets.ts',
+    find: '[current, previous] : [current]',
+    replace: '[current] : [current]',
+    caughtBy: { file: 'test/engine/receiver/secrets.test.ts', name: 'the current secret comes first' },
+  },
+  {
+    fault: 'a source that has lost its secret goes on with the previous one',
+    file: 'src/receiver/secrets.ts',
+    find: "current === '') return [];",
+    replace: "current === '') return previous ? [previous] : [];",
+    caughtBy: { file: 'test/engine/receiver/secrets.test.ts', name: 'has lost its current secret' },
+  },
+  {
+    fault: 'a body without an announced length may be of any size',
+    file: 'src/receiver/body.ts',
+    find: 'if (length + chunk.length > maxBytes)',
+    replace: 'if (false)',
+    caughtBy: { file: BAD_INPUT_TEST, name: 'a body over the limit that is sent in chunks is answered 413' },
+  },
+  {
+    fault: 'the body of a delivery without a signature is read into memory',
+    file: RECEIVE,
+    find: 'if (isUnsigned(source, head))',
+    replace: 'if (false)',
+    caughtBy: { file: 'test/engine/receiver/hostile-senders.test.ts', name: 'are refused before they are read' },
+  },
+  {
+    fault: 'a mistake of our own is answered 500, so that GitHub never sends the event again',
+    file: 'src/receiver/app.ts',
+    find: "return answer({ outcome: 'error' });",
+    replace: 'throw error;',
+    caughtBy: { file: 'test/engine/receiver/hostile-senders.test.ts', name: 'an exception of our own code' },
+  },
+  {
+    fault: 'a path may name a property that every object has as its source',
+    file: 'src/receiver/app.ts',
+    find: 'Object.hasOwn(sources, name) ? sources[name] : undefined',
+    replace: 'sources[name]',
+    caughtBy: { file: BAD_INPUT_TEST, name: 'a delivery to the source "constructor"' },
+  },
+  {
+    fault: 'an id may hold control characters',
+    file: 'src/receiver/identify.ts',
+    find: ' && !/\\p{Cc}/u.test(text)',
+    replace: '',
+    caughtBy: { file: BAD_INPUT_TEST, name: 'an id with a line break' },
+  },
+  {
+    fault: 'the fingerprint is left out, so that a captured body runs again under a new id',
+    file: 'src/receiver/identify.ts',
+    find: 'fingerprint: await fingerprintOf(fillFirst(replayKeys, values), values)',
+    replace: 'fingerprint: null',
+    caughtBy: { file: 'test/engine/receiver/identify.test.ts', name: 'has the same replay key' },
+  },
+  {
+    fault: 'a suspected replay is run, and not parked',
+    file: 'src/db/park-replays.ts',
+    find: "replay_number, 'parked',",
+    replace: "replay_number, 'pending',",
+    caughtBy: { file: 'test/engine/db/claim.test.ts', name: 'is claimed as parked in a second request' },
+  },
+  {
+    fault: 'a claim takes its rows in the order of the delivery, so that two deliveries deadlock',
+    file: 'src/db/claim.ts',
+    find: 'from incoming order by id',
+    replace: 'from incoming',
+    caughtBy: { file: 'test/engine/db/claim.test.ts', name: 'carry the same events in opposite orders' },
+  },
+  {
+    fault: 'a delivery is not forwarded while Postgres is away',
+    file: FORWARD,
+    find: 'const message = await pack(delivery);',
+    replace: 'const message = undefined;',
+    caughtBy: { file: FORWARD_TEST, name: 'is forwarded with its whole delivery' },
+  },
+  {
+    fault: 'a delivery that the queue refused too is answered 200',
+    file: FORWARD,
+    find: "forwarded ? 'forwarded' : 'not_held'",
+    replace: "'forwarded'",
+    caughtBy: { file: FORWARD_TEST, name: 'a delivery is not held if Postgres is away and the queue' },
+  },
+  {
+    fault: 'a claim whose answer was lost gets no ticket',
+    file: FORWARD,
+    find: '!settled.has(eventId)',
+    replace: 'claims.claimed.includes(eventId)',
+    caughtBy: { file: FORWARD_TEST, name: 'a claim that committed although its answer was lost' },
+  },
+  {
+    fault: 'a lost ticket is never sent again',
+    file: 'src/receiver/cron.ts',
+    find: 'await sendTickets(env.EVENTS, events)',
+    replace: 'true',
+    caughtBy: { file: 'test/engine/receiver/cron.test.ts', name: 'a run sends every overdue ticket once' },
+  },
+  {
+    fault: 'the sweep sends the ticket of an event every 15 minutes, however long the event has been waiting',
+    file: 'src/db/sweep.ts',
+    find: 'greatest(',
+    replace: 'least(',
+    caughtBy: { file: 'test/engine/db/sweep.test.ts', name: 'at intervals that double up to a day' },
+  },
+  {
+    fault: 'pruning deletes events that are pending or parked',
+    file: 'src/db/prune.ts',
+    find: 'before(dedupeDays)} and',
+    replace: 'before(dedupeDays)} or',
+    caughtBy: {
+      file: 'test/engine/db/sweep.test.ts',
+      name: 'events that are pending, parked or have an effect to send',
+    },
+  },
+  {
+    fault: 'pruning deletes events that still have an effect to send',
+    file: 'src/db/prune.ts',
+    find: "<> 'sent'",
+    replace: "= 'nothing'",
+    caughtBy: {
+      file: 'test/engine/db/sweep.test.ts',
+      name: 'events that are pending, parked or have an effect to send',
+    },
+  },
+  {
+    fault: 'a log line holds the body of an event',
+    file: RECEIVE,
+    find: 'const eventIds = events.map(({ eventId }) => eventId);',
+    replace: `const eventIds = events.map(({ eventId }) => eventId);
+  log({ step: 'delivery', outcome: 'identified', body: events[0]?.body });`,
+    caughtBy: { file: 'test/engine/receiver/silence.test.ts', name: 'whatever the delivery is' },
+  },
+  {
+    fault: 'a log line holds the message of an error',
+    file: 'src/log.ts',
+    find: 'error: error instanceof Error ? error.name :',
+    replace: 'error: error instanceof Error ? error.message :',
+    caughtBy: { file: 'test/engine/receiver/log.test.ts', name: 'a thrown value that is not an error' },
+  },
+  {
+    fault: 'the signature is kept with the event',
+    file: 'src/receiver/identify.ts',
+    find: "KEPT_HEADERS = ['content-type'",
+    replace: "KEPT_HEADERS = ['x-hub-signature-256', 'content-type'",
+    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'but its signature is not' },
+  },
+  {
+    fault: 'a secret that a provider hands over is logged as it is',
+    file: 'src/receiver/handshake.ts',
+    find: 'sealed: await seal(handed, known.secret)',
+    replace: 'sealed: handed',
+    caughtBy: { file: 'test/engine/receiver/providers/handshakes.test.ts', name: 'and shown sealed' },
+  },
+];

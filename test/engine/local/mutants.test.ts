@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { mutants } from '../../../scripts/mutants/list.ts';
+import { misplaced } from '../../../scripts/mutants/mutant.ts';
+
+// `npm run test:mutants` takes minutes, so it is not part of CI. This shows at once that a fault has lost its place.
+
+it('every fault of npm run test:mutants can be put into its file, and has a sentence of its own', () => {
+  expect(mutants.flatMap((mutant) => misplaced(mutant) ?? [])).toEqual([]);
+  expect(new Set(mutants.map(({ fault }) => fault)).size).toBe(mutants.length);
+});

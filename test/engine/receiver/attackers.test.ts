@@ -1,0 +1,111 @@
+// What somebody can do with a captured delivery, a stolen secret or a look at the queue. docs/security.md says the same
+// in words.
+import { gunzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { defineProvider, defineSources } from '../../../src/kit/index.ts';
+import { github } from '../../../src/providers/github.ts';
+import { gitlab } from '../../../src/providers/gitlab.ts';
+import { createReceiver } from '../../../src/receiver/app.ts';
+import { learnCredentials } from '../canaries/answers.ts';
+import { BODY_MARK, learn, search, takeLeaks } from '../canaries/canaries.ts';
+import { type SignedDelivery, signers } from '../signatures.ts';
+
+/** The provider asks for a signed text of its choice, before anything is signed. */
+const asking = (name: string, like?: RegExp) =>
+  defineProvider({
+    name,
+    docs: 'none: it exists in this test only',
+    scheme: { signature: 'header:x-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
+    id: { at: '{sha256}', signed: true },
+    type: [],
+    handshakes: [
+      {
+        method: 'GET',
+        when: [{ at: 'query:token', ...(like ? { like } : {}) }],
+        reply: { status: 200, json: { signed: '{hmac-hex:query:token}' } },
+      },
+    ],
+  });
+
+const sources = defineSources({
+  'github-one': { provider: github, types: [] },
+  'github-two': { provider: github, types: [] },
+  gitlab: { provider: gitlab, types: [] },
+  careless: { provider: asking('careless'), types: [] },
+  careful: { provider: asking('careful', /^\w+$/), types: [] },
+});
+
+const SECRETS = {
+  GITHUB_ONE_WEBHOOK_SECRET: 'the secret of the first source',
+  GITHUB_TWO_WEBHOOK_SECRET: 'the secret of the second source',
+  CARELESS_WEBHOOK_SECRET: 'the secret of the careless source',
+  CAREFUL_WEBHOOK_SECRET: 'the secret of the careful source',
+  GITLAB_WEBHOOK_SECRET: 'the token of GitLab, long enough',
+};
+const BODY = `{"action":"opened","note":"${BODY_MARK}"}`;
+
+/** Without a database, what is verified goes on the queue. */
+async function deliver(source: string, { headers, body }: SignedDelivery, env: Record<string, string> = SECRETS) {
+  const forwarded: Uint8Array[] = [];
+  const receiver = createReceiver({
+    sources,
+    now: () => new Date(),
+    log: (line) => search(JSON.stringify(line), 'the log of the receiver'),
+  });
+  const request = new Request(`https://example.com/webhooks/${source}`, { method: 'POST', headers, body });
+  const queue = { send: async (message: Uint8Array) => forwarded.push(message) };
+  const { status } = await receiver.fetch(request, { ...env, EVENTS: queue } as unknown as ReceiverEnv);
+  return { status, forwarded };
+}
+
+const captured = (secret: string, body = BODY) => signers.github(body, { secret });
+
+it('a captured delivery is refused at another source of the same provider', async () => {
+  const delivery = await captured(SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
+  expect((await deliver('github-one', delivery)).status).toBe(200);
+  expect((await deliver('github-two', delivery)).status).toBe(401);
+});
+
+it('a source that has its own secret can not send an event of another source', async () => {
+  const forged = await captured(SECRETS.GITHUB_TWO_WEBHOOK_SECRET);
+  expect((await deliver('github-one', forged)).status).toBe(401);
+});
+
+it('a stolen previous secret signs whatever its thief wants, until it is removed', async () => {
+  const stolen = 'the secret before this one';
+  const forged = await captured(stolen, '{"action":"forged"}');
+  const rotating = { ...SECRETS, GITHUB_ONE_WEBHOOK_SECRET_PREVIOUS: stolen };
+  expect((await deliver('github-one', forged, rotating)).status).toBe(200);
+  expect((await deliver('github-one', forged)).status).toBe(401);
+});
+
+it('a captured token of a provider that signs nothing sends any event', async () => {
+  const headers = { 'x-gitlab-token': SECRETS.GITLAB_WEBHOOK_SECRET, 'idempotency-key': 'forged' };
+  expect((await deliver('gitlab', { headers, body: '{"object_kind":"forged"}' })).status).toBe(200);
+});
+
+it('a forwarded delivery shows its body to whoever can read the queue, but no secret and no signature', async () => {
+  const delivery = await captured(SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
+  learn('secret', SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
+  learnCredentials(new Headers(delivery.headers));
+  const { forwarded } = await deliver('github-one', delivery);
+  const message = gunzipSync(forwarded[0] ?? new Uint8Array()).toString('utf8');
+  expect(message).toContain(BODY_MARK);
+  search(message, 'a forwarded delivery', ['body']);
+  expect(takeLeaks()).toEqual([]);
+  // The same search finds the signature where it is.
+  search(JSON.stringify(delivery.headers), 'the delivery itself');
+  expect(takeLeaks()).toHaveLength(1);
+});
+
+it('a handshake signs a text of a stranger only if a pattern limits it, so that nobody can let us sign a delivery', async () => {
+  const receiver = createReceiver({ sources, now: () => new Date(), log: () => {} });
+  const ask = async (source: string, token: string) => {
+    const url = `https://example.com/webhooks/${source}?${new URLSearchParams({ token })}`;
+    const answer = await receiver.fetch(new Request(url), SECRETS as unknown as ReceiverEnv);
+    return [answer.status, 'signed' in ((await answer.json()) as object)];
+  };
+  expect(await ask('careless', 'abc')).toEqual([503, false]);
+  expect(await ask('careful', 'abc')).toEqual([200, true]);
+  expect(await ask('careful', '{"id":"forged"}')).toEqual([401, false]);
+});
