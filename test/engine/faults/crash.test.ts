@@ -25,8 +25,8 @@ afterAll(async () => {
   for (const lane of lanes) await lane.close();
 });
 
-/** In the long form, each scenario is played in several orders. */
-const ORDERS = isLong ? 3 : 1;
+/** Each scenario is played in several orders. In every second of them the queue repeats itself (see AdversarialQueue). */
+const ORDERS = isLong ? 4 : 2;
 /** So many trials of each kind keep the short form short. */
 const MOST = isLong ? Number.POSITIVE_INFINITY : 100;
 
@@ -101,16 +101,18 @@ function reportTrials({ name }: Scenario, trials: readonly Trial[]): void {
   report('crash points', { ...row, trials: trials.length, 'lost, doubled or left over': 0 });
 }
 
-/** What the check says about a system with a mistake, at the first fault at which it says anything. */
-async function findings(scenario: Scenario, kind: Fault['kind'], lane: Lane, mistake: Mistake = {}) {
-  const trial = { scenario, seed, faults: [], mistake };
-  const { points, violations } = await tryOut(trial, lane, neon);
-  if (violations.length > 0) return violations;
-  for (const at of points.keys()) {
-    const { violations: found } = await tryOut({ ...trial, faults: [{ at, kind }] }, lane, neon);
-    if (found.length > 0) return found;
+/** A mistake shows in one trial of twenty or so. */
+const MOST_TRIES = 200;
+
+/** What the check says about a system with a mistake, as soon as it says something with these words. */
+async function finding(words: string, scenario: Scenario, kind: Fault['kind'], lane: Lane, mistake: Mistake = {}) {
+  // Always the same orders and faults, because this is about the check and not about the code.
+  for (let order = 1; order <= MOST_TRIES; order++) {
+    const { violations } = await tryOut({ scenario, seed: order, faults: [{ at: order, kind }], mistake }, lane, neon);
+    const found = violations.find((violation) => violation.includes(words));
+    if (found) return found;
   }
-  return [];
+  return undefined;
 }
 
 describe('the check can fail: it finds', () => {
@@ -125,18 +127,16 @@ describe('the check can fail: it finds', () => {
       ctx.waitUntil(Promise.resolve(real(request, env, ctx)));
       return new Response();
     };
-    expect(await findings(SMALL, 'end', lane, { receiver })).toContainEqual(
-      expect.stringContaining('is gone and not done'),
-    );
+    expect(await finding('is gone and not done', SMALL, 'end', lane, { receiver })).toBeDefined();
   });
 
   it('a cron that sends no tickets', async () => {
-    const found = await findings(SMALL, 'end', lane, { tick: async () => {} });
-    expect(found).toContainEqual(expect.stringContaining('something stays pending'));
+    const mistake = { tick: async () => {} };
+    expect(await finding('something stays pending', SMALL, 'end', lane, mistake)).toBeDefined();
   });
 
   it('a completion that Postgres does not guard', async () => {
     await lane.sql('alter table webhook_events drop constraint completed_at_most_once');
-    expect(await findings(MIXED, 'error', lane)).toContainEqual(expect.stringContaining('the balance of'));
+    expect(await finding('the balance of', MIXED, 'error', lane)).toBeDefined();
   });
 });

@@ -13,6 +13,8 @@ export class Run {
   readonly ending = Promise.withResolvers<void>();
   /** Nothing that it does from now on has any effect. */
   ended = false;
+  /** Whether one of its steps failed on purpose. */
+  hit = false;
   /** Calls of WebCrypto that have not answered yet. */
   computing = 0;
   /** Its requests to Postgres fail, as in an outage. This is a part of the scenario and not a fault. */
@@ -36,7 +38,7 @@ export const runs = new AsyncLocalStorage<{ readonly run: Run; readonly call: ty
 const RUNS_AT_ONCE = 3;
 
 /** A trial needs a few hundred. After so many, it will never come to rest. */
-const MAX_ROUNDS = 5000;
+const MAX_ROUNDS = 2000;
 
 interface Waiting {
   readonly run: Run;
@@ -96,6 +98,7 @@ export class Interleaving {
   point(run: Run, name: string): Fault['kind'] | undefined {
     const fault = this.#faults.get(this.points.length);
     this.points.push(`${run.name}: ${name}`);
+    if (fault) run.hit = true;
     if (fault === 'end') run.end();
     return fault;
   }

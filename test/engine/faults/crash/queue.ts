@@ -20,6 +20,8 @@ export interface QueueOptions {
   /** After so many deliveries beyond the first, the message moves to the dead letter queue. */
   readonly maxRetries: number;
   readonly dead?: AdversarialQueue;
+  /** Whether it also delivers twice and loses acknowledgements. That hides a message that the code itself loses. */
+  readonly repeats: boolean;
 }
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
@@ -32,11 +34,13 @@ const DELAYS: readonly (readonly [share: number, ms: number])[] = [
   [1, 3 * HOUR],
 ];
 
-/** One ticket in ten is delivered twice, and one acknowledgement in ten is lost. */
-const DOUBLED = 0.1;
+/** Three tickets in ten are delivered twice, and one acknowledgement in ten is lost. */
+const DOUBLED = 0.3;
 const LOST = 0.1;
+/** Every second batch that fails takes its acknowledgements along. */
+const FORGOTTEN = 0.5;
 
-/** A queue that does everything that Cloudflare's may do: it delivers late, twice, and in any order, and forgets acks. */
+/** A queue that does everything that Cloudflare's may do: it delivers late and in any order, twice, and forgets acks. */
 export class AdversarialQueue {
   readonly name: string;
   messages: Stored[] = [];
@@ -53,9 +57,10 @@ export class AdversarialQueue {
   }
 
   write(body: unknown): void {
-    const copies = this.#random() < DOUBLED ? 2 : 1;
+    const copies = this.#happens(DOUBLED) ? 2 : 1;
+    // Both at the same moment, so that two consumers may work the same event side by side.
+    const visibleAt = this.#now() + this.#delay();
     for (let copy = 0; copy < copies; copy++) {
-      const visibleAt = this.#now() + this.#delay();
       const id = `${this.name} ${++this.#sent}`;
       this.messages.push({ id, body: structuredClone(body), sentAt: this.#now(), visibleAt, deliveries: 0 });
     }
@@ -80,11 +85,11 @@ export class AdversarialQueue {
    * it did: local queues forget the acks of a failed batch, and those of an isolate that died may not have arrived.
    */
   giveBack(batch: readonly Taken[], succeeded: boolean): void {
-    const forgetsAll = !succeeded && this.#random() < 0.5;
+    const forgetsAll = !succeeded && this.#happens(FORGOTTEN);
     for (const { stored, settled } of batch) {
       const outcome = forgetsAll ? undefined : settled;
       const isAcked = outcome === 'acked' || (outcome === undefined && succeeded);
-      if (isAcked && this.#random() >= LOST) continue;
+      if (isAcked && !this.#happens(LOST)) continue;
       const wait = typeof outcome === 'number' ? outcome * SECOND : this.#delay();
       this.#again({ ...stored, visibleAt: this.#now() + wait });
     }
@@ -94,6 +99,10 @@ export class AdversarialQueue {
     const { maxRetries, dead } = this.#options;
     if (stored.deliveries <= maxRetries) this.messages.push(stored);
     else dead?.messages.push({ ...stored, deliveries: 0 });
+  }
+
+  #happens(share: number): boolean {
+    return this.#options.repeats && this.#random() < share;
   }
 
   #delay(): number {

@@ -69,7 +69,7 @@ export class World {
     this.#random = random;
     this.interleaving = new Interleaving(random, faults);
     this.outside = new Outside(this.interleaving, neon, mishap);
-    this.#queues = this.#createQueues(scenario.maxRetries);
+    this.#queues = this.#createQueues(scenario.maxRetries, seed % 2 === 0);
     this.#bindings = new Bindings(this.interleaving, this.#queues, databaseUrl);
     this.#receiver = this.#createReceiver();
     const now = () => new Date(this.#now);
@@ -166,7 +166,8 @@ export class World {
     const work = () =>
       (this.#options.mistake?.tick ?? tick)(this.#bindings.receiver(run), new Date(this.#now), () => {});
     this.#start(run, work, (outcome) => {
-      this.#lastTickSucceeded = outcome === 'resolved';
+      // It also resolves if the alert endpoint didn't answer. The next tick alerts again then.
+      this.#lastTickSucceeded = outcome === 'resolved' && !run.hit;
     });
   }
 
@@ -190,9 +191,9 @@ export class World {
     return receiver((request, env, ctx) => app.fetch(request, env, ctx));
   }
 
-  #createQueues(maxRetries: number): Queues {
+  #createQueues(maxRetries: number, repeats: boolean): Queues {
     const create = (name: string, maxBatchSize: number, retries: number, dead?: AdversarialQueue) => {
-      const options = { name, maxBatchSize, maxRetries: retries, ...(dead && { dead }) };
+      const options = { name, maxBatchSize, maxRetries: retries, repeats, ...(dead && { dead }) };
       return new AdversarialQueue(options, this.#random, () => this.#now);
     };
     const deadEvents = create('dead-events', BATCH, DEAD_RETRIES);
