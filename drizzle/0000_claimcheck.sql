@@ -94,11 +94,11 @@ CREATE TABLE "repositories" (
 --> statement-breakpoint
 ALTER TABLE "webhook_bodies" ADD CONSTRAINT "webhook_bodies_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "webhook_effects" ADD CONSTRAINT "webhook_effects_event" FOREIGN KEY ("source","event_id") REFERENCES "public"."webhook_events"("source","event_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-CREATE INDEX "webhook_bodies_received" ON "webhook_bodies" USING brin ("received_at");--> statement-breakpoint
+CREATE INDEX "webhook_bodies_received" ON "webhook_bodies" USING btree ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_effects_due" ON "webhook_effects" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "webhook_effects_parked" ON "webhook_effects" USING btree ("source","event_id") WHERE status = 'parked';--> statement-breakpoint
 CREATE INDEX "webhook_effects_sent" ON "webhook_effects" USING brin ("sent_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "webhook_events_fingerprint" ON "webhook_events" USING btree ("source","fingerprint","replay_number") WHERE fingerprint is not null;--> statement-breakpoint
 CREATE INDEX "webhook_events_due" ON "webhook_events" USING btree ("due_at") WHERE status = 'pending';--> statement-breakpoint
-CREATE INDEX "webhook_events_received" ON "webhook_events" USING brin ("received_at");--> statement-breakpoint
+CREATE INDEX "webhook_events_received" ON "webhook_events" USING btree ("received_at");--> statement-breakpoint
 CREATE INDEX "webhook_events_parked" ON "webhook_events" USING btree ("received_at") WHERE status = 'parked';

@@ -124,6 +124,7 @@ function finishing(): Step[] {
         for (const file of ['.ci/fork.ts', 'scripts/bench.ts']) rmSync(file, { force: true });
         replace('package.json', /^.*scripts\/run\.mjs bench.*\n/m, '');
         replace('docs/claimcheck.md', /^\| `npm run bench`.*\n/m, '');
+        replace('AGENTS.md', /^\| `bench\/`.*\n/m, '');
         tool('node', 'scripts/run.mjs', 'types');
         tool('biome', 'check', '--write', '.');
       },

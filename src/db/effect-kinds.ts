@@ -19,7 +19,7 @@ export interface EffectKindStatus {
 
 /**
  * One query. It reads the effects that were sent in the last day, and what is pending or parked: each has an index. Their
- * events are read for two days only, by the BRIN index, because a look at all of them would take too long.
+ * events are read for two days only, by the index of received_at, because a look at all of them would take too long.
  */
 export async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatus[]> {
   const at = sql`${now.toISOString()}::timestamptz`;

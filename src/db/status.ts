@@ -34,7 +34,7 @@ export const HOURS = 24;
 export const LOOK_BACK_DAYS = 7;
 
 /**
- * One query. It reads the events of the last day (by the BRIN index), and what is pending or parked (each has an index
+ * One query. It reads the events of the last day (by their time of receipt), and what is pending or parked (each has an index
  * of its own). Only if a source was silent for a day, the events of the days before are read too.
  */
 export async function loadStatus(db: Database, configured: readonly string[], now: Date): Promise<Status> {

@@ -110,6 +110,19 @@ describe('pruning', () => {
     expect(await prune(database.receiver, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
   });
 
+  it('the oldest events are pruned first, in whatever order they are stored', async () => {
+    await sql(
+      `insert into webhook_events (source, event_id, received_at, due_at, status, finished_at)
+       select 'test', 'evt_' || n, at, at, 'done', at
+       from generate_series(1, 1500) n, lateral (select $1::timestamptz - n * interval '1 second' as at) as received`,
+      [NOW],
+    );
+    expect(await prune(database.db, later({ days: 31 }), 30, 7)).toEqual({ events: 1000, bodies: 0 });
+    expect(await sql(`select min(received_at) as oldest from webhook_events`)).toEqual([
+      { oldest: new Date(NOW.getTime() - 500_000) },
+    ]);
+  });
+
   it('events that are pending, parked or have an effect to send are never pruned', async () => {
     await claimMany(5);
     await finish('evt_1', 'parked');

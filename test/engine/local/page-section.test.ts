@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { sectionsOf, writeSection } from '../../../scripts/local/page-section.ts';
+import { sectionLines, sectionsOf, writeSection } from '../../../scripts/local/page-section.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'page-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -35,4 +35,11 @@ it('figures for a section that the page does not have are an error', () => {
     'it needs the lines <!-- third: written by npm run it --> and <!-- /third -->',
   );
   expect(readFileSync(page, 'utf8')).toBe(text('old'));
+});
+
+it('the lines of a section are read as they were written', () => {
+  writeFileSync(page, text('old'));
+  writeSection({ page, name: 'first', command }, ['| new |', '', 'figures']);
+  expect(sectionLines({ page, name: 'first', command })).toEqual(['| new |', '', 'figures']);
+  expect(sectionLines({ page, name: 'second', command })).toEqual(['as it was']);
 });

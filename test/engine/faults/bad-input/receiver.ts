@@ -43,7 +43,7 @@ const LONGEST_ANSWER_MS = 15_000;
 export function useHostileReceiver(): HostileReceiver {
   const database = useDatabase();
   const secrets = madeUpSecrets(sources);
-  const databaseUrl = () => database.stack.databaseUrl;
+  const databaseUrl = () => database.stack.workerUrls.receiver;
   const workerd = usePlainWorkerd(
     'test/engine/faults/bad-input/wrangler.toml',
     () => ({ ...secrets, OPS_TOKEN: TOKEN, DATABASE_URL: databaseUrl() }),
