@@ -26,7 +26,9 @@ export async function benchDistance({ rounds, seconds }: Length): Promise<Row[]>
         const amount = Math.max(2 * CONNECTIONS, Math.round((seconds * 1000 * CONNECTIONS) / (ms + 5)));
         const job = { url, source: 'github', keys, run: `d${++runs}`, amount, connections: CONNECTIONS } as const;
         const { latencies } = await load.send(job);
-        rows.add(`ack, GitHub, new events, ${ms} ms to the database`, name, { 'p50 ms': percentile(latencies, 50) });
+        rows.add('ack, GitHub (replay key), distance to Postgres', `${name}, ${ms} ms`, {
+          'p50 ms': percentile(latencies, 50),
+        });
       }),
     );
     await alternate(rounds, tasks);

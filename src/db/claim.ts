@@ -1,11 +1,12 @@
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { columnNames } from './columns.ts';
+import { DatabaseError } from './errors.ts';
 import { BODY_COLUMNS, type Claimable, incomingRows, insertBodies } from './incoming.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
 import { parkReplays } from './park-replays.ts';
-import { webhookBodies as bodies, webhookEvents as ledger } from './schema.ts';
-import { type Query, textOf } from './statement.ts';
+import { webhookBodies as bodies, webhookEvents as ledger, REPLAY_GUARD } from './schema.ts';
+import { textOf } from './statement.ts';
 
 /** The ids of a delivery's events, by what became of them. An id in none of the lists was claimed by another delivery. */
 export interface Claims {
@@ -32,81 +33,88 @@ export async function claim(
   now: Date,
 ): Promise<Claims> {
   const [event, ...more] = events;
-  const statement =
-    event && more.length === 0 ? claimOne(source, event, headers, now) : claimMany(source, events, headers, now);
-  const rows = await run<Row>(db, statement);
-  const claimed = rows.filter((row) => row.outcome === 'claimed').map(({ id }) => id);
-  const found = new Set(rows.map(({ id }) => id));
-  // The insert refused these, and no earlier event has their id: so an earlier event has their replay key.
-  const suspects = events.filter(({ eventId, fingerprint }) => fingerprint !== null && !found.has(eventId));
+  const alone = event && more.length === 0;
+  const { claimed, suspects } = alone
+    ? await claimOne(db, source, event, headers, now)
+    : await claimMany(db, source, events, headers, now);
   return { claimed, ...(await parkReplays(db, source, suspects, headers, now)) };
 }
 
-interface Row {
-  id: string;
-  outcome: 'claimed' | 'known';
+interface Claimed {
+  readonly claimed: string[];
+  /** Neither claimed now nor known by their ids: so an earlier event has their replay keys. */
+  readonly suspects: readonly Claimable[];
 }
 
-const { source, eventId, type, occurredAt, receivedAt, dueAt, fingerprint } = columnNames(ledger);
-const LEDGER_COLUMNS = sql`${source}, ${receivedAt}, ${dueAt}, ${eventId}, ${type}, ${occurredAt}, ${fingerprint}`;
+const ledgerColumn = columnNames(ledger);
+const LEDGER_COLUMNS = sql`
+  ${ledgerColumn.source}, ${ledgerColumn.receivedAt}, ${ledgerColumn.dueAt}, ${ledgerColumn.eventId},
+  ${ledgerColumn.type}, ${ledgerColumn.occurredAt}, ${ledgerColumn.fingerprint}`;
 
 /** The parameters of the claim of one event, in the order of their numbers. */
-const [SOURCE, NOW, DUE, HEADERS, ID, TYPE, OCCURRED, FINGERPRINT, BODY] = Array.from({ length: 9 }, (_, n) =>
+const [SOURCE, NOW, DUE, ID, TYPE, OCCURRED, FINGERPRINT, BODY, HEADERS] = Array.from({ length: 9 }, (_, n) =>
   sql.raw(`$${n + 1}`),
 );
 
 /**
- * Nearly all deliveries hold one event. Its values are parameters of their own, because Postgres takes twice as long to
- * plan a statement that reads them from arrays, and the text is built only once, because Drizzle needs longer for that
- * than the whole delivery otherwise takes.
+ * Nearly every delivery holds one event, so this text is built once, with plain values: Drizzle takes longer to build a
+ * statement than a Worker needs for the rest of a delivery, and Postgres plans arrays and joins twice as long.
+ *
+ * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
  */
 const CLAIM_ONE = textOf(sql`
   with claimed as (
     insert into ${ledger} (${LEDGER_COLUMNS})
     values (${SOURCE}, ${NOW}, ${DUE}, ${ID}, ${TYPE}, ${OCCURRED}, ${FINGERPRINT})
-    on conflict do nothing
+    on conflict (${ledgerColumn.source}, ${ledgerColumn.eventId}) do nothing
     returning ${ledger.eventId} as id
-  ),
-  kept as (
-    insert into ${bodies} (${BODY_COLUMNS})
-    select ${SOURCE}, id, ${BODY}, ${HEADERS}, ${NOW} from claimed
-    on conflict do nothing
   )
-  select id, 'claimed' as outcome from claimed`).sql;
+  insert into ${bodies} (${BODY_COLUMNS})
+  select ${SOURCE}, id, ${BODY}, ${HEADERS}, ${NOW} from claimed
+  returning ${bodies.eventId} as id`).sql;
 
-/** Whether an event that was not claimed is known by its id. Only an event with a replay key may be unknown then. */
-const CLAIM_ONE_OR_FIND =
-  CLAIM_ONE +
-  textOf(sql`
-  union all
-  select ${ledger.eventId}, 'known' from ${ledger}
-  where ${ledger.source} = ${SOURCE} and ${ledger.eventId} = ${ID} and not exists (select from claimed)`).sql;
-
-function claimOne(source: string, event: Claimable, headers: Record<string, string>, now: Date): Query {
+async function claimOne(
+  db: Database,
+  source: string,
+  event: Claimable,
+  headers: Record<string, string>,
+  now: Date,
+): Promise<Claimed> {
   const { eventId, type, occurredAt, fingerprint, body } = event;
-  return {
-    sql: fingerprint === null ? CLAIM_ONE : CLAIM_ONE_OR_FIND,
-    params: [
-      source,
-      now.toISOString(),
-      dueAtOf(now),
-      JSON.stringify(headers),
-      eventId,
-      type,
-      occurredAt?.toISOString() ?? null,
-      fingerprint,
-      body,
-    ],
-  };
+  const [at, due] = [now.toISOString(), dueAtOf(now)];
+  const occurred = occurredAt?.toISOString() ?? null;
+  const params = [source, at, due, eventId, type, occurred, fingerprint, body, JSON.stringify(headers)];
+  try {
+    const rows = await run<{ id: string }>(db, { sql: CLAIM_ONE, params });
+    return { claimed: rows.map(({ id }) => id), suspects: [] };
+  } catch (error) {
+    // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
+    // here: parkReplays finds that its id is known.
+    const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === REPLAY_GUARD;
+    if (!isKnown) throw error;
+    return { claimed: [], suspects: [event] };
+  }
 }
 
-/** The rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. */
-function claimMany(source: string, events: readonly Claimable[], headers: Record<string, string>, now: Date): SQL {
+/**
+ * The rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. One known
+ * replay key must not refuse the other events, so here the ids are looked up of what was not inserted.
+ */
+async function claimMany(
+  db: Database,
+  source: string,
+  events: readonly Claimable[],
+  headers: Record<string, string>,
+  now: Date,
+): Promise<Claimed> {
   const known = sql`
     union all
-    select id, 'known' from incoming join ${ledger} on ${ledger.eventId} = id
+    select id, false from incoming join ${ledger} on ${ledger.eventId} = id
     where ${ledger.source} = ${source} and id not in (select id from claimed)`;
-  return sql`
+  const hasReplayKeys = events.some(({ fingerprint }) => fingerprint !== null);
+  const rows = await run<{ id: string; is_new: boolean }>(
+    db,
+    sql`
     with incoming as (${incomingRows(events)}),
     claimed as (
       insert into ${ledger} (${LEDGER_COLUMNS})
@@ -116,8 +124,13 @@ function claimMany(source: string, events: readonly Claimable[], headers: Record
       returning ${ledger.eventId} as id
     ),
     kept as (${insertBodies(source, headers, now)})
-    select id, 'claimed' as outcome from claimed
-    ${events.some(({ fingerprint }) => fingerprint !== null) ? known : sql``}`;
+    select id, true as is_new from claimed ${hasReplayKeys ? known : sql``}`,
+  );
+  const found = new Set(rows.map(({ id }) => id));
+  return {
+    claimed: rows.filter((row) => row.is_new).map(({ id }) => id),
+    suspects: events.filter(({ eventId, fingerprint }) => fingerprint !== null && !found.has(eventId)),
+  };
 }
 
 function dueAtOf(now: Date): string {

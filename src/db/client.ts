@@ -6,7 +6,7 @@ import { type Query, textOf } from './statement.ts';
 
 /**
  * Postgres, over Neon's HTTP interface. It speaks what Neon's own driver speaks (@neondatabase/serverless), in a small
- * part of its code and time (decision 015). Handlers get the driver: see read-only.ts.
+ * part of its code and time (decision 017). Handlers get the driver: see read-only.ts.
  */
 export interface Database {
   readonly endpoint: string;

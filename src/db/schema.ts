@@ -18,6 +18,9 @@ const time = (name: string) => timestamp(name, { withTimezone: true });
 /** The name of the gate (see the check below). An error with this name says that an event has been completed before. */
 export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
 
+/** The name of the replay guard (see the index below). An error with this name says that a replay key is known. */
+export const REPLAY_GUARD = 'webhook_events_fingerprint';
+
 /** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
 export const webhookEvents = pgTable(
   'webhook_events',
@@ -52,7 +55,7 @@ export const webhookEvents = pgTable(
     check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} <= 1`),
     check('known_status', sql`${table.status} in ('pending', 'done', 'ignored', 'parked')`),
     // The replay guard: of concurrent deliveries with one fingerprint, only one can be the first.
-    uniqueIndex('webhook_events_fingerprint')
+    uniqueIndex(REPLAY_GUARD)
       .on(table.source, table.fingerprint, table.replayNumber)
       .where(sql`fingerprint is not null`),
     // Every claim writes into this index, so it holds only pending events: the completion removes the entry.

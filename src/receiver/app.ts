@@ -11,7 +11,8 @@ import { answer, fieldsOf } from './answer.ts';
 import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
 import { DeliveryCounts } from './counts.ts';
 import { methodsOf } from './handshake.ts';
-import { type DeliveryOutcome, receive } from './receive.ts';
+import { OverdueTickets } from './overdue.ts';
+import { type Accepted, type DeliveryOutcome, receive } from './receive.ts';
 import { secretName } from './secrets.ts';
 
 export interface ReceiverDependencies {
@@ -39,6 +40,7 @@ export function createReceiver({
   const budget = new BodyBudget();
   const warned = new Set<string>();
   const counts = new DeliveryCounts();
+  const overdue = new OverdueTickets();
   let databaseUsedAt: Date | undefined;
   let operatorConsole: Console | undefined;
 
@@ -64,6 +66,9 @@ export function createReceiver({
       if (hasUsedDatabase(result)) {
         databaseUsedAt = now();
         afterAnswer(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
+      }
+      if (hasDuplicates(result) && overdue.isTime(now())) {
+        afterAnswer(c, () => overdue.send(c.env, name, result.eventIds, now()));
       }
       const response = answer(result, source.provider.ack);
       log({ step: 'delivery', source: name, ...fieldsOf(result), ...trace, ms: ms() });
@@ -100,6 +105,10 @@ export function createReceiver({
 function hasUsedDatabase(result: DeliveryOutcome): boolean {
   const isAccepted = result.outcome === 'accepted' || result.outcome === 'duplicate';
   return isAccepted && result.eventIds.length > 0 && !result.forwarded;
+}
+
+function hasDuplicates(result: DeliveryOutcome): result is Accepted {
+  return (result.outcome === 'accepted' || result.outcome === 'duplicate') && result.duplicate > 0;
 }
 
 /** The sender doesn't wait for this work. Without a context, as in tests that run in Node, there is nothing to keep alive. */

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NeonRequest } from '../../../scripts/local/neon.ts';
 import { type Claims, claim } from '../../../src/db/claim.ts';
 import { discardParked } from '../../../src/db/discard.ts';
+import { findOverdue } from '../../../src/db/overdue.ts';
 import { MAX_REPLAYS } from '../../../src/db/park-replays.ts';
 import { retryParked } from '../../../src/db/retry.ts';
 import { claimable } from '../claimable.ts';
@@ -60,6 +61,16 @@ it('claims each event of a delivery once, though one comes twice in it and one w
 it('tells two sources with the same id apart', async () => {
   await claimAll(['a']);
   expect((await claimAll(['a'], NOW, 'other')).claimed).toEqual(['a']);
+});
+
+it('finds an event overdue only once its time has passed, and only while it is pending', async () => {
+  await claimAll(['a']);
+  const overdueAfter = (minutes: number) =>
+    findOverdue(database.db, 'test', ['a', 'unknown'], new Date(NOW.getTime() + minutes * 60_000));
+  expect(await overdueAfter(9)).toEqual([]);
+  expect(await overdueAfter(10)).toEqual(['a']);
+  await sql(`update webhook_events set status = 'done'`);
+  expect(await overdueAfter(10)).toEqual([]);
 });
 
 it('lets exactly one of fifty concurrent claims win', async () => {
