@@ -31,6 +31,11 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
     ...SOURCES.slice(1).flatMap((source) => againstFloor(source, 32)),
     againstTextbook(200, { atMost: 1 / 20 }),
     againstTextbook(0),
+    {
+      title: 'receiver bundle, gzipped, in KiB',
+      of: { row: 'bundle, gzipped', variant: 'receiver', metric: 'KiB' },
+      aim: { atMost: 80 },
+    },
     ...againstPeers('10,000'),
     ...growing('1,000,000'),
     pruning('100,000'),

@@ -1,5 +1,7 @@
 import { benchAck, benchTextbook } from './ack.ts';
+import { benchBill } from './bill.ts';
 import { benchDisk } from './disk.ts';
+import { benchDistance } from './distance.ts';
 import { benchDrain, benchLongDrain } from './drain.ts';
 import { benchGrowth } from './growth.ts';
 import { benchOperations } from './operations.ts';
@@ -20,6 +22,8 @@ const SHORT: Length = { rounds: 1, seconds: 0.1 };
 export const parts: Readonly<Record<string, Part>> = {
   ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 5, seconds: 2 }) },
   textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 5, seconds: 2 }) },
+  distance: { short: () => benchDistance(SHORT), default: () => benchDistance({ rounds: 3, seconds: 2 }) },
+  footprint: { short: () => benchBill(SHORT), default: () => benchBill({ rounds: 3, seconds: 2 }) },
   drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 5, seconds: 1 }) },
   operations: { short: benchOperations, default: benchOperations },
   disk: { short: () => benchDisk(SHORT), default: () => benchDisk({ rounds: 1, seconds: 4 }) },

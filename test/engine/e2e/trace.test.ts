@@ -49,7 +49,8 @@ describe('an event', () => {
   });
 
   it('is traced through the queue as well while Postgres is away, and the line of the failed claim names it', async () => {
-    running.stack.neon.fault = ({ query }) => (query?.includes('insert into "webhook_events"') ? { kind: 'refused' } : undefined);
+    running.stack.neon.fault = ({ query }) =>
+      query?.includes('insert into "webhook_events"') ? { kind: 'refused' } : undefined;
     await deliver('evt_2', { traceparent: TRACEPARENT });
     running.stack.neon.fault = undefined;
     const lines = await linesOf('evt_2');
