@@ -4,10 +4,21 @@ import { UserError } from './user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
 
+/**
+ * Below these, a server often has its usual port. From 32768 on, Linux gives ports to whoever asks for any, so one of
+ * those could be taken again before the server that it is meant for starts.
+ */
+const [LOWEST, END] = [10_000, 32_768];
+
 /** A port that is free right now. */
 export async function freePort(): Promise<number> {
+  const port = LOWEST + Math.floor(Math.random() * (END - LOWEST));
   const server = createServer();
-  const port = await listen(server, 0);
+  try {
+    await listen(server, port);
+  } catch {
+    return freePort();
+  }
   await new Promise((resolve) => server.close(resolve));
   return port;
 }

@@ -159,7 +159,7 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'dead letters are deleted while Postgres is away',
     file: 'src/consumer/dead-letters.ts',
-    find: 'if (unavailable === undefined) message.ack();',
+    find: 'if (settled) message.ack();',
     replace: 'if (true) message.ack();',
     caughtBy: { file: DEAD_LETTERS_TEST, name: 'while Postgres is away, dead tickets and dead forwarded deliveries' },
   },

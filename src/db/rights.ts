@@ -99,7 +99,8 @@ const consumer: RightsByTable = {
   webhookBodies: { select: 'all', insert: 'all' },
   webhookEffects: {
     select: ['source', 'eventId', 'name', 'kind', 'payload', 'status', 'attempts'],
-    insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt'],
+    // The consumer of the version before names every column, and may come back by a rollback.
+    insert: 'all',
     update: ['status', 'dueAt', 'attempts', 'lastError', 'sentAt'],
   },
   webhookAlerts: {},

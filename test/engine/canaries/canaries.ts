@@ -1,6 +1,8 @@
 // Secrets, bodies, signatures, connection strings and operators' tokens that the tests use, and a search for them in
 // everything that the code under test puts out. console.ts and fetch.ts call it for every test file.
 
+import type { Log } from '../../../src/log.ts';
+
 export type Kind = 'body' | 'secret' | 'signature' | 'connection string' | 'operator token';
 
 /** Is inside the body of every delivery that is signed for a test. */
@@ -58,6 +60,9 @@ export function search(output: string, where: string, allowed: readonly Kind[] =
     }
   }
 }
+
+/** The log of a Worker that runs in the test's own process. */
+export const searchedLog: Log = (line) => search(JSON.stringify(line), 'a log line');
 
 /** What was found since the last call. */
 export function takeLeaks(): string[] {

@@ -66,7 +66,6 @@ const REFUSED: Readonly<Record<WorkerKind, readonly string[]>> = {
     'select actions from webhook_events',
     'select last_error, summary from webhook_events',
     'select last_error from webhook_effects',
-    `insert into webhook_effects (source, event_id, name, kind, payload, due_at, status) values ('test', 'evt_1', 'n', 'k', '{}', now(), 'sent')`,
     'select * from webhook_events',
     `update webhook_events set actions = '[]'`,
     'delete from webhook_events',

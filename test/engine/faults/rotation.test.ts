@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createReceiver } from '../../../src/receiver/app.ts';
+import { learnVariables, searchedLog } from '../canaries/canaries.ts';
 import { useDatabase } from '../database.ts';
 import { sources } from '../fixture/sources.ts';
 import { type Name, signers } from '../signatures.ts';
 import { report } from './form.ts';
 
 const database = useDatabase();
-const app = createReceiver({ sources, now: () => new Date(), log: () => {} });
+const app = createReceiver({ sources, now: () => new Date(), log: searchedLog });
 
 const DELIVERIES = 40;
 const secretOf = (name: string) => `whsec_${Buffer.from(name.padEnd(24, '.')).toString('base64')}`;
@@ -18,12 +19,13 @@ const NEW = secretOf('new');
 function deployed(source: Name, secrets: { current: string; previous?: string }): ReceiverEnv {
   const name = `${source.toUpperCase()}_WEBHOOK_SECRET`;
   const queue = { send: async () => {}, sendBatch: async () => {} };
-  return {
-    DATABASE_URL: database.stack.databaseUrl,
-    EVENTS: queue,
+  const vars = {
+    DATABASE_URL: database.stack.workerUrls.receiver,
     [name]: secrets.current,
     [`${name}_PREVIOUS`]: secrets.previous,
-  } as unknown as ReceiverEnv;
+  };
+  learnVariables(vars);
+  return { ...vars, EVENTS: queue } as unknown as ReceiverEnv;
 }
 
 /** How many deliveries are refused, if each is signed with one of these secrets and answered by one of these receivers. */

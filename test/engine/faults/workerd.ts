@@ -4,8 +4,11 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { readConfig, standInVars, type WorkerConfig } from '../../../scripts/local/config.ts';
 import { freePort, LOOPBACK } from '../../../scripts/local/port.ts';
+import { learnPassword, learnVariables, search } from '../canaries/canaries.ts';
 import type { Consume, Settled } from './queues.ts';
 
 export interface Deployment {
@@ -44,6 +47,8 @@ export class Workerd {
   }
 
   static async start(deployment: Deployment): Promise<Workerd> {
+    learnVariables(deployment.secrets);
+    for (const url of Object.values(deployment.databaseUrls)) learnPassword(url);
     const workerd = new Workerd({ receiver: await freePort(), gate: await freePort() }, deployment);
     await workerd.restart();
     return workerd;
@@ -53,8 +58,9 @@ export class Workerd {
   async restart(): Promise<void> {
     const binary: string = createRequire(import.meta.url)('workerd').default;
     const child = spawn(binary, ['serve', '--experimental', '--control-fd=3', join(this.folder, 'config.capnp')], {
-      stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     });
+    createInterface(child.stdout as Readable).on('line', (line) => search(line, 'the log of workerd'));
     const end = () => child.kill('SIGKILL');
     process.once('exit', end);
     child.once('exit', () => process.off('exit', end));

@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { meta } from '../../../src/providers/meta.ts';
 import { createReceiver } from '../../../src/receiver/app.ts';
+import { searchedLog } from '../canaries/canaries.ts';
 import { sources } from '../fixture/sources.ts';
 import { signers } from '../signatures.ts';
 
@@ -11,7 +12,7 @@ afterEach(() => vi.restoreAllMocks());
 
 /** Delivers an event while there is no Postgres. A queue that refuses leaves nothing that could hold it. */
 async function deliver(signedWith: string, queue: { send: () => Promise<unknown> }): Promise<Response> {
-  const receiver = createReceiver({ sources, now: () => new Date(), log: () => {} });
+  const receiver = createReceiver({ sources, now: () => new Date(), log: searchedLog });
   const { headers, body } = await signers.stripe(text, { secret: signedWith });
   const request = new Request('https://example.com/webhooks/stripe', { method: 'POST', headers, body });
   return receiver.fetch(request, { STRIPE_WEBHOOK_SECRET: secret, EVENTS: queue } as unknown as ReceiverEnv);
@@ -44,7 +45,7 @@ it('crypto.subtle.verify alone decides whether a verify token is right, so that 
   const receiver = createReceiver({
     sources: { meta: { provider: meta, types: [] } },
     now: () => new Date(),
-    log: () => {},
+    log: searchedLog,
   });
   const status = async (token: string) => {
     const query = `hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`;

@@ -1,9 +1,10 @@
 import { createConsumer } from '../../../../src/consumer/worker.ts';
 import { createReceiver } from '../../../../src/receiver/app.ts';
 import { tick } from '../../../../src/receiver/cron.ts';
+import { learnVariables, searchedLog } from '../../canaries/canaries.ts';
 import { randomFrom } from '../random.ts';
 import { createHandlers, effects, sources } from './app.ts';
-import { Bindings, Context, failed, type Queues } from './bindings.ts';
+import { Bindings, Context, failed, type Queues, SECRET } from './bindings.ts';
 import { type Fault, Interleaving, type Outcome, Run } from './interleaving.ts';
 import type { NeonInProcess } from './neon.ts';
 import { Outside } from './outside.ts';
@@ -60,6 +61,7 @@ export class World {
   constructor(options: WorldOptions) {
     const { scenario, seed, faults, neon, databaseUrl } = options;
     this.#options = options;
+    learnVariables({ SECRET, DATABASE_URL: databaseUrl });
     // Three sequences, so that a fault changes nothing but what comes after it.
     const [random, mishap, ofConsumer] = [seed * 3, seed * 3 + 1, seed * 3 + 2].map(randomFrom) as [
       Random,
@@ -79,7 +81,7 @@ export class World {
       effects,
       now,
       random: ofConsumer,
-      log: () => {},
+      log: searchedLog,
       ...limits,
     });
     this.#ticks = scenario.ticks.map((minute) => START + minute * MINUTE);
@@ -187,7 +189,7 @@ export class World {
   #createReceiver(): Fetch {
     const { receiver = (real: Fetch) => real } = this.#options.mistake ?? {};
     const createConsole = () => ({ fetch: () => new Response() });
-    const app = createReceiver({ sources, now: () => new Date(this.#now), log: () => {}, createConsole });
+    const app = createReceiver({ sources, now: () => new Date(this.#now), log: searchedLog, createConsole });
     return receiver((request, env, ctx) => app.fetch(request, env, ctx));
   }
 
