@@ -52,8 +52,8 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'a group locks its events in any order, so that two groups deadlock',
     file: 'src/db/complete.ts',
-    find: 'order by',
-    replace: 'order by random(),',
+    find: `order by \${events.source}, \${events.eventId} for update`,
+    replace: 'for update',
     caughtBy: { file: COMPLETE_TEST, name: 'groups that share events in opposite orders do not deadlock' },
   },
   {

@@ -1,5 +1,6 @@
 import { sql as statement } from 'drizzle-orm';
-import { beforeEach, expect, it } from 'vitest';
+import pg from 'pg';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { type Completion, complete } from '../../../src/db/complete.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
@@ -7,6 +8,7 @@ import { parkEvents, recordFailures } from '../../../src/db/fail.ts';
 import { type Query, queryOf } from '../../../src/db/statement.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { WAIT } from '../running.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -123,13 +125,17 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   await sql(`insert into webhook_events (source, event_id, received_at, due_at)
     select 'other', n::text, now(), now() from generate_series(1, 20000) n`);
   await sql('analyze webhook_events');
-  // So slow that each group has locked its first rows before it needs those of the other.
-  await sql(`create or replace function slowly() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(0.005); return new; end $$`);
-  await sql('create trigger slowly before update on webhook_events for each row execute function slowly()');
+  // Holds a row in the middle until both groups wait: each has locked the rows that it takes before that one.
+  const other = new pg.Client(database.stack.databaseUrl);
+  await other.connect();
+  await other.query(`begin; select from webhook_events where event_id = 'evt_10' for update`);
   const groups = [ids, ids.toReversed()].map((order) => order.map((id) => completion(id, [])));
-  const errors = await Promise.all(groups.map((group) => failureOf(complete(database.consumer, group, NOW))));
-  await sql('drop trigger slowly on webhook_events');
+  const finished = Promise.all(groups.map((group) => failureOf(complete(database.consumer, group, NOW))));
+  await vi.waitFor(async () => {
+    expect(await sql('select from pg_stat_activity where wait_event_type = $$Lock$$')).toHaveLength(2);
+  }, WAIT);
+  await other.end();
+  const errors = await finished;
   expect(errors.filter((error) => error === undefined)).toHaveLength(1);
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
 });
