@@ -21,7 +21,7 @@ export interface MeasuredRatio {
 
 const GITHUB = 'GitHub (replay key)';
 const SOURCES = [GITHUB, 'Standard Webhooks (signed time)', 'SendGrid (batch of 100)'];
-const TEXTBOOK = 'ack, GitHub, 32 connections, new events, against the textbook';
+const TEXTBOOK = 'ack, GitHub, 32 connections, new events';
 const OURS = 'claimcheck';
 
 /** All ratios that are published, by the form that measures them. */
@@ -29,8 +29,9 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
   default: [
     ...[1, 32, 128].flatMap((connections) => againstFloor(GITHUB, connections)),
     ...SOURCES.slice(1).flatMap((source) => againstFloor(source, 32)),
-    againstTextbook(200, { atMost: 1 / 20 }),
-    againstTextbook(0),
+    againstTextbook(200, '150 a second', { atMost: 1 / 20 }),
+    againstTextbook(200, 'as many as each can answer'),
+    againstTextbook(0, '150 a second'),
     {
       title: 'receiver bundle, gzipped, in KiB',
       of: { row: 'bundle, gzipped', variant: 'receiver', metric: 'KiB' },
@@ -67,11 +68,12 @@ function againstFloor(source: string, connections: number): Ratio[] {
   ];
 }
 
-function againstTextbook(workMs: number, aim?: Ratio['aim']): Ratio {
+function againstTextbook(workMs: number, load: string, aim?: Ratio['aim']): Ratio {
+  const row = `${TEXTBOOK}, ${load}`;
   return {
-    title: `ack, 32 connections: p99, to the textbook with ${workMs} ms of work`,
-    of: { row: TEXTBOOK, variant: OURS, metric: 'p99 ms' },
-    to: { row: TEXTBOOK, variant: `textbook, ${workMs} ms of work`, metric: 'p99 ms' },
+    title: `ack, 32 connections, ${load}: p99, to the textbook with ${workMs} ms of work`,
+    of: { row, variant: OURS, metric: 'p99 ms' },
+    to: { row, variant: `textbook, ${workMs} ms of work`, metric: 'p99 ms' },
     ...(aim ? { aim } : {}),
   };
 }

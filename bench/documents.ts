@@ -37,7 +37,7 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
 const IN_README: readonly Ratio[] = [...RATIOS.default, ...RATIOS.long].filter(({ title }) =>
   [
     'ack, GitHub (replay key), 32 connections: ',
-    'ack, 32 connections: p99, to the textbook with 200 ms',
+    'ack, 32 connections, 150 a second: p99, to the textbook with 200 ms',
     'drain of 10,000 events, ',
     'claim of an event, in Postgres, ',
   ].some((start) => title.startsWith(start)),

@@ -40,12 +40,13 @@ export default async function main(): Promise<void> {
   console.log(`\n${ratioTable(results, [...RATIOS.default, ...RATIOS.long]).join('\n')}`);
   if (form === 'short' || names.length > 0) return;
 
-  const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
-  if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
   const all: Results = form === 'long' ? merged(published, results) : results;
   writeResults(all);
   writeDocuments(all);
   console.log('\nwrote bench/results.json, README.md and docs/scale.md');
+  // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
+  const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
+  if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
 }
 
 /** The packages that only the benchmarks need. */

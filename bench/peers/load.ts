@@ -10,7 +10,7 @@ process.send?.('ready');
 let signed: object[] = [];
 
 /** All deliveries are signed first, so that the time of signing isn't measured. */
-async function run({ url, source, keys, run, amount, connections, again }: Job): Promise<LoadReport> {
+async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport> {
   if (!again) {
     signed = Array.from({ length: amount }, (_, n) => {
       const { headers, body } = deliveryOf(source, keys, run, n);
@@ -32,6 +32,7 @@ async function run({ url, source, keys, run, amount, connections, again }: Job):
         url,
         connections,
         amount,
+        ...(rate && { overallRate: rate }),
         // Every request is taken from the list once: the events of two requests are never the same.
         requests: [{ setupRequest: (request) => Object.assign(request, signed[next++ % amount]) }],
       },
