@@ -28,7 +28,9 @@ export function readResults(): Results | undefined {
 
 export function writeResults(results: Results): void {
   // One line for each list of values, so that a difference can be read.
-  const text = JSON.stringify(results, null, 2).replaceAll(/\[[-\d.,\s]+\]/g, (list) => list.replaceAll(/\s+/g, ' '));
+  const text = JSON.stringify(results, null, 2).replaceAll(/\[\s+[-\d.,\s]+\s\]/g, (list) =>
+    list.replaceAll(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'),
+  );
   writeFileSync(FILE, `${text}\n`);
 }
 
