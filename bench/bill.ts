@@ -1,5 +1,5 @@
 import { bundle } from './bundle.ts';
-import { entryOf, scriptOf, startReceiver } from './contenders.ts';
+import { entryOf, startReceiver } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { deliveryOf, makeKeys, type SigningKeys } from './deliveries.ts';
 import { type Load, startLoad } from './load.ts';
@@ -42,7 +42,7 @@ export async function benchBill({ rounds }: Length): Promise<Row[]> {
 async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys): Promise<number> {
   const { headers, body } = deliveryOf('github', keys, `cold-${performance.now()}`, 0);
   // Built before: a build takes seconds.
-  scriptOf(entryOf(name));
+  bundle(entryOf(name)).script;
   const started = performance.now();
   const receiver = await startReceiver(name, database, keys);
   try {

@@ -15,15 +15,6 @@ export interface Contender {
   stop(): Promise<void>;
 }
 
-/** Built once, because a build takes seconds. */
-const built = new Map<string, string>();
-
-export function scriptOf(entry: string): string {
-  const script = built.get(entry) ?? bundle(entry).script;
-  built.set(entry, script);
-  return script;
-}
-
 export function entryOf(name: 'claimcheck' | 'floor'): string {
   return `bench/workers/${name === 'floor' ? 'floor' : 'receiver'}.ts`;
 }
@@ -46,11 +37,11 @@ export async function startReceiver(
   };
   const workerd = await startWorkerd({
     receiver: {
-      script: scriptOf(entryOf(name)),
+      script: bundle(entryOf(name)).script,
       vars,
       queues: { EVENTS: 'sink', EFFECTS: 'sink' },
     },
-    sink: { script: scriptOf('bench/workers/sink.ts') },
+    sink: { script: bundle('bench/workers/sink.ts').script },
   });
   return { ...workerd, name };
 }

@@ -11,7 +11,7 @@ export function cpuOf(pid: number): number {
 
 /**
  * CPU time of Postgres, in ms: of its first process and of all children that it has (one for each connection) or had.
- * What runs now is read in nanoseconds, because a completion of a hundred events takes less than a tick.
+ * Processes that still run are read in nanoseconds, because a completion of a hundred events takes less than a tick.
  */
 export function cpuOfFamily(pid: number): number {
   const own = timesOf(pid);

@@ -1,5 +1,4 @@
 import { bundle } from './bundle.ts';
-import { scriptOf } from './contenders.ts';
 import type { BenchDatabase } from './database.ts';
 import { bodySql, totalOf } from './invoices.ts';
 import type { Measured } from './rows.ts';
@@ -46,7 +45,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
   };
   const workerd = await startWorkerd({
     queue: {
-      script: scriptOf('bench/workers/queue.ts'),
+      script: bundle('bench/workers/queue.ts').script,
       services: { CONSUMER: 'consumer' },
       flags: ['service_binding_extra_handlers'],
     },
@@ -55,7 +54,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
       vars,
       queues: { EFFECTS: 'sink' },
     },
-    sink: { script: scriptOf('bench/workers/sink.ts') },
+    sink: { script: bundle('bench/workers/sink.ts').script },
   });
   return {
     name: 'claimcheck',

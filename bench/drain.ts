@@ -6,7 +6,7 @@ import { alternate, type Length, type Row, Rows } from './rows.ts';
 const [HOT, SPREAD] = [10, 100_000];
 const USUAL = { customers: SPREAD, consumers: 10, batch: 100, effect: false };
 
-/** Every contender works at most so many events first. V8 has compiled its code by then. */
+/** Every contender works at most this many events first. V8 has compiled its code by then. */
 const WARM_UP = 500;
 
 /** Every contender takes about this long for a second's events: long enough for a CPU clock of 10 ms. */

@@ -6,9 +6,9 @@ import pg from 'pg';
 import { toText } from '../scripts/local/neon-json.ts';
 import { LOOPBACK, listen } from '../scripts/local/port.ts';
 
-// Neon's SQL over HTTP, as fast as Node can do it. What a Worker sends and gets is the same as with the stand-in in
-// scripts/local/neon.ts, and so is what reaches Postgres: unnamed statements of the extended protocol, so that every
-// statement is planned anew. What is missing: limits, faults, cancelled requests, and more than one role.
+// Neon's SQL over HTTP, with as little work per request as possible. Workers and Postgres get the same messages as from the
+// stand-in in scripts/local/neon.ts: unnamed statements of the extended protocol, so that every statement is planned anew.
+// It has no limits, no faults, no cancelled requests, and only one role.
 
 /** Neon's proxy keeps 20 connections for an endpoint. */
 const CONNECTIONS = 20;

@@ -18,7 +18,7 @@ export interface Length {
 /** What one measurement found: a value for each metric. */
 export type Measured = Readonly<Record<string, number>>;
 
-/** Collects measurements, so that each value stands beside those of the same row, variant and metric. */
+/** Collects measurements, so that all values of one row, variant and metric are together. */
 export class Rows {
   readonly #rows = new Map<string, Row>();
 

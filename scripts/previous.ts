@@ -14,15 +14,9 @@ const FOLDER = 'test/engine/faults/previous';
  */
 export default async function main(): Promise<void> {
   readArguments({});
-  const { compatibility_date } = readConfig(RECEIVER_CONFIG).raw;
-  const worker = readFileSync(
-    bundle(join(FOLDER, 'both.ts'), {
-      compatibilityDate: String(compatibility_date),
-      folder: 'node_modules/.cache/claimcheck/previous',
-      minify: true,
-    }),
-    'utf8',
-  ).replace(/^\/\/# sourceMappingURL=.*$/m, '');
+  const settings = { ...readConfig(RECEIVER_CONFIG).raw, minify: true };
+  const built = bundle(join(FOLDER, 'both.ts'), settings, 'node_modules/.cache/claimcheck/previous');
+  const worker = readFileSync(built, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
   const tables = JSON.stringify(generateDrizzleJson(schema));
   for (const [file, text] of Object.entries({ 'worker.js': worker, 'schema.json': tables })) {
     writeFileSync(join(FOLDER, file), text);

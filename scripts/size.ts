@@ -1,11 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { providers } from '../src/providers/index.ts';
 import { readArguments } from './local/arguments.ts';
+import { bundle } from './local/bundle.ts';
 import { RECEIVER_CONFIG, readConfig } from './local/config.ts';
-import { OFFLINE } from './local/offline.ts';
 
 const FOLDER = 'node_modules/.cache/claimcheck/size';
 
@@ -32,8 +31,9 @@ function build(names: readonly string[], withConsole: boolean): Buffer {
   const sources = names.map(
     (name, n) => `[${JSON.stringify(name)}, { provider: p${n}.${camelCase(name)}, types: [] }]`,
   );
+  const worker = join(folder, 'worker.ts');
   writeFileSync(
-    join(folder, 'worker.ts'),
+    worker,
     `${imports.join('\n')}
 import { createReceiver } from ${from('receiver/app.ts')};
 import { tick } from ${from('receiver/cron.ts')};
@@ -44,17 +44,7 @@ const app = createReceiver({ sources, now: () => new Date(), log${withConsole ? 
 export default { fetch: app.fetch, scheduled: (controller, env) => tick(env, new Date(), log) };
 `,
   );
-  const { compatibility_date, minify } = readConfig(RECEIVER_CONFIG).raw;
-  const config = join(folder, 'wrangler.json');
-  writeFileSync(config, JSON.stringify({ name: 'size', main: 'worker.ts', compatibility_date, minify }));
-  // Absolute, because wrangler resolves it from the folder of its configuration.
-  const out = resolve(folder, 'out');
-  const build = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', out, '-c', config];
-  execFileSync(process.execPath, build, {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...OFFLINE },
-  });
-  return readFileSync(join(out, readdirSync(out).find((file) => file.endsWith('.js')) ?? ''));
+  return readFileSync(bundle(worker, readConfig(RECEIVER_CONFIG).raw, join(folder, 'built')));
 }
 
 function camelCase(name: string): string {

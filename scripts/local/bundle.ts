@@ -3,18 +3,18 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { OFFLINE } from './offline.ts';
 
+/** What a wrangler file says about how its Worker is built. */
+interface BuildSettings {
+  readonly compatibility_date?: string | undefined;
+  readonly minify?: boolean | undefined;
+}
+
 /** Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first. */
-export function bundle(
-  main: string,
-  { compatibilityDate, folder, minify = false }: { compatibilityDate: string; folder: string; minify?: boolean },
-): string {
+export function bundle(main: string, { compatibility_date, minify }: BuildSettings, folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const config = join(folder, 'wrangler.json');
-  writeFileSync(
-    config,
-    JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date: compatibilityDate, minify }),
-  );
+  writeFileSync(config, JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify }));
   // Absolute, because wrangler resolves it from the folder of its configuration.
   const out = resolve(folder, 'out');
   execFileSync(

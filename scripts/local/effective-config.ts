@@ -23,7 +23,7 @@ export function effectiveConfig(
   { devVars, outsideUrl, databaseUrl }: LocalValues,
 ): Record<string, unknown> {
   // Values of secrets are variables here: wrangler passes on no secret that `secrets.required` doesn't list.
-  // dev ticks the cron itself, and wrangler would warn that nobody does. Names in the frames of errors stay readable
+  // dev runs the cron itself, and wrangler would warn that it doesn't. Names in the frames of errors stay readable
   // without `minify`.
   const { secrets: _secrets, triggers: _triggers, minify: _minify, ...raw } = config.raw;
   return {

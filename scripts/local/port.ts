@@ -5,8 +5,8 @@ import { UserError } from './user-error.ts';
 export const LOOPBACK = '127.0.0.1';
 
 /**
- * Below these, a server often has its usual port. From 32768 on, Linux gives ports to whoever asks for any, so one of
- * those could be taken again before the server that it is meant for starts.
+ * Many servers have a fixed port below 10000. From 32768 on, Linux gives a port to every program that asks for any, so
+ * such a port could be taken before the server starts that it was chosen for.
  */
 const [LOWEST, END] = [10_000, 32_768];
 

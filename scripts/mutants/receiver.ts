@@ -42,6 +42,28 @@ export const receiver: readonly Mutant[] = [
     caughtBy: { file: 'test/engine/receiver/freshness.test.ts', name: 'becomes stale while its body is read' },
   },
   {
+    fault: 'pruning comes before the alerts, and leaves them no request on the Free plan',
+    file: 'src/receiver/cron.ts',
+    find: "await logFailure('alert', log, () =>",
+    replace:
+      "await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log)); await logFailure('alert', log, () =>",
+    caughtBy: { file: 'test/engine/receiver/alerts.test.ts', name: 'is alerted although pruning uses up the requests' },
+  },
+  {
+    fault: 'a known replay key under a new id fails the claim, and the delivery is forwarded',
+    file: 'src/db/claim.ts',
+    find: 'if (!isKnown) throw error;',
+    replace: 'throw error;',
+    caughtBy: { file: 'test/engine/db/claim.test.ts', name: 'is claimed as parked' },
+  },
+  {
+    fault: 'a duplicate does not ask whether its ticket is lost',
+    file: 'src/receiver/app.ts',
+    find: 'hasDuplicates(result) && overdue.isTime(now())',
+    replace: 'hasDuplicates(result) && overdue.isTime(new Date(0))',
+    caughtBy: { file: 'test/engine/e2e/pattern.test.ts', name: 'a duplicate of an event whose ticket was lost' },
+  },
+  {
     fault: 'the verify token of a subscription is compared with !==',
     file: 'src/receiver/handshake.ts',
     find: '!(await sameText(known.verifyToken, given))',

@@ -31,7 +31,7 @@ export async function alert(env: ReceiverEnv, now: Date, log: Log): Promise<void
   if (refusal === undefined) await recordSent(db, alerts, now);
 }
 
-/** Why the endpoint did not accept it, without its URL: whoever knows the URL of a chat can post there. */
+/** Why the endpoint did not accept it, without its URL: everybody who knows the URL of a chat can post there. */
 async function post(
   url: string,
   id: string,

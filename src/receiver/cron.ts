@@ -6,25 +6,26 @@ import type { Log, LogLine } from '../log.ts';
 import { sendTickets } from '../queue/send.ts';
 import { alert } from './alerts.ts';
 
-/** One run sends the tickets of at most so many chunks, so that a backlog isn't doubled at once. The next run continues. */
+/** One run sends the tickets of at most this many chunks, so that a backlog isn't doubled at once. The next run continues. */
 const MAX_SWEEP_CHUNKS = 10;
 
 /**
- * One run deletes at most so many chunks. A chunk takes a tenth of a second, or a whole one on the smallest compute, so a
+ * One run deletes at most this many chunks. A chunk takes a tenth of a second, or a whole one on the smallest compute, so a
  * run ends before the next begins. With 96 runs a day, the ledger stops growing only if fewer events come than are deleted.
  */
 export const MAX_PRUNE_CHUNKS = 300;
 
 /**
- * What the receiver does every 15 minutes: it sends overdue tickets again, deletes old events and bodies, and alerts
- * the operator. Alerts come last, so that a slow alert endpoint delays nothing.
+ * What the receiver does every 15 minutes: it sends overdue tickets again, alerts the operator, and deletes old events
+ * and bodies. Pruning comes last, because it may take minutes, and may use up the requests that the run is allowed to
+ * make (50 on Cloudflare's Free plan).
  */
 export async function tick(env: ReceiverEnv, now: Date, log: Log): Promise<void> {
   await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
   try {
-    await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
-  } finally {
     await logFailure('alert', log, () => alert(env, now, log));
+  } finally {
+    await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
   }
 }
 

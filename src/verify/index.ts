@@ -77,26 +77,22 @@ interface SecretCheck {
 async function checksFor(scheme: Signature, secrets: readonly string[]): Promise<SecretCheck[]> {
   const checks: SecretCheck[] = [];
   for (const [secretIndex, secret] of secrets.entries()) {
-    const check = await checkFor(scheme, secret);
+    const check = await checkFor(scheme)(secret);
     if (check) checks.push({ secretIndex, check });
   }
   return checks;
 }
 
-/** Imported keys. An isolate lives as long as its secrets don't change, so there are only as many as there are secrets. */
-const importedFor = once((_scheme: Signature) => new Map<string, Promise<Check | undefined>>());
-
-/** Importing a key takes longer than verifying a short body with it, so it is done once in the life of an isolate. */
-function checkFor(scheme: Signature, secret: string): Promise<Check | undefined> {
-  const known = importedFor(scheme);
-  let check = known.get(secret);
-  if (check === undefined) {
+/**
+ * Importing a key takes longer than verifying a short body with it, so it is done once in the life of an isolate. An
+ * isolate ends when its secrets change, so it has only as many keys as there are secrets.
+ */
+const checkFor = once((scheme: Signature) =>
+  once(async (secret: string): Promise<Check | undefined> => {
     const key = keyBytes(secret, scheme);
-    check = key ? checkWith(scheme.algorithm ?? 'hmac-sha256', key) : Promise.resolve(undefined);
-    known.set(secret, check);
-  }
-  return check;
-}
+    return key && checkWith(scheme.algorithm ?? 'hmac-sha256', key);
+  }),
+);
 
 async function verifySignature(
   scheme: Signature,

@@ -1,6 +1,7 @@
 import { type Bytes, join } from '../encoding/bytes.ts';
 import { formOf } from '../encoding/form.ts';
 import { listReader } from '../encoding/header.ts';
+import { once } from '../encoding/once.ts';
 import type { Delivery, Place, Template } from '../providers/types.ts';
 
 /** What places are looked up in, and what templates are filled from. */
@@ -26,19 +27,12 @@ export function valueAt(place: Place, values: TemplateValues): string | undefine
 
 type Read = (values: TemplateValues) => string[];
 
-/** Places and templates come from the data of providers, so there are few. Each is taken apart once. */
-const reads = new Map<Place, Read>();
-
 function valuesOf(place: Place, values: TemplateValues): string[] {
-  let read = reads.get(place);
-  if (read === undefined) {
-    read = readOf(place);
-    reads.set(place, read);
-  }
-  return read(values);
+  return readOf(place)(values);
 }
 
-function readOf(place: Place): Read {
+/** Places and templates come from the data of providers, so there are few. Each is taken apart once. */
+const readOf = once((place: Place): Read => {
   const [kind, rest] = split(place, ':');
   switch (kind) {
     case 'json':
@@ -59,19 +53,10 @@ function readOf(place: Place): Read {
       };
     }
   }
-}
-
-const taken = new Map<Template, readonly string[]>();
+});
 
 /** Plain text at even positions, and at odd ones the names that were between braces. */
-function piecesOf(template: Template): readonly string[] {
-  let pieces = taken.get(template);
-  if (pieces === undefined) {
-    pieces = template.split(/[{}]/);
-    taken.set(template, pieces);
-  }
-  return pieces;
-}
+const piecesOf = once((template: Template): readonly string[] => template.split(/[{}]/));
 
 /** Fills a template with bytes. `{body}` is copied as it came. `undefined` if a place holds no value. */
 export function fillBytes(template: Template, values: TemplateValues): Bytes | undefined {

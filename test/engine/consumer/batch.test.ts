@@ -4,7 +4,7 @@ import type { ConsumerDependencies } from '../../../src/consumer/dependencies.ts
 
 const MINUTE_MS = 60_000;
 
-/** Works messages that were delivered so often. Each portion takes so many minutes. */
+/** Works messages with these numbers of deliveries. Each portion takes `minutes`. */
 async function work(deliveries: readonly number[], { minutes = 0 } = {}) {
   let time = 0;
   const worked: number[][] = [];

@@ -97,8 +97,5 @@ const CACHE = `node_modules/.cache/claimcheck/faults-${process.pid}`;
 /** A Worker as `wrangler deploy` would send it. */
 function build(path: string): string {
   const { name, main, raw } = readConfig(path);
-  return bundle(join(dirname(path), main), {
-    compatibilityDate: raw.compatibility_date ?? '',
-    folder: `${CACHE}/${name}`,
-  });
+  return bundle(join(dirname(path), main), raw, `${CACHE}/${name}`);
 }

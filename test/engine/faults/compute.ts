@@ -1,4 +1,4 @@
-/** Neon suspends a compute that nobody has asked for this long. On the Free plan it can't be changed. */
+/** Neon suspends a compute that gets no query for this long. On the Free plan it cannot be changed. */
 const SUSPENDS_AFTER_MS = 5 * 60_000;
 
 /**

@@ -31,7 +31,7 @@ it('a Claimcheck accepts the alert of a Claimcheck as an event, and the same ale
   await running.sql('update webhook_alerts set sent_at = null');
   await post();
 
-  expect(outcomes).toEqual(['done', 'done', 'sent', 'done', 'done', 'sent']);
+  expect(outcomes).toEqual(['done', 'sent', 'done', 'done', 'sent', 'done']);
   expect(running.logs()).toMatch(/"outcome":"accepted".*\n.*"outcome":"duplicate"/);
   expect(await running.sql(`select type from webhook_events where source = 'standardwebhooks'`)).toEqual([
     { type: 'claimcheck.alert' },

@@ -84,7 +84,7 @@ it('a captured token of a provider that signs nothing sends any event', async ()
   expect((await deliver('gitlab', { headers, body: '{"object_kind":"forged"}' })).status).toBe(200);
 });
 
-it('a forwarded delivery shows its body to whoever can read the queue, but no secret and no signature', async () => {
+it('a forwarded delivery shows its body to a reader of the queue, but no secret and no signature', async () => {
   const delivery = await captured(SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
   learn('secret', SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
   learnCredentials(new Headers(delivery.headers));

@@ -37,7 +37,7 @@ export const runs = new AsyncLocalStorage<{ readonly run: Run; readonly call: ty
 /** More would only make it less likely that two of them work on the same event. */
 const RUNS_AT_ONCE = 3;
 
-/** A trial needs a few hundred. After so many, it will never come to rest. */
+/** A trial needs a few hundred. After this many, it will never end. */
 const MAX_ROUNDS = 2000;
 
 interface Waiting {

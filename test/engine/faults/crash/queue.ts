@@ -17,7 +17,7 @@ export interface Taken {
 export interface QueueOptions {
   readonly name: string;
   readonly maxBatchSize: number;
-  /** After so many deliveries beyond the first, the message moves to the dead letter queue. */
+  /** After this many deliveries beyond the first, a message moves to the dead letter queue. */
   readonly maxRetries: number;
   readonly dead?: AdversarialQueue;
   /** Whether it also delivers twice and loses acknowledgements. That hides a message that the code itself loses. */
