@@ -7,14 +7,22 @@ import { OFFLINE } from './offline.ts';
 interface BuildSettings {
   readonly compatibility_date?: string | undefined;
   readonly minify?: boolean | undefined;
+  readonly keep_names?: boolean | undefined;
 }
 
 /** Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first. */
-export function bundle(main: string, { compatibility_date, minify }: BuildSettings, folder: string): string {
+export function bundle(
+  main: string,
+  { compatibility_date, minify, keep_names }: BuildSettings,
+  folder: string,
+): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const config = join(folder, 'wrangler.json');
-  writeFileSync(config, JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify }));
+  writeFileSync(
+    config,
+    JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify, keep_names }),
+  );
   // Absolute, because wrangler resolves it from the folder of its configuration.
   const out = resolve(folder, 'out');
   execFileSync(

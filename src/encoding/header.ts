@@ -4,6 +4,6 @@
  * a semicolon or white space.
  */
 export function listReader(key: string): (header: string) => string[] {
-  const entry = new RegExp(`(?:^|[,;\\s])${key}[=,]([^,;\\s]*)`, 'g');
-  return (header) => Array.from(header.matchAll(entry), (match) => match[1] ?? '');
+  const entry = new RegExp(`(?<=(?:^|[,;\\s])${key}[=,])[^,;\\s]*`, 'g');
+  return (header) => header.match(entry) ?? [];
 }

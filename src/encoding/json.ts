@@ -6,12 +6,13 @@ const LONG_NUMBER = /\d{16}/;
 
 export type Parsed = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
-/**
- * Strict UTF-8. A byte order mark is kept, because JSON must not begin with one (RFC 8259, section 8.1) and is refused.
- */
+/** A byte order mark is kept, because JSON must not begin with one (RFC 8259, section 8.1) and is refused. */
+const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `undefined` if the body is not UTF-8. */
 export function decodeText(body: Uint8Array): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    return STRICT_UTF8.decode(body);
   } catch {
     return undefined;
   }

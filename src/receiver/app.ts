@@ -63,8 +63,8 @@ export function createReceiver({
         log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });
       }
       if (createConsole && accessOf(c.env, c.req.raw).kind !== 'off') counts.add(name, result.outcome, now());
-      if (hasUsedDatabase(result)) {
-        databaseUsedAt = now();
+      if (hasUsedDatabase(result)) databaseUsedAt = now();
+      if (hasUsedDatabase(result) && counts.isTime(now())) {
         afterAnswer(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
       }
       if (hasDuplicates(result) && overdue.isTime(now())) {

@@ -29,6 +29,12 @@ const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
  */
 const BLOCK_BYTES = 4 * 1024;
 
+/**
+ * A body that announces no more than this is read in one piece, which costs a third of reading it chunk by chunk. Its whole
+ * length is taken from the budget at once: a larger piece would let a few senders who send nothing fill the budget.
+ */
+const MAX_PIECE_BYTES = 4 * BLOCK_BYTES;
+
 /** Counts the memory that the bodies of an isolate occupy, from the first byte read until the delivery is answered. */
 export class BodyBudget {
   #held = 0;
@@ -44,10 +50,7 @@ export class BodyBudget {
   }
 }
 
-/**
- * Reads the raw bytes, within all limits. A chunked body announces no length, so bytes are counted as they arrive.
- * The bytes of a body that was read stay in the budget.
- */
+/** Reads the raw bytes, within all limits. The bytes of a body that was read stay in the budget. */
 export async function readBody(
   request: Request,
   maxBytes: number,
@@ -56,11 +59,40 @@ export async function readBody(
 ): Promise<Body> {
   const announced = Number(request.headers.get('content-length'));
   if (announced > maxBytes) return { outcome: 'too_large' };
-  const reader = request.body?.getReader();
-  if (reader === undefined) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
+  if (request.body === null) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
 
   const { promise: timeUp, resolve } = Promise.withResolvers<'too_slow'>();
   const timer = setTimeout(() => resolve('too_slow'), deadlineMs);
+  const isPiece = announced > 0 && announced <= MAX_PIECE_BYTES;
+  const reading = isPiece
+    ? readPiece(request, announced, timeUp, budget)
+    : readChunks(request.body, announced, maxBytes, timeUp, budget);
+  return reading.finally(() => clearTimeout(timer));
+}
+
+async function readPiece(
+  request: Request,
+  announced: number,
+  timeUp: Promise<'too_slow'>,
+  budget: BodyBudget,
+): Promise<Body> {
+  const held = Math.ceil(announced / BLOCK_BYTES) * BLOCK_BYTES;
+  if (!budget.take(held)) return { outcome: 'overloaded' };
+  const read = await Promise.race([request.arrayBuffer().catch(() => 'hung_up' as const), timeUp]);
+  if (typeof read !== 'string') return { outcome: 'read', bytes: new Uint8Array(read), held };
+  budget.giveBack(held);
+  return { outcome: read };
+}
+
+/** A chunked body announces no length, so bytes are counted as they arrive. */
+async function readChunks(
+  body: ReadableStream<Uint8Array>,
+  announced: number,
+  maxBytes: number,
+  timeUp: Promise<'too_slow'>,
+  budget: BodyBudget,
+): Promise<Body> {
+  const reader = body.getReader();
   // Copied into blocks, because every chunk, even of a single byte, occupies at least 4 KiB in workerd.
   const blocks: Uint8Array[] = [];
   let length = 0;
@@ -75,29 +107,25 @@ export async function readBody(
     bytes: joined(blocks, length),
     held: blocks.length * BLOCK_BYTES,
   });
-  try {
-    while (true) {
-      const next = await Promise.race([reader.read().catch(() => 'hung_up' as const), timeUp]);
-      if (typeof next === 'string') return stop(next);
-      if (next.done) return read();
-      const chunk = next.value;
-      if (length + chunk.length > maxBytes) return stop('too_large');
-      for (let taken = 0; taken < chunk.length; ) {
-        const used = length % BLOCK_BYTES;
-        if (used === 0) {
-          if (!budget.take(BLOCK_BYTES)) return stop('overloaded');
-          blocks.push(new Uint8Array(BLOCK_BYTES));
-        }
-        const part = chunk.subarray(taken, taken + BLOCK_BYTES - used);
-        blocks.at(-1)?.set(part, used);
-        taken += part.length;
-        length += part.length;
+  while (true) {
+    const next = await Promise.race([reader.read().catch(() => 'hung_up' as const), timeUp]);
+    if (typeof next === 'string') return stop(next);
+    if (next.done) return read();
+    const chunk = next.value;
+    if (length + chunk.length > maxBytes) return stop('too_large');
+    for (let taken = 0; taken < chunk.length; ) {
+      const used = length % BLOCK_BYTES;
+      if (used === 0) {
+        if (!budget.take(BLOCK_BYTES)) return stop('overloaded');
+        blocks.push(new Uint8Array(BLOCK_BYTES));
       }
-      // HTTP delivers no byte beyond the announced length, so nothing is gained by waiting for the end.
-      if (length === announced) return read();
+      const part = chunk.subarray(taken, taken + BLOCK_BYTES - used);
+      blocks.at(-1)?.set(part, used);
+      taken += part.length;
+      length += part.length;
     }
-  } finally {
-    clearTimeout(timer);
+    // HTTP delivers no byte beyond the announced length, so nothing is gained by waiting for the end.
+    if (length === announced) return read();
   }
 }
 

@@ -19,9 +19,12 @@ export class DeliveryCounts {
     this.#flushedAt ??= now.getTime();
   }
 
-  /** Hands the counts to `write` if it is time. If that fails, they are counted again. */
+  isTime(now: Date): boolean {
+    return this.#flushedAt !== undefined && now.getTime() - this.#flushedAt >= FLUSH_EVERY_MS;
+  }
+
+  /** Hands the counts to `write`. If that fails, they are counted again. */
   async flush(now: Date, write: (counts: readonly DeliveryCount[]) => Promise<void>): Promise<void> {
-    if (this.#flushedAt === undefined || now.getTime() - this.#flushedAt < FLUSH_EVERY_MS) return;
     this.#flushedAt = now.getTime();
     const counts = [...this.#counts.values()];
     this.#counts.clear();

@@ -1,7 +1,9 @@
-/** `github-org` → `GITHUB_ORG_WEBHOOK_SECRET`. */
-export function secretName(source: string): string {
-  return `${source.replaceAll(/[^a-z0-9]+/gi, '_').toUpperCase()}_WEBHOOK_SECRET`;
-}
+import { once } from '../encoding/once.ts';
+
+/** `github-org` → `GITHUB_ORG_WEBHOOK_SECRET`. For the names of configured sources. */
+export const secretName = once(
+  (source: string) => `${source.replaceAll(/[^a-z0-9]+/gi, '_').toUpperCase()}_WEBHOOK_SECRET`,
+);
 
 /**
  * The current secret and, while it is being rotated, the previous one. Without a current secret there is none at all:

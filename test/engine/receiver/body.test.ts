@@ -5,8 +5,11 @@ import { type Body, BodyBudget, readBody } from '../../../src/receiver/body.ts';
 const BLOCKS = 5120;
 const DEADLINE_MS = 20_000;
 
-/** A body whose first byte has arrived. */
-function begin(budget: BodyBudget): { body: Promise<Body>; end: () => void } {
+/** A body whose first byte has arrived. `announced` is what its sender says of its length. */
+function begin(
+  budget: BodyBudget,
+  { announced, deadlineMs = DEADLINE_MS }: { announced?: number; deadlineMs?: number } = {},
+): { body: Promise<Body>; end: () => void } {
   let end = () => {};
   const stream = new ReadableStream({
     start(controller) {
@@ -14,8 +17,10 @@ function begin(budget: BodyBudget): { body: Promise<Body>; end: () => void } {
       end = () => controller.close();
     },
   });
-  const request = new Request('https://example.com', { method: 'POST', body: stream, duplex: 'half' } as RequestInit);
-  return { body: readBody(request, 1000, DEADLINE_MS, budget), end };
+  const headers = announced === undefined ? {} : { 'content-length': String(announced) };
+  const init = { method: 'POST', headers, body: stream, duplex: 'half' };
+  const request = new Request('https://example.com', init as RequestInit);
+  return { body: readBody(request, 20_000, deadlineMs, budget), end };
 }
 
 it('a one-byte body is charged a full 4 KiB block until it is given back', async () => {
@@ -29,5 +34,14 @@ it('a one-byte body is charged a full 4 KiB block until it is given back', async
     expect(read.bytes).toHaveLength(1);
     budget.giveBack(read.held);
   }
+  expect(budget.take(BLOCKS * 4096)).toBe(true);
+});
+
+it('a body that announces a small length is charged all of it at once, and nothing any more if it does not come in time', async () => {
+  const budget = new BodyBudget();
+  const announced = 10_000;
+  const waiting = Array.from({ length: Math.floor(BLOCKS / 3) }, () => begin(budget, { announced, deadlineMs: 500 }));
+  expect(await begin(budget, { announced }).body).toEqual({ outcome: 'overloaded' });
+  for (const { body } of waiting) expect(await body).toEqual({ outcome: 'too_slow' });
   expect(budget.take(BLOCKS * 4096)).toBe(true);
 });
