@@ -55,7 +55,7 @@ async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, 
 }
 
 async function memory(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys, load: Load) {
-  const receiver = await startReceiver(name, database, keys);
+  const receiver = await startReceiver(name, database, keys, { isInspected: true });
   const { url } = receiver;
   const found = { heap: 0, resident: 0 };
   let working = true;

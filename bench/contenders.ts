@@ -24,6 +24,7 @@ export async function startReceiver(
   name: 'claimcheck' | 'floor',
   database: BenchDatabase,
   keys: SigningKeys,
+  options: { isInspected?: boolean } = {},
 ): Promise<Contender & Workerd> {
   const vars = {
     DATABASE_URL: database.url,
@@ -35,14 +36,9 @@ export async function startReceiver(
     OPS_REQUESTS: true,
     ...secretsFor(keys),
   };
-  const workerd = await startWorkerd({
-    receiver: {
-      script: bundle(entryOf(name)).script,
-      vars,
-      queues: { EVENTS: 'sink', EFFECTS: 'sink' },
-    },
-    sink: { script: bundle('bench/workers/sink.ts').script },
-  });
+  const receiver = { script: bundle(entryOf(name)).script, vars, queues: { EVENTS: 'sink', EFFECTS: 'sink' } };
+  const sink = { script: bundle('bench/workers/sink.ts').script };
+  const workerd = await startWorkerd({ receiver, sink }, options);
   return { ...workerd, name };
 }
 

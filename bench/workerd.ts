@@ -30,19 +30,24 @@ export interface Workerd {
   cpu(): number;
   /** Memory of the process in MiB. */
   resident(): number;
-  /** What the JavaScript of a Worker occupies now, in MiB. */
+  /** What the JavaScript of a Worker occupies now, in MiB. Only of one that was started to be inspected. */
   heap(worker: string): Promise<number>;
   stop(): Promise<void>;
 }
 
 /**
  * Runs Workers in workerd itself, as its own `serve` does: without miniflare, whose proxy in front of a Worker costs more
- * than the Worker. The first Worker gets the HTTP requests. Log lines are thrown away.
+ * than the Worker. The first Worker gets the HTTP requests. Log lines are thrown away. An inspector keeps them, which costs
+ * more than to write them, so there is one only if it is asked something.
  */
-export async function startWorkerd(workers: Readonly<Record<string, BenchWorker>>): Promise<Workerd> {
+export async function startWorkerd(
+  workers: Readonly<Record<string, BenchWorker>>,
+  { isInspected = false } = {},
+): Promise<Workerd> {
   const file = join(FOLDER, `workerd-${process.hrtime.bigint()}.capnp`);
   writeFileSync(file, configOf(workers));
-  const args = ['serve', file, 'config', '--experimental', '--control-fd=3', `--inspector-addr=${LOOPBACK}:0`];
+  const args = ['serve', file, 'config', '--experimental', '--control-fd=3'];
+  if (isInspected) args.push(`--inspector-addr=${LOOPBACK}:0`);
   const child = endsWithUs(
     spawn('node_modules/workerd/bin/workerd', args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] }),
   );
@@ -53,7 +58,7 @@ export async function startWorkerd(workers: Readonly<Record<string, BenchWorker>
     createInterface(child.stdio[3] as Readable).on('line', (line) => {
       const { event, socket, port } = JSON.parse(line);
       ports.set(event === 'listen-inspector' ? 'inspector' : socket, port);
-      if (ports.has('main') && ports.has('inspector')) started();
+      if (ports.has('main') && (ports.has('inspector') || !isInspected)) started();
     });
     child.once('exit', (code) => failed(new Error(`workerd ended with ${code}: ${errors.join('')}`)));
   });
