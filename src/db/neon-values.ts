@@ -34,7 +34,7 @@ export function toParam(value: unknown): string | null {
 function arrayItem(item: unknown): string {
   if (Array.isArray(item)) return toParam(item) ?? 'NULL';
   const text = toParam(item);
-  return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
+  return text === null ? 'NULL' : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
 function bytea({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
