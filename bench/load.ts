@@ -10,7 +10,7 @@ export interface Job {
   readonly run: string;
   readonly amount: number;
   readonly connections: number;
-  /** Deliveries per second. Without it, each connection sends the next one as soon as it has an answer. */
+  /** Deliveries per second, in equal intervals. Without it, each connection sends the next one as soon as it has an answer. */
   readonly rate?: number | undefined;
   /** Sends the deliveries of the last job again, byte for byte, as a provider does that has missed the answer. */
   readonly again?: boolean;

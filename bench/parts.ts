@@ -21,7 +21,7 @@ const SHORT: Length = { rounds: 1, seconds: 0.1 };
  */
 export const parts: Readonly<Record<string, Part>> = {
   ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 5, seconds: 2 }) },
-  textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 5, seconds: 2 }) },
+  textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 3, seconds: 2 }) },
   distance: { short: () => benchDistance(SHORT), default: () => benchDistance({ rounds: 3, seconds: 2 }) },
   footprint: { short: () => benchBill(SHORT), default: () => benchBill({ rounds: 3, seconds: 2 }) },
   drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 3, seconds: 5 }) },

@@ -14,7 +14,7 @@ const CONNECTIONS = 32;
 
 /**
  * What pruning does to the ack: new events of GitHub over 32 connections, while as many events and bodies as given are
- * deleted, chunk after chunk. The cron would pause after ten chunks, for 15 minutes.
+ * deleted, chunk after chunk. The cron pauses after 300 chunks, for 15 minutes.
  */
 export async function benchPruning({ rounds }: Length, old: number): Promise<Row[]> {
   const rows = new Rows();

@@ -1,5 +1,7 @@
 // A program: sends deliveries to a URL, as its parent asks.
 
+import { Agent, request as send } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { deliveryOf } from '../deliveries.ts';
 import type { Job, LoadReport } from '../load.ts';
@@ -7,7 +9,14 @@ import type { Job, LoadReport } from '../load.ts';
 process.on('message', (job: Job) => void run(job).then((report) => process.send?.(report)));
 process.send?.('ready');
 
-let signed: object[] = [];
+interface Signed {
+  readonly method: 'POST';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+let signed: Signed[] = [];
 
 /** All deliveries are signed first, so that the time of signing isn't measured. */
 async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport> {
@@ -17,6 +26,11 @@ async function run({ url, source, keys, run, amount, connections, rate, again }:
       return { method: 'POST', path: `/webhooks/${source}`, headers: { 'user-agent': 'bench', ...headers }, body };
     });
   }
+  return rate === undefined ? sendAll(url, amount, connections) : sendEvenly(url, amount, connections, rate);
+}
+
+/** Every connection sends its next delivery when it has an answer. */
+async function sendAll(url: string, amount: number, connections: number): Promise<LoadReport> {
   let next = 0;
   const latencies: number[] = [];
   const answers: Record<string, number> = {};
@@ -32,7 +46,6 @@ async function run({ url, source, keys, run, amount, connections, rate, again }:
         url,
         connections,
         amount,
-        ...(rate && { overallRate: rate }),
         // Every request is taken from the list once: the events of two requests are never the same.
         requests: [{ setupRequest: (request) => Object.assign(request, signed[next++ % amount]) }],
       },
@@ -46,4 +59,40 @@ async function run({ url, source, keys, run, amount, connections, rate, again }:
     load.on('reqError', () => count('no answer'));
   });
   return { seconds: (ended - started) / 1000, latencies, answers };
+}
+
+/**
+ * One delivery after the other, in equal intervals. autocannon would send one on every connection at once, and then none
+ * for a while. A latency begins when its delivery is due, also if all connections are still waiting for answers.
+ */
+async function sendEvenly(url: string, amount: number, connections: number, rate: number): Promise<LoadReport> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const latencies: number[] = [];
+  const answers: Record<string, number> = {};
+  const started = performance.now();
+  const sendOne = (n: number, due: number) =>
+    new Promise<void>((resolve) => {
+      const { body, ...options } = signed[n] as Signed;
+      const count = (status: string) => {
+        answers[status] = (answers[status] ?? 0) + 1;
+        resolve();
+      };
+      const request = send(url, { ...options, agent }, (response) => {
+        response.resume().on('end', () => {
+          latencies.push(performance.now() - due);
+          count(String(response.statusCode));
+        });
+      });
+      request.on('error', () => count('no answer'));
+      request.end(body);
+    });
+  const sending: Promise<void>[] = [];
+  for (let n = 0; n < amount; n++) {
+    const due = started + (n * 1000) / rate;
+    await sleep(Math.max(0, due - performance.now()));
+    sending.push(sendOne(n, due));
+  }
+  await Promise.all(sending);
+  agent.destroy();
+  return { seconds: (performance.now() - started) / 1000, latencies, answers };
 }
