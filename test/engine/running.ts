@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
@@ -73,7 +73,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
         const [row] = await sql<{ pending: number }>(
           `select count(*)::int as pending from webhook_events where status = 'pending'`,
         );
-        if (row?.pending !== 0) throw new Error(`${row?.pending} events are still pending`);
+        expect(row?.pending, 'events are still pending').toBe(0);
       }, WAIT),
     logs: () => logOf(workers),
   };
