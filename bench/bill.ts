@@ -54,6 +54,7 @@ async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, 
   }
 }
 
+/** The inspector that tells it also keeps every log line, of which the bare Worker writes none. */
 async function memory(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys, load: Load) {
   const receiver = await startReceiver(name, database, keys, { isInspected: true });
   const { url } = receiver;

@@ -6,7 +6,7 @@ import type { BenchDatabase } from './database.ts';
 import { type SigningKeys, secretsFor } from './deliveries.ts';
 import { startWorkerd, type Workerd } from './workerd.ts';
 
-/** Somebody who receives deliveries. */
+/** A program that receives deliveries. */
 export interface Contender {
   readonly name: string;
   readonly url: string;

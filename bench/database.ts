@@ -25,13 +25,7 @@ export interface BenchDatabase {
 
 const [ROLE, PASSWORD, DATABASE] = ['claimcheck', 'bench', 'bench'];
 
-export interface DatabaseOptions {
-  /** As Neon does it after every request. Off, because it costs every variant the same, and so hides differences. */
-  readonly reset?: boolean;
-}
-
-/** A throw-away Postgres with our tables, behind the lean Neon endpoint. */
-export async function startDatabase({ reset = false }: DatabaseOptions = {}): Promise<BenchDatabase> {
+export async function startDatabase(): Promise<BenchDatabase> {
   const postgres = await startPostgres();
   const stops = [() => postgres.stop()];
   const stop = async () => {
@@ -47,7 +41,7 @@ export async function startDatabase({ reset = false }: DatabaseOptions = {}): Pr
     await client.connect();
     stops.push(() => client.end());
     const where = [String(postgres.port), ROLE, PASSWORD, DATABASE];
-    const neon = await startChild<number>('neon.ts', ...where, '0', String(reset));
+    const neon = await startChild<number>('neon.ts', ...where, '0');
     stops.push(() => neon.stop());
     const pid = Number(readFileSync(join(postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
     return {

@@ -37,9 +37,11 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
 const IN_README: readonly Ratio[] = [...RATIOS.default, ...RATIOS.long].filter(({ title }) =>
   [
     'ack, GitHub (replay key), 32 connections: ',
-    'ack, 32 connections, 150 a second: p99, to the textbook with 200 ms',
+    'ack, SendGrid (batch of 100), 32 connections: ',
+    'ack, 32 connections, 100 a second: p99, to the textbook',
     'drain of 10,000 events, ',
     'claim of an event, in Postgres, ',
+    'completion of an event, ',
   ].some((start) => title.startsWith(start)),
 );
 
@@ -77,7 +79,7 @@ export function ratioTable(results: Results, ratios: readonly Ratio[]): string[]
   const lines = found.map((ratio) => [
     ratio.title,
     digits(ratio.median),
-    ratio.lowest === ratio.highest ? '' : `${digits(ratio.lowest)} to ${digits(ratio.highest)}`,
+    ratio.rounds === 1 ? '1' : `${ratio.rounds}: ${digits(ratio.lowest)} to ${digits(ratio.highest)}`,
     ratio.aim,
     verdictOf(ratio),
   ]);

@@ -17,7 +17,7 @@ export interface Work {
   readonly effect: boolean;
 }
 
-/** Somebody who works events until none is left. */
+/** A program that works events until none is left. */
 export interface Drainer {
   readonly name: string;
   /** Throws if an event was not worked, or was worked twice. */

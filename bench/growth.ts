@@ -41,7 +41,8 @@ export async function benchGrowth(length: Length, sizes: readonly number[]): Pro
       }
     });
     await alternate(length.rounds + 1, tasks);
-    return rows.all();
+    const sizeOf = ({ variant }: Row) => Number(variant.replaceAll(/\D/g, ''));
+    return rows.all().toSorted((a, b) => sizeOf(a) - sizeOf(b));
   } finally {
     for (const database of databases) await database.stop();
   }

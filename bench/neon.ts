@@ -1,4 +1,4 @@
-// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database> <added latency in ms> <reset>`.
+// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database> <added latency in ms>`.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,23 +8,18 @@ import { LOOPBACK, listen } from '../scripts/local/port.ts';
 
 // Neon's SQL over HTTP, with as little work per request as possible. Workers and Postgres get the same messages as from the
 // stand-in in scripts/local/neon.ts: unnamed statements of the extended protocol, so that every statement is planned anew.
-// It has no limits, no faults, no cancelled requests, and only one role.
+// It has no limits, no faults, no cancelled requests, only one role, and doesn't reset a session after each request.
 
 /** Neon's proxy keeps 20 connections for an endpoint. */
 const CONNECTIONS = 20;
-
-/** Neon runs this before a connection goes back to its pool (scripts/local/neon-sessions.ts). */
-const RESET = `
-  ROLLBACK; CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; DEALLOCATE ALL; UNLISTEN *;
-  SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES`;
 
 interface Query {
   readonly query: string;
   readonly params?: unknown[];
 }
 
-const [port, user, password, database, latency, reset] = process.argv.slice(2);
-const settings = { latencyMs: Number(latency), reset: reset === 'true' };
+const [port, user, password, database, latency] = process.argv.slice(2);
+const settings = { latencyMs: Number(latency) };
 /** What has been asked since the last time somebody wanted to know. */
 const asked = { requests: 0, statements: 0 };
 
@@ -74,7 +69,6 @@ async function answer({ headers }: IncomingMessage, text: string, response: Serv
     answered = { message, code: code ?? '', constraint: constraint ?? null, severity: severity ?? null };
   }
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answered));
-  if (settings.reset) await client.query(RESET).catch(() => {});
   client.release();
 }
 

@@ -36,10 +36,7 @@ export class Rows {
   }
 }
 
-/**
- * Runs every task once per round. Each round begins with another one, so that what a task leaves behind (a warm cache, a
- * busy disk) doesn't always reach the same successor.
- */
+/** Runs every task once per round. Each round begins with another one, so that none is always the first or the last. */
 export async function alternate(rounds: number, tasks: readonly ((round: number) => Promise<void>)[]): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (let n = 0; n < tasks.length; n++) await tasks[(n + round) % tasks.length]?.(round);

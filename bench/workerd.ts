@@ -37,8 +37,8 @@ export interface Workerd {
 
 /**
  * Runs Workers in workerd itself, as its own `serve` does: without miniflare, whose proxy in front of a Worker costs more
- * than the Worker. The first Worker gets the HTTP requests. Log lines are thrown away. An inspector keeps them, which costs
- * more than to write them, so there is one only if it is asked something.
+ * than the Worker. The first Worker gets the HTTP requests. Log lines are thrown away. The inspector would keep every line,
+ * which costs CPU and memory, so it is started only where memory is measured.
  */
 export async function startWorkerd(
   workers: Readonly<Record<string, BenchWorker>>,

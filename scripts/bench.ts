@@ -30,17 +30,20 @@ export default async function main(): Promise<void> {
   }
   if (values.short && values.long) throw new UserError(USAGE);
   const form = values.short ? 'short' : values.long ? 'long' : 'default';
-  if (form === 'long' && names.length === 0 && !published) throw new UserError('run npm run bench first');
 
   // Without this, a signal ends the process before it has ended its children.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   install();
+  const before = kept(published, thisMachine());
+  if (form === 'long' && names.length === 0 && Object.keys(before).length === 0) {
+    throw new UserError('bench/results.json is of another machine or other versions: run npm run bench first');
+  }
   const measured = await run(form, names);
   const results = { ...thisMachine(), parts: measured };
   console.log(`\n${ratioTable(results, [...RATIOS.default, ...RATIOS.long]).join('\n')}`);
   if (form === 'short' || names.length > 0) return;
 
-  const all: Results = form === 'long' ? merged(published, results) : results;
+  const all = { ...results, parts: { ...before, ...measured } };
   writeResults(all);
   writeDocuments(all);
   console.log('\nwrote bench/results.json, README.md and docs/scale.md');
@@ -79,10 +82,8 @@ async function run(
   return measured;
 }
 
-/** Figures of two machines in one document would be compared with each other. */
-function merged(published: Results | undefined, long: Results): Results {
-  if (JSON.stringify(published?.machine) !== JSON.stringify(long.machine)) {
-    throw new UserError('bench/results.json is of another machine: run npm run bench first');
-  }
-  return { ...long, parts: { ...published?.parts, ...long.parts } };
+/** What was measured before with this machine and these versions. Other figures would be compared with the new ones. */
+function kept(published: Results | undefined, { machine, versions }: ReturnType<typeof thisMachine>): Results['parts'] {
+  const isSame = JSON.stringify([published?.machine, published?.versions]) === JSON.stringify([machine, versions]);
+  return published && isSame ? published.parts : {};
 }

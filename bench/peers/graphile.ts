@@ -18,11 +18,11 @@ pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}
 /** As its documentation on performance advises: a local queue of as many jobs as a batch of ours, completed in batches. */
 const BATCHING = { worker: { localQueue: { size: 100 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } };
 
-process.on('message', (jobs: number) => void drain(jobs).then(() => process.send?.('drained')));
+process.on('message', (jobs: number) => void drain(jobs));
 await runMigrations({ pgPool: pool });
 process.send?.('ready');
 
-/** Works until no job is left. */
+/** Works until no job is left. To stop is not part of the work. */
 async function drain(jobs: number): Promise<void> {
   const { promise: worked, resolve } = Promise.withResolvers<void>();
   let left = jobs;
@@ -48,5 +48,6 @@ async function drain(jobs: number): Promise<void> {
   await worked;
   // The last jobs are not done before they are deleted.
   while ((await pool.query('select from graphile_worker._private_jobs limit 1')).rowCount) {}
+  process.send?.('drained');
   await runner.stop();
 }

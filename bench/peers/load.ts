@@ -63,36 +63,42 @@ async function sendAll(url: string, amount: number, connections: number): Promis
 
 /**
  * One delivery after the other, in equal intervals. autocannon would send one on every connection at once, and then none
- * for a while. A latency begins when its delivery is due, also if all connections are still waiting for answers.
+ * for a while. A latency begins when its delivery is due, also if all connections are still waiting for answers: then it
+ * is the server that is too slow.
  */
 async function sendEvenly(url: string, amount: number, connections: number, rate: number): Promise<LoadReport> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const latencies: number[] = [];
   const answers: Record<string, number> = {};
   const started = performance.now();
+  let ended = started;
   const sendOne = (n: number, due: number) =>
     new Promise<void>((resolve) => {
       const { body, ...options } = signed[n] as Signed;
-      const count = (status: string) => {
-        answers[status] = (answers[status] ?? 0) + 1;
-        resolve();
-      };
+      let status = 'no answer';
       const request = send(url, { ...options, agent }, (response) => {
         response.resume().on('end', () => {
-          latencies.push(performance.now() - due);
-          count(String(response.statusCode));
+          ended = performance.now();
+          latencies.push(ended - due);
+          status = String(response.statusCode);
         });
       });
-      request.on('error', () => count('no answer'));
+      request
+        .on('error', () => {})
+        .on('close', () => {
+          answers[status] = (answers[status] ?? 0) + 1;
+          resolve();
+        });
       request.end(body);
     });
   const sending: Promise<void>[] = [];
   for (let n = 0; n < amount; n++) {
     const due = started + (n * 1000) / rate;
-    await sleep(Math.max(0, due - performance.now()));
+    // Timers count whole milliseconds, so one may end a little too soon.
+    while (performance.now() < due) await sleep(due - performance.now());
     sending.push(sendOne(n, due));
   }
   await Promise.all(sending);
   agent.destroy();
-  return { seconds: (performance.now() - started) / 1000, latencies, answers };
+  return { seconds: (ended - started) / 1000, latencies, answers };
 }

@@ -57,6 +57,13 @@ export const receiver: readonly Mutant[] = [
     caughtBy: { file: 'test/engine/db/claim.test.ts', name: 'is claimed as parked' },
   },
   {
+    fault: 'a delivery ends with its connection, and the budget counts its bytes for ever',
+    file: 'src/receiver/app.ts',
+    find: 'goOn(c, answering);',
+    replace: '',
+    caughtBy: { file: 'test/engine/receiver/hostile-senders.test.ts', name: 'until a sender resets its connection' },
+  },
+  {
     fault: 'a duplicate does not ask whether its ticket is lost',
     file: 'src/receiver/app.ts',
     find: 'hasDuplicates(result) && overdue.isTime(now())',

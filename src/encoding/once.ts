@@ -1,6 +1,6 @@
 /**
- * Makes something of a key the first time that it is asked for, and keeps it. For keys of which there are few, such as a
- * provider, one of its templates or a secret: nothing is ever forgotten.
+ * Keeps what `make` returns for a key, for ever. Only for keys of which there are few, and which live as long as the
+ * isolate: a source, a provider, one of its templates, a secret.
  */
 export function once<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, { readonly value: Value }>();

@@ -44,8 +44,7 @@ export function createReceiver({
   let databaseUsedAt: Date | undefined;
   let operatorConsole: Console | undefined;
 
-  app.all('/webhooks/:source', async (c) => {
-    const name = c.req.param('source');
+  const answerDelivery = async (c: Context<{ Bindings: ReceiverEnv }>, name: string): Promise<Response> => {
     const started = now();
     const ms = () => now().getTime() - started.getTime();
     const trace = traceFields(c.req.header('traceparent'));
@@ -65,10 +64,13 @@ export function createReceiver({
       if (createConsole && accessOf(c.env, c.req.raw).kind !== 'off') counts.add(name, result.outcome, now());
       if (hasUsedDatabase(result)) databaseUsedAt = now();
       if (hasUsedDatabase(result) && counts.isTime(now())) {
-        afterAnswer(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
+        goOn(
+          c,
+          counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)),
+        );
       }
       if (hasDuplicates(result) && overdue.isTime(now())) {
-        afterAnswer(c, () => overdue.send(c.env, name, result.eventIds, now()));
+        goOn(c, overdue.send(c.env, name, result.eventIds, now()));
       }
       const response = answer(result, source.provider.ack);
       log({ step: 'delivery', source: name, ...fieldsOf(result), ...trace, ms: ms() });
@@ -78,6 +80,14 @@ export function createReceiver({
       log({ step: 'delivery', source: name, outcome: 'error', ...errorFields(error), ...trace, ms: ms() });
       return answer({ outcome: 'error' });
     }
+  };
+
+  app.all('/webhooks/:source', (c) => {
+    const answering = answerDelivery(c, c.req.param('source'));
+    // Otherwise workerd ends a delivery whose sender resets the connection, without its `finally`: the budget would count
+    // its bytes for ever, and an event that is claimed already would get no ticket.
+    goOn(c, answering);
+    return answering;
   });
 
   app.all('/ops/*', async (c) => {
@@ -111,9 +121,9 @@ function hasDuplicates(result: DeliveryOutcome): result is Accepted {
   return (result.outcome === 'accepted' || result.outcome === 'duplicate') && result.duplicate > 0;
 }
 
-/** The sender doesn't wait for this work. Without a context, as in tests that run in Node, there is nothing to keep alive. */
-function afterAnswer(c: Context, work: () => Promise<void>): void {
+/** Lets work go on after the answer. Without a context, as in tests that run in Node, nothing would end it. */
+function goOn(c: Context, work: Promise<unknown>): void {
   try {
-    c.executionCtx.waitUntil(work());
+    c.executionCtx.waitUntil(work);
   } catch {}
 }

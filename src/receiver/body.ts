@@ -1,5 +1,5 @@
 export type Body =
-  /** `held` bytes of the budget are the caller's, who gives them back. */
+  /** The caller must give `held` bytes back to the budget. */
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; held: number }
   /** Larger than the source accepts. */
   | { outcome: 'too_large' }
@@ -29,13 +29,7 @@ const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
  */
 const BLOCK_BYTES = 4 * 1024;
 
-/**
- * A body that announces no more than this is read in one piece, which costs a third of reading it chunk by chunk. Its whole
- * length is taken from the budget at once: a larger piece would let a few senders who send nothing fill the budget.
- */
-const MAX_PIECE_BYTES = 4 * BLOCK_BYTES;
-
-/** Counts the memory that the bodies of an isolate occupy, from the first byte read until the delivery is answered. */
+/** Counts the memory that the bodies of an isolate occupy, from when they are read until the delivery is answered. */
 export class BodyBudget {
   #held = 0;
 
@@ -63,24 +57,19 @@ export async function readBody(
 
   const { promise: timeUp, resolve } = Promise.withResolvers<'too_slow'>();
   const timer = setTimeout(() => resolve('too_slow'), deadlineMs);
-  const isPiece = announced > 0 && announced <= MAX_PIECE_BYTES;
-  const reading = isPiece
-    ? readPiece(request, announced, timeUp, budget)
+  // A block is taken for it anyway, and chunk by chunk would be slower.
+  const isSmall = announced > 0 && announced <= BLOCK_BYTES;
+  const reading = isSmall
+    ? readBlock(request, timeUp, budget)
     : readChunks(request.body, announced, maxBytes, timeUp, budget);
   return reading.finally(() => clearTimeout(timer));
 }
 
-async function readPiece(
-  request: Request,
-  announced: number,
-  timeUp: Promise<'too_slow'>,
-  budget: BodyBudget,
-): Promise<Body> {
-  const held = Math.ceil(announced / BLOCK_BYTES) * BLOCK_BYTES;
-  if (!budget.take(held)) return { outcome: 'overloaded' };
+async function readBlock(request: Request, timeUp: Promise<'too_slow'>, budget: BodyBudget): Promise<Body> {
+  if (!budget.take(BLOCK_BYTES)) return { outcome: 'overloaded' };
   const read = await Promise.race([request.arrayBuffer().catch(() => 'hung_up' as const), timeUp]);
-  if (typeof read !== 'string') return { outcome: 'read', bytes: new Uint8Array(read), held };
-  budget.giveBack(held);
+  if (typeof read !== 'string') return { outcome: 'read', bytes: new Uint8Array(read), held: BLOCK_BYTES };
+  budget.giveBack(BLOCK_BYTES);
   return { outcome: read };
 }
 
@@ -125,7 +114,7 @@ async function readChunks(
       length += part.length;
     }
     // HTTP delivers no byte beyond the announced length, so nothing is gained by waiting for the end.
-    if (length === announced) return read();
+    if (length > 0 && length === announced) return read();
   }
 }
 

@@ -66,7 +66,7 @@ export async function identify(source: Source, verified: Delivery): Promise<Iden
   return batchEvents(source, delivery, items);
 }
 
-/** Stops at the first event that is too much, so that a batch without limits costs no more than one within them. */
+/** Stops at the first event over a limit, so that an oversized batch costs no more than the largest that is accepted. */
 async function batchEvents(source: Source, delivery: DeliveryWithJson, items: Iterable<unknown>): Promise<Identified> {
   const events: Claimable[] = [];
   let bytes = 0;
@@ -75,12 +75,14 @@ async function batchEvents(source: Source, delivery: DeliveryWithJson, items: It
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
+    let body: Uint8Array | undefined;
     const values: TemplateValues = {
       ...delivery,
       json: item,
-      // Only a hash needs it, and encoding a hundred items takes as long as claiming them.
+      // Only a hash needs it.
       get body() {
-        return new TextEncoder().encode(text);
+        body ??= new TextEncoder().encode(text);
+        return body;
       },
     };
     events.push(await itemEvent(source, values, text));
@@ -116,11 +118,13 @@ function bytesInClaim(text: string): number {
  * An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well.
  */
 async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<Claimable> {
-  const event =
-    (await eventOf(source, values, text)) ?? (await eventOf({ ...source, dedupe: 'content' }, values, text));
+  const event = (await eventOf(source, values, text)) ?? (await eventOf(claimedByContent(source), values, text));
   if (!event) throw new Error('an event is always identified by its content');
   return event;
 }
+
+/** One object for each source, because what is computed once for a source is kept by its object. */
+const claimedByContent = once((source: Source): Source => ({ ...source, dedupe: 'content' }));
 
 async function eventOf(source: Source, given: TemplateValues, text: string): Promise<Claimable | undefined> {
   const { id } = source.provider;

@@ -73,29 +73,35 @@ it('sixty unfinished bodies with a made-up signature are read only within the bu
   expect(found.filter((outcome) => outcome === 'overloaded').length).toBeGreaterThan(50);
 });
 
-it('a body that the budget has no room for is answered 503 with Retry-After, and the room is given back', async () => {
-  const hold = () => {
-    const sending = open('github', { 'content-length': LARGE.length, ...SIGNATURE });
-    sending.write(LARGE.subarray(10));
-    return sending;
-  };
-  /** Small enough to be sent whole before the answer comes, but larger than the bytes that four large bodies lack. */
-  const send = async () => {
-    const sending = open('github', SIGNATURE);
-    sending.end('x'.repeat(1000));
-    return statusAndRetryAfter(sending);
-  };
-  const holding = [hold(), hold(), hold()];
-  await pause(500);
-  expect(await send()).toEqual([401, undefined]);
-  holding.push(hold());
-  await vi.waitFor(async () => expect(await send()).toEqual([503, '30']), { timeout: 2500, interval: 50 });
-  for (const one of holding) one.destroy();
-  await vi.waitFor(async () => expect(await send()).toEqual([401, undefined]), WAIT);
-  await vi.waitFor(async () => {
-    expect((await outcomes(0)).filter((outcome) => outcome === 'hung_up')).toHaveLength(4);
-  }, WAIT);
-});
+it.each([
+  ['closes its connection', (sending: ClientRequest) => sending.destroy()],
+  ['resets its connection', (sending: ClientRequest) => sending.socket?.resetAndDestroy()],
+])(
+  'a body that the budget has no room for is answered 503 with Retry-After, until a sender %s',
+  async (_how, hangUp) => {
+    const hold = () => {
+      const sending = open('github', { 'content-length': LARGE.length, ...SIGNATURE });
+      sending.write(LARGE.subarray(10));
+      return sending;
+    };
+    /** Small enough to be sent whole before the answer comes, but larger than the bytes that four large bodies lack. */
+    const send = async () => {
+      const sending = open('github', SIGNATURE);
+      sending.end('x'.repeat(1000));
+      return statusAndRetryAfter(sending);
+    };
+    const holding = [hold(), hold(), hold()];
+    await pause(500);
+    expect(await send()).toEqual([401, undefined]);
+    holding.push(hold());
+    await vi.waitFor(async () => expect(await send()).toEqual([503, '30']), { timeout: 2500, interval: 50 });
+    for (const one of holding) hangUp(one);
+    await vi.waitFor(async () => expect(await send()).toEqual([401, undefined]), WAIT);
+    await vi.waitFor(async () => {
+      expect((await outcomes(0)).filter((outcome) => outcome === 'hung_up')).toHaveLength(4);
+    }, WAIT);
+  },
+);
 
 it('a body of one byte every tenth of a second is given up at the deadline and answered 503', async () => {
   const sending = open('github', { 'content-length': 1000, ...SIGNATURE });
