@@ -25,6 +25,7 @@ it('a ratio divides the figures of the same round, and is judged by the median o
     median: 0.95,
     lowest: 0.8,
     highest: 1,
+    rounds: 3,
     met: true,
   });
   expect(measure(ratio, resultsWith([85, 80, 300], [100, 100, 300]))?.met).toBe(false);

@@ -59,7 +59,7 @@ export const receiver: readonly Mutant[] = [
   {
     fault: 'a delivery ends with its connection, and the budget counts its bytes for ever',
     file: 'src/receiver/app.ts',
-    find: 'goOn(c, answering);',
+    find: 'goOn(c, () => answering);',
     replace: '',
     caughtBy: { file: 'test/engine/receiver/hostile-senders.test.ts', name: 'until a sender resets its connection' },
   },
