@@ -2,7 +2,7 @@ import { type Contender, startReceiver, startTextbook } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { BATCH, makeKeys, type SigningKeys } from './deliveries.ts';
 import { type Load, startLoad } from './load.ts';
-import { alternate, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
+import { alternate, countOf, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
 import type { BenchSource } from './workers/sources.ts';
 
 /** How many senders wait for an answer at the same time. */
@@ -42,7 +42,7 @@ export async function benchAck({ rounds, seconds }: Length): Promise<Row[]> {
     for (const source of Object.keys(TITLES) as BenchSource[]) {
       for (const connections of source === 'github' ? CONNECTIONS : [32]) {
         const tasks = contenders.map((contender) => async () => {
-          const row = `ack, ${TITLES[source]}, ${connections} connections`;
+          const row = `ack, ${TITLES[source]}, ${countOf(connections)}`;
           const { fresh, sendAgain } = await measure(contender, source, connections, context);
           rows.add(`${row}, new events`, contender.name, fresh);
           rows.add(`${row}, duplicates`, contender.name, await sendAgain());

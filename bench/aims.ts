@@ -1,5 +1,5 @@
 import { type Figure, type Results, valuesOf } from './results.ts';
-import { median } from './rows.ts';
+import { countOf, median } from './rows.ts';
 
 /** One figure divided by another of the same round, or one figure alone. */
 export interface Ratio {
@@ -47,12 +47,12 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
 
 function againstFloor(source: string, connections: number): Ratio[] {
   const figure = (events: string, variant: string, metric: string) => ({
-    row: `ack, ${source}, ${connections} connections, ${events}`,
+    row: `ack, ${source}, ${countOf(connections)}, ${events}`,
     variant,
     metric,
   });
   const toFloor = (what: string, metric: string, aim: NonNullable<Ratio['aim']>): Ratio => ({
-    title: `ack, ${source}, ${connections} connections: ${what}, to the bare Worker`,
+    title: `ack, ${source}, ${countOf(connections)}: ${what}, to the bare Worker`,
     of: figure('new events', OURS, metric),
     to: figure('new events', 'floor', metric),
     aim,
@@ -61,7 +61,7 @@ function againstFloor(source: string, connections: number): Ratio[] {
     toFloor('new events/s', 'deliveries/s', { atLeast: 0.9 }),
     toFloor('CPU', 'CPU ms per delivery', { atMost: 1.3 }),
     {
-      title: `ack, ${source}, ${connections} connections: duplicates/s, to new events/s`,
+      title: `ack, ${source}, ${countOf(connections)}: duplicates/s, to new events/s`,
       of: figure('duplicates', OURS, 'deliveries/s'),
       to: figure('new events', OURS, 'deliveries/s'),
       aim: { atLeast: 1 },

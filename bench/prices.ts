@@ -55,7 +55,7 @@ function cloudflare(results: Results, withEffect: boolean): Item[] {
   const invocations = withEffect ? 3 : 2;
   const requests = EVENTS * invocations + CRON_RUNS;
   const cpu =
-    medianOf(results, 'ack, GitHub (replay key), 1 connections, new events', 'claimcheck', 'CPU ms per delivery') +
+    medianOf(results, 'ack, GitHub (replay key), 1 connection, new events', 'claimcheck', 'CPU ms per delivery') +
     medianOf(results, 'drain of 10,000 events, 10 consumers', 'claimcheck, batches of 1', 'CPU ms per event');
   const messages =
     operations('delivery of a new event', 'queue messages') +

@@ -54,3 +54,8 @@ export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
+
+/** As it is written in the names of rows. */
+export function countOf(connections: number): string {
+  return connections === 1 ? '1 connection' : `${connections} connections`;
+}
