@@ -95,7 +95,7 @@ async function sendEvenly(url: string, amount: number, connections: number, rate
   for (let n = 0; n < amount; n++) {
     const due = started + (n * 1000) / rate;
     // Timers count whole milliseconds, so one may end a little too soon.
-    while (performance.now() < due) await sleep(due - performance.now());
+    while (performance.now() < due) await sleep(Math.max(1, due - performance.now()));
     sending.push(sendOne(n, due));
   }
   await Promise.all(sending);

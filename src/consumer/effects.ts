@@ -8,7 +8,7 @@ import { type EffectTicket, isEffectTicket, reasonUnreadable } from '../queue/ti
 import { workInPortions } from './batch.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { judge } from './judge.ts';
-import { withTimeLimit } from './limits.ts';
+import { inTime } from './limits.ts';
 import { acknowledge, fieldsOf, type Outcome } from './outcome.ts';
 import { fetchInTrace } from './trace.ts';
 
@@ -107,7 +107,7 @@ async function send(
     const tools = { key, env, signal, fetch: fetchInTrace(fetch, effect.traceparent, random) };
     // `effect()` compiles only with the payload of its kind, so this payload fits this kind.
     const sending = kind.send(JSON.parse(effect.payload) as never, tools);
-    const response = await withTimeLimit(effectMs, 'the effect', sending);
+    const response = await inTime(effectMs, 'the effect', sending);
     // The effect may have read the body itself.
     if (!response.bodyUsed) await response.body?.cancel();
     const error = errorFromResponse(response, now());

@@ -1,3 +1,5 @@
+import { withTimeLimit } from '../time-limit.ts';
+
 /** Works through a list, at most `count` items at the same time. The results have the order of the list. */
 export async function atMost<Item, Result>(
   count: number,
@@ -13,9 +15,9 @@ export async function atMost<Item, Result>(
   return results;
 }
 
-/** Rejects if the work takes too long. The work itself can't be stopped, but the batch no longer waits for it. */
-export async function withTimeLimit<Value>(ms: number, what: string, work: Value | Promise<Value>): Promise<Value> {
-  const { promise: timeUp, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`${what} took longer than ${ms / 1000} s`)), ms);
-  return Promise.race([work, timeUp]).finally(() => clearTimeout(timer));
+/** Throws if the work of a handler or an effect takes too long, so that its batch no longer waits for it. */
+export async function inTime<Value>(ms: number, what: string, work: Value | Promise<Value>): Promise<Value> {
+  return withTimeLimit(ms, work, () => {
+    throw new Error(`${what} took longer than ${ms / 1000} s`);
+  });
 }

@@ -5,7 +5,7 @@ import { changesSettings } from '../db/statement.ts';
 import { PermanentError, type Tools } from '../kit/index.ts';
 import type { ConsumerDependencies } from './dependencies.ts';
 import { askHandler } from './handler.ts';
-import { withTimeLimit } from './limits.ts';
+import { inTime } from './limits.ts';
 import { fetchInTrace } from './trace.ts';
 
 /** An event whose handler has answered, ready to be committed. */
@@ -34,7 +34,7 @@ export async function prepare(
   const { source, eventId } = event;
   try {
     const traced = { ...tools, fetch: fetchInTrace(tools.fetch, event.headers.traceparent, random) };
-    const answer = await withTimeLimit(handlerMs, 'the handler', askHandler(event, handlers, traced));
+    const answer = await inTime(handlerMs, 'the handler', askHandler(event, handlers, traced));
     const { statements, effects } = answer.changes;
     if (new Set(effects.map(({ name }) => name)).size < effects.length) {
       throw new PermanentError('two effects have the same name, so the second would be lost: give each its own name');

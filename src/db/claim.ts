@@ -2,7 +2,16 @@ import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { columnNames } from './columns.ts';
 import { DatabaseError } from './errors.ts';
-import { BODY_COLUMNS, type Claimable, incomingRows, insertBodies } from './incoming.ts';
+import {
+  BODY_COLUMNS,
+  type Claimable,
+  type Common,
+  GIVEN,
+  INCOMING_ROWS,
+  INSERT_BODIES,
+  paramsOfMany,
+  paramsOfOne,
+} from './incoming.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
 import { parkReplays } from './park-replays.ts';
 import { webhookBodies as bodies, webhookEvents as ledger, REPLAY_GUARD } from './schema.ts';
@@ -32,12 +41,11 @@ export async function claim(
   headers: Record<string, string>,
   now: Date,
 ): Promise<Claims> {
+  const common = { source, headers, now, dueAt: new Date(now.getTime() + TICKET_GRACE_MS) };
   const [event, ...more] = events;
   const alone = event && more.length === 0;
-  const { claimed, suspects } = alone
-    ? await claimOne(db, source, event, headers, now)
-    : await claimMany(db, source, events, headers, now);
-  return { claimed, ...(await parkReplays(db, source, suspects, headers, now)) };
+  const { claimed, suspects } = alone ? await claimOne(db, common, event) : await claimMany(db, common, events);
+  return { claimed, ...(await parkReplays(db, common, suspects)) };
 }
 
 interface Claimed {
@@ -51,41 +59,26 @@ const LEDGER_COLUMNS = sql`
   ${ledgerColumn.source}, ${ledgerColumn.receivedAt}, ${ledgerColumn.dueAt}, ${ledgerColumn.eventId},
   ${ledgerColumn.type}, ${ledgerColumn.occurredAt}, ${ledgerColumn.fingerprint}`;
 
-/** The parameters of the claim of one event, in the order of their numbers. */
-const [SOURCE, NOW, DUE, ID, TYPE, OCCURRED, FINGERPRINT, BODY, HEADERS] = Array.from({ length: 9 }, (_, n) =>
-  sql.raw(`$${n + 1}`),
-);
-
 /**
- * Nearly every delivery holds one event, so this text is built once, with plain values: Drizzle takes longer to build a
- * statement than a Worker needs for the rest of a delivery, and Postgres plans arrays and joins twice as long.
+ * Nearly every delivery holds one event, so this one has plain values: Postgres plans arrays and joins twice as long.
  *
  * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
  */
 const CLAIM_ONE = textOf(sql`
   with claimed as (
     insert into ${ledger} (${LEDGER_COLUMNS})
-    values (${SOURCE}, ${NOW}, ${DUE}, ${ID}, ${TYPE}, ${OCCURRED}, ${FINGERPRINT})
+    values (${GIVEN.source}, ${GIVEN.now}, ${GIVEN.dueAt}, ${GIVEN.id},
+            ${GIVEN.type}, ${GIVEN.occurredAt}, ${GIVEN.fingerprint})
     on conflict (${ledgerColumn.source}, ${ledgerColumn.eventId}) do nothing
     returning ${ledger.eventId} as id
   )
   insert into ${bodies} (${BODY_COLUMNS})
-  select ${SOURCE}, id, ${BODY}, ${HEADERS}, ${NOW} from claimed
+  select ${GIVEN.source}, id, ${GIVEN.body}, ${GIVEN.headers}, ${GIVEN.now} from claimed
   returning ${bodies.eventId} as id`).sql;
 
-async function claimOne(
-  db: Database,
-  source: string,
-  event: Claimable,
-  headers: Record<string, string>,
-  now: Date,
-): Promise<Claimed> {
-  const { eventId, type, occurredAt, fingerprint, body } = event;
-  const [at, due] = [now.toISOString(), dueAtOf(now)];
-  const occurred = occurredAt?.toISOString() ?? null;
-  const params = [source, at, due, eventId, type, occurred, fingerprint, body, JSON.stringify(headers)];
+async function claimOne(db: Database, common: Common, event: Claimable): Promise<Claimed> {
   try {
-    const rows = await run<{ id: string }>(db, { sql: CLAIM_ONE, params });
+    const rows = await run<{ id: string }>(db, { sql: CLAIM_ONE, params: paramsOfOne(common, event) });
     return { claimed: rows.map(({ id }) => id), suspects: [] };
   } catch (error) {
     // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
@@ -96,43 +89,37 @@ async function claimOne(
   }
 }
 
-/**
- * The rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. One known
- * replay key must not refuse the other events, so here the ids are looked up of what was not inserted.
- */
-async function claimMany(
-  db: Database,
-  source: string,
-  events: readonly Claimable[],
-  headers: Record<string, string>,
-  now: Date,
-): Promise<Claimed> {
-  const known = sql`
-    union all
-    select id, false from incoming join ${ledger} on ${ledger.eventId} = id
-    where ${ledger.source} = ${source} and id not in (select id from claimed)`;
+/** Rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. */
+const CLAIM_MANY = sql`
+  with incoming as (${INCOMING_ROWS}),
+  claimed as (
+    insert into ${ledger} (${LEDGER_COLUMNS})
+    select ${GIVEN.source}, ${GIVEN.now}::timestamptz, ${GIVEN.dueAt}::timestamptz, id, type, occurred_at, fingerprint
+    from incoming order by id
+    on conflict do nothing
+    returning ${ledger.eventId} as id
+  ),
+  kept as (${INSERT_BODIES})
+  select id, true as is_new from claimed`;
+
+const CLAIM_WITHOUT_REPLAY_KEYS = textOf(CLAIM_MANY).sql;
+
+/** One known replay key must not refuse the other events, so here the ids are looked up of what was not inserted. */
+const CLAIM_WITH_REPLAY_KEYS = textOf(sql`
+  ${CLAIM_MANY}
+  union all
+  select id, false from incoming join ${ledger} on ${ledger.eventId} = id
+  where ${ledger.source} = ${GIVEN.source} and id not in (select id from claimed)`).sql;
+
+async function claimMany(db: Database, common: Common, events: readonly Claimable[]): Promise<Claimed> {
   const hasReplayKeys = events.some(({ fingerprint }) => fingerprint !== null);
-  const rows = await run<{ id: string; is_new: boolean }>(
-    db,
-    sql`
-    with incoming as (${incomingRows(events)}),
-    claimed as (
-      insert into ${ledger} (${LEDGER_COLUMNS})
-      select ${source}, ${now.toISOString()}::timestamptz, ${dueAtOf(now)}::timestamptz, id, type, occurred_at, fingerprint
-      from incoming order by id
-      on conflict do nothing
-      returning ${ledger.eventId} as id
-    ),
-    kept as (${insertBodies(source, headers, now)})
-    select id, true as is_new from claimed ${hasReplayKeys ? known : sql``}`,
-  );
+  const rows = await run<{ id: string; is_new: boolean }>(db, {
+    sql: hasReplayKeys ? CLAIM_WITH_REPLAY_KEYS : CLAIM_WITHOUT_REPLAY_KEYS,
+    params: paramsOfMany(common, events),
+  });
   const found = new Set(rows.map(({ id }) => id));
   return {
     claimed: rows.filter((row) => row.is_new).map(({ id }) => id),
     suspects: events.filter(({ eventId, fingerprint }) => fingerprint !== null && !found.has(eventId)),
   };
-}
-
-function dueAtOf(now: Date): string {
-  return new Date(now.getTime() + TICKET_GRACE_MS).toISOString();
 }

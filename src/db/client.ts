@@ -11,8 +11,8 @@ import { type Query, textOf } from './statement.ts';
 export interface Database {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bounds every query made through this handle. */
-  readonly signal: AbortSignal | undefined;
+  /** Ends every query of this handle. `null` if the caller has a time limit of its own: a signal makes `fetch` slower. */
+  readonly signal: AbortSignal | null | undefined;
 }
 
 /** A Drizzle statement that has not run yet: a query builder, or `db.execute(sql…)`. */
@@ -24,7 +24,7 @@ export const QUERY_TIMEOUT_MS = 10_000;
 /** A Worker has one DATABASE_URL, or two while a test changes it, and reading a URL takes as long as verifying a body. */
 const opened = new Map<string, Pick<Database, 'endpoint' | 'headers'>>();
 
-export function openDatabase(url: string | undefined, signal?: AbortSignal): Database {
+export function openDatabase(url: string | undefined, signal?: AbortSignal | null): Database {
   let server = opened.get(url ?? '');
   if (server === undefined) {
     const checked = checkedUrl(url);
@@ -56,9 +56,10 @@ function headersFor(url: string): Record<string, string> {
 
 /** Runs one statement of ours, of which `Row` says what it returns. */
 export async function run<Row extends object>(db: Database, statement: SQL | Query): Promise<Row[]> {
+  const { sql, params } = 'sql' in statement ? statement : textOf(statement);
+  const question = { query: sql, params: params.map(toParam) };
   try {
-    const { sql, params } = 'sql' in statement ? statement : textOf(statement);
-    return parseRows<Row>(await ask<NeonAnswer>(db, { query: sql, params: params.map(toParam) }));
+    return parseRows<Row>(await ask<NeonAnswer>(db, question));
   } catch (error) {
     throw DatabaseError.from(error);
   }
@@ -82,10 +83,10 @@ export async function commit(db: Database, statements: readonly (SQL | Query)[])
 
 /** Neon's answer to a question. Only what can go wrong on the way there and back is caught here. */
 async function ask<Answer>({ endpoint, headers, signal }: Database, question: object): Promise<Answer> {
-  const body = JSON.stringify(question);
+  const init = { method: 'POST', headers, body: JSON.stringify(question) };
+  const limit = signal === undefined ? AbortSignal.timeout(QUERY_TIMEOUT_MS) : signal;
   try {
-    const init = { method: 'POST', headers, body, signal: signal ?? AbortSignal.timeout(QUERY_TIMEOUT_MS) };
-    const response = await fetch(endpoint, init);
+    const response = await fetch(endpoint, limit ? { ...init, signal: limit } : init);
     if (response.ok) return await response.json();
     if (response.status === 400) throw DatabaseError.fromRefusal(await response.json());
     throw DatabaseError.fromStatus(response.status, await response.text());

@@ -34,7 +34,16 @@ export function toParam(value: unknown): string | null {
 function arrayItem(item: unknown): string {
   if (Array.isArray(item)) return toParam(item) ?? 'NULL';
   const text = toParam(item);
-  return text === null ? 'NULL' : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+  return text === null ? 'NULL' : quoted(text);
+}
+
+/**
+ * A list of Postgres escapes quotes and backslashes only. JSON escapes them in the same way and several times faster, but
+ * also control characters and lone surrogates, which Postgres would then read as other characters.
+ */
+function quoted(text: string): string {
+  if (!/\p{Cc}/u.test(text) && text.isWellFormed()) return JSON.stringify(text);
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
 function bytea({ buffer, byteOffset, byteLength }: ArrayBufferView): string {

@@ -2,7 +2,7 @@
 const MAX_DEPTH = 512;
 
 /** 2^53 has 16 digits, so only a run of at least 16 digits can be an integer that JavaScript rounds. */
-const LONG_NUMBER = /\d{16}/;
+const LONG_NUMBER = 16;
 
 export type Parsed = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
@@ -23,9 +23,10 @@ export function decodeText(body: Uint8Array): string | undefined {
  * could become the same id, or an amount another amount.
  */
 export function parseJson(text: string): Parsed {
-  if (tooDeep(text)) return { outcome: 'malformed' };
+  const { isTooDeep, hasLongNumber } = scan(text);
+  if (isTooDeep) return { outcome: 'malformed' };
   try {
-    return { outcome: 'parsed', json: LONG_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text) };
+    return { outcome: 'parsed', json: hasLongNumber ? JSON.parse(text, keepDigits) : JSON.parse(text) };
   } catch {
     return { outcome: 'malformed' };
   }
@@ -43,18 +44,26 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
   return rounded && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value;
 }
 
-function tooDeep(text: string): boolean {
+/** What is outside of the strings of a text. One loop for both, because a large body takes long enough to read once. */
+function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
   let depth = 0;
+  let digits = 0;
+  let hasLongNumber = false;
   let inString = false;
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
     if (inString) {
       if (char === 0x5c /* \ */) i++;
       else if (char === 0x22 /* " */) inString = false;
-    } else if (char === 0x22) inString = true;
-    else if (char === 0x7b /* { */ || char === 0x5b /* [ */) {
-      if (++depth > MAX_DEPTH) return true;
-    } else if (char === 0x7d /* } */ || char === 0x5d /* ] */) depth--;
+    } else if (char >= 0x30 /* 0 */ && char <= 0x39 /* 9 */) {
+      if (++digits === LONG_NUMBER) hasLongNumber = true;
+    } else {
+      digits = 0;
+      if (char === 0x22) inString = true;
+      else if (char === 0x7b /* { */ || char === 0x5b /* [ */) {
+        if (++depth > MAX_DEPTH) return { isTooDeep: true, hasLongNumber };
+      } else if (char === 0x7d /* } */ || char === 0x5d /* ] */) depth--;
+    }
   }
-  return false;
+  return { isTooDeep: false, hasLongNumber };
 }

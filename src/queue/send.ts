@@ -1,3 +1,4 @@
+import { withTimeLimit } from '../time-limit.ts';
 import { MESSAGE_VERSION, type Ticket } from './tickets.ts';
 
 /** The most messages that a queue takes in one call. */
@@ -11,20 +12,19 @@ const SEND_TIMEOUT_MS = 1000;
  * and the sweep sends the tickets of overdue events again.
  */
 export async function sendTickets(queue: Queue, tickets: readonly Ticket[]): Promise<boolean> {
-  const chunks = Array.from({ length: Math.ceil(tickets.length / MAX_BATCH) }, (_, n) =>
-    tickets.slice(n * MAX_BATCH, (n + 1) * MAX_BATCH).map((key) => ({ body: { version: MESSAGE_VERSION, ...key } })),
-  );
+  if (tickets.length === 0) return true;
+  const messages = tickets.map((key) => ({ body: { version: MESSAGE_VERSION, ...key } }));
   // At the same time, so that a delivery of many events stays within the time limit of one call.
-  return isWritten(Promise.all(chunks.map((chunk) => queue.sendBatch(chunk))));
+  const sending: Promise<unknown>[] = [];
+  for (let n = 0; n < messages.length; n += MAX_BATCH) sending.push(queue.sendBatch(messages.slice(n, n + MAX_BATCH)));
+  return isWritten(Promise.all(sending));
 }
 
 /** Whether a call to a queue succeeded in time. */
 export async function isWritten(sending: Promise<unknown>): Promise<boolean> {
-  const { promise: timeUp, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(false), SEND_TIMEOUT_MS);
   const sent = sending.then(
     () => true,
     () => false,
   );
-  return Promise.race([sent, timeUp]).finally(() => clearTimeout(timer));
+  return withTimeLimit(SEND_TIMEOUT_MS, sent, () => false);
 }

@@ -53,7 +53,6 @@ export async function readBody(
 ): Promise<Body> {
   const announced = Number(request.headers.get('content-length'));
   if (announced > maxBytes) return { outcome: 'too_large' };
-  if (request.body === null) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
 
   const { promise: timeUp, resolve } = Promise.withResolvers<'too_slow'>();
   const timer = setTimeout(() => resolve('too_slow'), deadlineMs);
@@ -61,7 +60,7 @@ export async function readBody(
   const isSmall = announced > 0 && announced <= BLOCK_BYTES;
   const reading = isSmall
     ? readBlock(request, timeUp, budget)
-    : readChunks(request.body, announced, maxBytes, timeUp, budget);
+    : readChunks(request, announced, maxBytes, timeUp, budget);
   return reading.finally(() => clearTimeout(timer));
 }
 
@@ -75,12 +74,13 @@ async function readBlock(request: Request, timeUp: Promise<'too_slow'>, budget: 
 
 /** A chunked body announces no length, so bytes are counted as they arrive. */
 async function readChunks(
-  body: ReadableStream<Uint8Array>,
+  { body }: Request,
   announced: number,
   maxBytes: number,
   timeUp: Promise<'too_slow'>,
   budget: BodyBudget,
 ): Promise<Body> {
+  if (body === null) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
   const reader = body.getReader();
   // Copied into blocks, because every chunk, even of a single byte, occupies at least 4 KiB in workerd.
   const blocks: Uint8Array[] = [];

@@ -6,6 +6,7 @@ import { traceFields } from '../encoding/traceparent.ts';
 import { errorFields, eventIdFields, type Log } from '../log.ts';
 import { type Forwarded, pack } from '../queue/forwarded.ts';
 import { isWritten, sendTickets } from '../queue/send.ts';
+import { withTimeLimit } from '../time-limit.ts';
 
 /** Where the events of a verified delivery are now: claimed in Postgres, on the queue until Postgres is back, or nowhere. */
 export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarded' } | { outcome: 'not_held' };
@@ -13,7 +14,10 @@ export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarde
 /** Some senders wait three seconds for our answer (Slack, Zoom, Discord), and the queue needs up to one of them. */
 const CLAIM_TIMEOUT_MS = 1500;
 
-/** Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. */
+/**
+ * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. A claim
+ * that still waits then ends with the request, after the answer. If it commits before, its events are known to the consumer.
+ */
 export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log: Log): Promise<Held> {
   const { source, events, headers } = delivery;
   const about = (eventIds: readonly string[]) => ({
@@ -22,7 +26,10 @@ export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log:
     ...traceFields(headers.traceparent),
   });
   try {
-    const { claims, pending } = await claimWithSecondTry(delivery, env);
+    const claiming = claimWithSecondTry(delivery, env);
+    const { claims, pending } = await withTimeLimit(CLAIM_TIMEOUT_MS, claiming, () => {
+      throw new DatabaseError('Postgres did not answer in time', { retryable: true });
+    });
     if (claims.dropped.length > 0) {
       log({ step: 'claim', outcome: 'too_many_replays', ...about(claims.dropped), limit: MAX_REPLAYS });
     }
@@ -39,12 +46,12 @@ export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log:
   return { outcome: forwarded ? 'forwarded' : 'not_held' };
 }
 
-/** Both tries share one time limit. `pending` are the events that need a ticket. */
+/** Both tries share the time limit of the caller. `pending` are the events that need a ticket. */
 async function claimWithSecondTry(
   { source, events, headers, receivedAt }: Forwarded,
   env: ReceiverEnv,
 ): Promise<{ claims: Claims; pending: readonly string[] }> {
-  const db = openDatabase(env.DATABASE_URL, AbortSignal.timeout(CLAIM_TIMEOUT_MS));
+  const db = openDatabase(env.DATABASE_URL, null);
   const attempt = () => claim(db, source, events, headers, receivedAt);
   try {
     const claims = await attempt();

@@ -8,7 +8,7 @@ import type { Source } from '../kit/index.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
 import { itemsOf } from '../verify/items.ts';
-import { fillFirst, headersNamed, jsonAt, type TemplateValues, valueAt } from '../verify/places.ts';
+import { fillFirst, headersNamed, jsonAt, listOf, type TemplateValues, valueAt } from '../verify/places.ts';
 
 export type Identified =
   | { outcome: 'identified'; events: Claimable[] }
@@ -69,23 +69,14 @@ export async function identify(source: Source, verified: Delivery): Promise<Iden
 /** Stops at the first event over a limit, so that an oversized batch costs no more than the largest that is accepted. */
 async function batchEvents(source: Source, delivery: DeliveryWithJson, items: Iterable<unknown>): Promise<Identified> {
   const events: Claimable[] = [];
+  const head = { ...delivery };
   let bytes = 0;
   for (const item of items) {
     if (events.length === MAX_EVENTS) return unclaimable('too many events');
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
-    let body: Uint8Array | undefined;
-    const values: TemplateValues = {
-      ...delivery,
-      json: item,
-      // Only a hash needs it.
-      get body() {
-        body ??= new TextEncoder().encode(text);
-        return body;
-      },
-    };
-    events.push(await itemEvent(source, values, text));
+    events.push(await itemEvent(source, { ...head, json: item }, text));
   }
   return { outcome: 'identified', events };
 }
@@ -93,7 +84,7 @@ async function batchEvents(source: Source, delivery: DeliveryWithJson, items: It
 async function single(source: Source, values: TemplateValues, text: string): Promise<Identified> {
   const { json } = values;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
-  const event = await eventOf(source, values, text);
+  const event = await eventOf(source, values, text, () => values.body);
   return event ? { outcome: 'identified', events: [event] } : unclaimable('no usable id');
 }
 
@@ -118,7 +109,9 @@ function bytesInClaim(text: string): number {
  * An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well.
  */
 async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<Claimable> {
-  const event = (await eventOf(source, values, text)) ?? (await eventOf(claimedByContent(source), values, text));
+  const bytes = () => new TextEncoder().encode(text);
+  const event =
+    (await eventOf(source, values, text, bytes)) ?? (await eventOf(claimedByContent(source), values, text, bytes));
   if (!event) throw new Error('an event is always identified by its content');
   return event;
 }
@@ -126,11 +119,17 @@ async function itemEvent(source: Source, values: TemplateValues, text: string): 
 /** One object for each source, because what is computed once for a source is kept by its object. */
 const claimedByContent = once((source: Source): Source => ({ ...source, dedupe: 'content' }));
 
-async function eventOf(source: Source, given: TemplateValues, text: string): Promise<Claimable | undefined> {
+/** `bytes` are what a hash of the event is made of. Most events need none. */
+async function eventOf(
+  source: Source,
+  given: TemplateValues,
+  text: string,
+  bytes: () => Uint8Array,
+): Promise<Claimable | undefined> {
   const { id } = source.provider;
   const byContent = source.dedupe === 'content';
   const replayKeys = replayKeysOf(source);
-  const values = needsHash(source) ? { ...given, sha256: await sha256(given.body) } : given;
+  const values = needsHash(source) ? { ...given, sha256: await sha256(bytes()) } : given;
 
   const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
@@ -190,7 +189,7 @@ function typeOf(provider: Provider, values: TemplateValues): string | null {
 
 function occurredAt({ occurredAt }: Provider, values: TemplateValues): Date | null {
   if (!occurredAt) return null;
-  const [found] = [occurredAt.at].flat().flatMap((place) => timeAt(place, values) ?? []);
+  const found = firstTime(listOf(occurredAt.at), values);
   if (found === undefined || found === '') return null;
   const { unit } = occurredAt;
   const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
@@ -198,6 +197,14 @@ function occurredAt({ occurredAt }: Provider, values: TemplateValues): Date | nu
   // event.
   const year = time.getUTCFullYear();
   return year >= 1 && year <= 9999 ? time : null;
+}
+
+function firstTime(places: readonly Place[], values: TemplateValues): string | number | undefined {
+  for (const place of places) {
+    const time = timeAt(place, values);
+    if (time !== undefined) return time;
+  }
+  return undefined;
 }
 
 /** A time may be a number with fractions (Mailgun). An id may not, so `valueAt` ignores such numbers. */

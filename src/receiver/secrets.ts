@@ -17,9 +17,9 @@ export function secretsOf(source: string, env: object): string[] {
 }
 
 /** `META_VERIFY_TOKEN`: Meta must send it before its subscription to our address is confirmed. */
-export function verifyTokenName(source: string): string {
-  return secretName(source).replace(/_WEBHOOK_SECRET$/, '_VERIFY_TOKEN');
-}
+export const verifyTokenName = once((source: string) =>
+  secretName(source).replace(/_WEBHOOK_SECRET$/, '_VERIFY_TOKEN'),
+);
 
 export function verifyTokenOf(source: string, env: object): string | undefined {
   const token = Reflect.get(env, verifyTokenName(source));

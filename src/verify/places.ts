@@ -16,7 +16,15 @@ export interface TemplateValues extends Delivery {
 
 /** Every value found at a place. Only a list header can hold more than one on purpose. */
 export function valuesAt(place: Place | readonly Place[], values: TemplateValues): string[] {
-  return typeof place === 'string' ? valuesOf(place, values) : place.flatMap((one) => valuesOf(one, values));
+  if (typeof place === 'string') return readOf(place)(values);
+  const found: string[] = [];
+  for (const one of place) found.push(...readOf(one)(values));
+  return found;
+}
+
+/** Data of providers names one place or template, or several. */
+export function listOf<Text extends string>(one: Text | readonly Text[]): readonly Text[] {
+  return typeof one === 'string' ? [one] : one;
 }
 
 /** The only value at a place. If there are two, we can't know which one the sender meant, so there is none. */
@@ -26,10 +34,6 @@ export function valueAt(place: Place, values: TemplateValues): string | undefine
 }
 
 type Read = (values: TemplateValues) => string[];
-
-function valuesOf(place: Place, values: TemplateValues): string[] {
-  return readOf(place)(values);
-}
 
 /** Places and templates come from the data of providers, so there are few. Each is taken apart once. */
 const readOf = once((place: Place): Read => {
@@ -58,8 +62,10 @@ const readOf = once((place: Place): Read => {
 /** Plain text at even positions, and at odd ones the names that were between braces. */
 const piecesOf = once((template: Template): readonly string[] => template.split(/[{}]/));
 
-/** Fills a template with bytes. `{body}` is copied as it came. `undefined` if a place holds no value. */
+/** Fills a template with bytes. `{body}` is taken as it came. `undefined` if a place holds no value. */
 export function fillBytes(template: Template, values: TemplateValues): Bytes | undefined {
+  // Most providers sign the body alone. It is never in shared memory, which is all that the types want to exclude here.
+  if (template === '{body}') return values.body as Bytes;
   const parts: (string | Uint8Array)[] = [];
   for (const [index, part] of piecesOf(template).entries()) {
     const piece = index % 2 === 0 ? part : part === 'body' ? values.body : pieceOf(part, values);
@@ -82,7 +88,7 @@ export function fillText(template: Template, values: TemplateValues): string | u
 
 /** Fills the first template whose places all hold a value. */
 export function fillFirst(templates: Template | readonly Template[], values: TemplateValues): string | undefined {
-  for (const template of [templates].flat()) {
+  for (const template of listOf(templates)) {
     const text = fillText(template, values);
     if (text !== undefined) return text;
   }

@@ -22,7 +22,7 @@ it.each([
 });
 
 it('each item of a list reaches Postgres as it is', async () => {
-  const items = ['', 'NULL', null, 'a,b', '{"x"}', '\\', 'line\nbreak', 'ü'];
+  const items = ['', 'NULL', null, 'a,b', '{"x"}', '\\', 'line\nbreak', 'line\n"break"\\', '\u007f', 'ü"'];
   const rows = await run(database.db, sql`select to_json(${sql.param(items)}::text[]) as items`);
   expect(rows).toEqual([{ items }]);
 });

@@ -148,14 +148,14 @@ describe('a claim that fails', () => {
 });
 
 it('a mistake in our code on the way to Postgres is logged with its position, and the delivery is forwarded', async () => {
-  const given = { ...delivery(), events: [{ ...claimable('a'), occurredAt: 'not a date' as never }] };
+  const given = { ...delivery(), events: [{ ...claimable('a'), occurredAt: new Date(Number.NaN) }] };
   expect(await held(given)).toEqual({ outcome: 'forwarded' });
   expect(lines).toEqual([
     expect.objectContaining({
       step: 'claim',
       outcome: 'failed',
-      error: 'TypeError',
-      position: expect.stringContaining('claim.ts'),
+      error: 'RangeError',
+      position: expect.stringContaining('neon-values.ts'),
     }),
   ]);
 });
