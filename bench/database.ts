@@ -6,7 +6,7 @@ import { LOOPBACK } from '../scripts/local/port.ts';
 import { startPostgres } from '../scripts/local/postgres.ts';
 import { createDatabase, createRole } from '../scripts/local/role.ts';
 import { startChild } from './child.ts';
-import { cpuOfFamily } from './cpu.ts';
+import { cpuOf, cpuOfFamily } from './cpu.ts';
 
 export interface BenchDatabase {
   /** For Workers: over the lean Neon endpoint. */
@@ -16,6 +16,8 @@ export interface BenchDatabase {
   readonly client: pg.Client;
   /** CPU time of Postgres, with all its processes, in ms. */
   cpu(): number;
+  /** CPU time of the endpoint, in ms. It takes the place of Neon's proxy, which has machines of its own. */
+  endpointCpu(): number;
   /** Makes every answer of the endpoint come this much later. */
   setLatency(ms: number): Promise<void>;
   /** What was asked of the endpoint since the last time. */
@@ -49,6 +51,7 @@ export async function startDatabase(): Promise<BenchDatabase> {
       directUrl,
       client,
       cpu: () => cpuOfFamily(pid),
+      endpointCpu: () => cpuOf(neon.pid),
       async setLatency(latencyMs) {
         await neon.ask({ latencyMs });
       },

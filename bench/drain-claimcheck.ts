@@ -3,6 +3,7 @@ import type { BenchDatabase } from './database.ts';
 import { bodySql, totalOf } from './invoices.ts';
 import type { Measured } from './rows.ts';
 import { startWorkerd } from './workerd.ts';
+import type { handlers } from './workers/consumer.ts';
 import type { Delivered, Job } from './workers/queue.ts';
 
 /** Events that are worked in one measurement. */
@@ -13,8 +14,8 @@ export interface Work {
   /** Batches that the queue delivers at the same time, and tickets in each. Peers have no batches, and a fixed concurrency. */
   readonly consumers: number;
   readonly batch: number;
-  /** Whether each event also enqueues an effect. Only ours do. */
-  readonly effect: boolean;
+  /** The type of all events, which chooses their handler. Peers have only one. */
+  readonly type: keyof typeof handlers;
 }
 
 /** A program that works events until none is left. */
@@ -58,11 +59,12 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
   });
   return {
     name: 'claimcheck',
-    async drain({ events, customers, consumers, batch, effect }) {
+    async drain({ events, customers, consumers, batch, type }) {
       const job: Job = { events, batch, consumers };
       await emptyTables(database);
-      await addEvents(database, events, customers, effect);
+      await addEvents(database, events, customers, type);
       await database.counts();
+      const endpoint = database.endpointCpu();
       let delivered: Delivered | undefined;
       const measured = await measure(events, workerd.cpu, database, async () => {
         const response = await fetch(workerd.url, { method: 'POST', body: JSON.stringify(job) });
@@ -71,9 +73,10 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
       const { requests, statements } = await database.counts();
       if (delivered?.failed !== 0) throw new Error('a batch ended with an exception');
       await checkChanges(database, events);
-      await checkLedger(database, events, effect);
+      await checkLedger(database, events, type === 'paid, with an effect');
       return {
         ...measured,
+        'CPU ms per event in the endpoint': (database.endpointCpu() - endpoint) / events,
         'SQL round trips per event': requests / events,
         'SQL statements per event': statements / events,
         'tickets returned per event': delivered.retried / events,
@@ -105,12 +108,12 @@ export async function emptyTables({ client }: BenchDatabase): Promise<void> {
 }
 
 /** The rows that the receiver would have written. */
-async function addEvents(database: BenchDatabase, events: number, customers: number, effect: boolean): Promise<void> {
+async function addEvents(database: BenchDatabase, events: number, customers: number, type: string): Promise<void> {
   const { client } = database;
   await client.query(
     `insert into webhook_events (source, event_id, type, received_at, due_at)
      select 'bench', 'evt_' || n, $2, now(), now() + interval '10 minutes' from generate_series(0, $1::int - 1) n`,
-    [events, effect ? 'paid, with an effect' : 'paid'],
+    [events, type],
   );
   await client.query(
     `insert into webhook_bodies (source, event_id, body, headers, received_at)

@@ -9,5 +9,9 @@ export async function withTimeLimit<Value, Late>(
 ): Promise<Value | Late> {
   const { promise: timeUp, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  return Promise.race([work, timeUp.then(late)]).finally(() => clearTimeout(timer));
+  try {
+    return await Promise.race([work, timeUp.then(late)]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -58,10 +58,13 @@ export async function readBody(
   const timer = setTimeout(() => resolve('too_slow'), deadlineMs);
   // A block is taken for it anyway, and chunk by chunk would be slower.
   const isSmall = announced > 0 && announced <= BLOCK_BYTES;
-  const reading = isSmall
-    ? readBlock(request, timeUp, budget)
-    : readChunks(request, announced, maxBytes, timeUp, budget);
-  return reading.finally(() => clearTimeout(timer));
+  try {
+    return await (isSmall
+      ? readBlock(request, timeUp, budget)
+      : readChunks(request, announced, maxBytes, timeUp, budget));
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function readBlock(request: Request, timeUp: Promise<'too_slow'>, budget: BodyBudget): Promise<Body> {
