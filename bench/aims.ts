@@ -1,5 +1,5 @@
 import { type Figure, type Results, valuesOf } from './results.ts';
-import { countOf, median } from './rows.ts';
+import { countOf, median, SAME_RATE } from './rows.ts';
 
 /** One figure divided by another of the same round, or one figure alone. */
 export interface Ratio {
@@ -30,9 +30,9 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
   default: [
     ...[1, 32, 128].flatMap((connections) => againstFloor(GITHUB, connections)),
     ...SOURCES.slice(1).flatMap((source) => againstFloor(source, 32)),
-    againstTextbook(200, '100 a second', { atMost: 1 / 20 }),
+    againstTextbook(200, `${SAME_RATE} a second`, { atMost: 1 / 20 }),
     againstTextbook(200, 'as many as each can answer'),
-    againstTextbook(0, '100 a second'),
+    againstTextbook(0, `${SAME_RATE} a second`),
     {
       title: 'receiver bundle, gzipped, in KiB',
       of: { row: 'bundle, gzipped', variant: 'receiver', metric: 'KiB' },

@@ -7,7 +7,7 @@ import { type MeasuredRatio, measure, RATIOS, type Ratio } from './aims.ts';
 import { type Plot, svgOf } from './plot.ts';
 import { billLines } from './prices.ts';
 import { medianOf, type Results, readResults } from './results.ts';
-import { median, type Row } from './rows.ts';
+import { median, type Row, SAME_RATE } from './rows.ts';
 
 const NOT_MEASURED = 'Not measured yet.';
 
@@ -38,7 +38,7 @@ const IN_README: readonly Ratio[] = [...RATIOS.default, ...RATIOS.long].filter((
   [
     'ack, GitHub (replay key), 32 connections: ',
     'ack, SendGrid (batch of 100), 32 connections: ',
-    'ack, 32 connections, 100 a second: p99, to the textbook',
+    `ack, 32 connections, ${SAME_RATE} a second: p99, to the textbook`,
     'drain of 10,000 events, ',
     'claim of an event, in Postgres, ',
     'completion of an event, ',

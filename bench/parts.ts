@@ -20,8 +20,8 @@ const SHORT: Length = { rounds: 1, seconds: 0.1 };
  * others share changes its speed within seconds, so many short rounds say more than a few long ones.
  */
 export const parts: Readonly<Record<string, Part>> = {
-  ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 7, seconds: 1 }) },
-  textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 3, seconds: 1.5 }) },
+  ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 15, seconds: 0.5 }) },
+  textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 5, seconds: 1 }) },
   distance: { short: () => benchDistance(SHORT), default: () => benchDistance({ rounds: 3, seconds: 2 }) },
   footprint: { short: () => benchBill(SHORT), default: () => benchBill({ rounds: 3, seconds: 2 }) },
   drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 3, seconds: 5 }) },

@@ -10,7 +10,8 @@ const USAGE = 'npm run bench -- [--short | --long] [part …]';
 
 /**
  * Measures what docs/scale.md says, and writes it there: everything but the parts that take hours, or with `--long` only
- * those. `--short` shows that everything works. Named parts are measured and printed, and nothing is written.
+ * those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the last
+ * run, if that was on this machine with the same versions.
  */
 export default async function main(): Promise<void> {
   const { values, positionals: names } = readArguments({
@@ -35,20 +36,21 @@ export default async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   install();
   const before = kept(published, thisMachine());
-  if (form === 'long' && names.length === 0 && Object.keys(before).length === 0) {
+  const isPart = form === 'long' || names.length > 0;
+  if (form !== 'short' && isPart && Object.keys(before).length === 0) {
     throw new UserError('bench/results.json is of another machine or other versions: run npm run bench first');
   }
   const measured = await run(form, names);
   const results = { ...thisMachine(), parts: measured };
   console.log(`\n${ratioTable(results, [...RATIOS.default, ...RATIOS.long]).join('\n')}`);
-  if (form === 'short' || names.length > 0) return;
+  if (form === 'short') return;
 
   const all = { ...results, parts: { ...before, ...measured } };
   writeResults(all);
   writeDocuments(all);
   console.log('\nwrote bench/results.json, README.md and docs/scale.md');
   // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
-  const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
+  const missing = RATIOS[form].filter((ratio) => !measure(ratio, all));
   if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
 }
 

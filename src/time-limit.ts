@@ -1,6 +1,6 @@
 /**
- * Waits for work at most this long. Afterwards `late` says what to return, or what to throw. The work itself can't be
- * stopped and goes on, but nobody waits for it any longer.
+ * Waits for work at most this long. Then `late` says what to return or to throw. The work itself goes on, but the caller
+ * doesn't wait for it.
  */
 export async function withTimeLimit<Value, Late>(
   ms: number,

@@ -59,7 +59,7 @@ export const receiver: readonly Mutant[] = [
   {
     fault: 'a delivery ends with its connection, and the budget counts its bytes for ever',
     file: 'src/receiver/app.ts',
-    find: 'goOn(c, () => answering);',
+    find: 'keepAlive(c, () => answering);',
     replace: '',
     caughtBy: { file: 'test/engine/receiver/hostile-senders.test.ts', name: 'until a sender resets its connection' },
   },
@@ -97,6 +97,16 @@ export const receiver: readonly Mutant[] = [
     find: 'if (length + chunk.length > maxBytes)',
     replace: 'if (false)',
     caughtBy: { file: BAD_INPUT_TEST, name: 'a body over the limit that is sent in chunks is answered 413' },
+  },
+  {
+    fault: 'a chunked body that announces a small length is read without a limit',
+    file: 'src/receiver/body.ts',
+    find: "headers.has('transfer-encoding') ? Number.NaN : ",
+    replace: '',
+    caughtBy: {
+      file: 'test/engine/receiver/hostile-senders.test.ts',
+      name: 'counted as it arrives, whatever length it',
+    },
   },
   {
     fault: 'the body of a delivery without a signature is read into memory',
@@ -146,6 +156,20 @@ export const receiver: readonly Mutant[] = [
     find: 'from incoming order by id',
     replace: 'from incoming',
     caughtBy: { file: 'test/engine/db/claim.test.ts', name: 'carry the same events in opposite orders' },
+  },
+  {
+    fault: 'a claim is awaited for as long as Postgres hangs, and its provider gives up',
+    file: FORWARD,
+    find: 'withTimeLimit(CLAIM_TIMEOUT_MS,',
+    replace: 'withTimeLimit(60_000,',
+    caughtBy: { file: FORWARD_TEST, name: 'within three seconds although Postgres and the queue hang' },
+  },
+  {
+    fault: 'a line break in a list of texts is stored as the letter n',
+    file: 'src/db/neon-values.ts',
+    find: '!/\\p{Cc}/u.test(text) && ',
+    replace: '',
+    caughtBy: { file: 'test/engine/db/client.test.ts', name: 'each item of a list reaches Postgres as it is' },
   },
   {
     fault: 'a delivery is not forwarded while Postgres is away',

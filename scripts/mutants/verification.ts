@@ -71,4 +71,11 @@ export const verification: readonly Mutant[] = [
     replace: '',
     caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
   },
+  {
+    fault: 'an escaped quote ends a string, so that the numbers behind it are rounded',
+    file: 'src/encoding/json.ts',
+    find: ' i++;\n      else if',
+    replace: ' {}\n      else if',
+    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
+  },
 ];

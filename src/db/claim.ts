@@ -5,12 +5,12 @@ import { DatabaseError } from './errors.ts';
 import {
   BODY_COLUMNS,
   type Claimable,
-  type Common,
-  GIVEN,
   INCOMING_ROWS,
   INSERT_BODIES,
+  param,
   paramsOfMany,
   paramsOfOne,
+  type SharedValues,
 } from './incoming.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
 import { parkReplays } from './park-replays.ts';
@@ -41,11 +41,11 @@ export async function claim(
   headers: Record<string, string>,
   now: Date,
 ): Promise<Claims> {
-  const common = { source, headers, now, dueAt: new Date(now.getTime() + TICKET_GRACE_MS) };
+  const shared = { source, headers, now, dueAt: new Date(now.getTime() + TICKET_GRACE_MS) };
   const [event, ...more] = events;
   const alone = event && more.length === 0;
-  const { claimed, suspects } = alone ? await claimOne(db, common, event) : await claimMany(db, common, events);
-  return { claimed, ...(await parkReplays(db, common, suspects)) };
+  const { claimed, suspects } = alone ? await claimOne(db, shared, event) : await claimMany(db, shared, events);
+  return { claimed, ...(await parkReplays(db, shared, suspects)) };
 }
 
 interface Claimed {
@@ -60,25 +60,25 @@ const LEDGER_COLUMNS = sql`
   ${ledgerColumn.type}, ${ledgerColumn.occurredAt}, ${ledgerColumn.fingerprint}`;
 
 /**
- * Nearly every delivery holds one event, so this one has plain values: Postgres plans arrays and joins twice as long.
+ * Nearly every delivery holds one event, so its claim has plain values: Postgres plans arrays and joins twice as long.
  *
  * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
  */
 const CLAIM_ONE = textOf(sql`
   with claimed as (
     insert into ${ledger} (${LEDGER_COLUMNS})
-    values (${GIVEN.source}, ${GIVEN.now}, ${GIVEN.dueAt}, ${GIVEN.id},
-            ${GIVEN.type}, ${GIVEN.occurredAt}, ${GIVEN.fingerprint})
+    values (${param.source}, ${param.now}, ${param.dueAt}, ${param.id},
+            ${param.type}, ${param.occurredAt}, ${param.fingerprint})
     on conflict (${ledgerColumn.source}, ${ledgerColumn.eventId}) do nothing
     returning ${ledger.eventId} as id
   )
   insert into ${bodies} (${BODY_COLUMNS})
-  select ${GIVEN.source}, id, ${GIVEN.body}, ${GIVEN.headers}, ${GIVEN.now} from claimed
+  select ${param.source}, id, ${param.body}, ${param.headers}, ${param.now} from claimed
   returning ${bodies.eventId} as id`).sql;
 
-async function claimOne(db: Database, common: Common, event: Claimable): Promise<Claimed> {
+async function claimOne(db: Database, shared: SharedValues, event: Claimable): Promise<Claimed> {
   try {
-    const rows = await run<{ id: string }>(db, { sql: CLAIM_ONE, params: paramsOfOne(common, event) });
+    const rows = await run<{ id: string }>(db, { sql: CLAIM_ONE, params: paramsOfOne(shared, event) });
     return { claimed: rows.map(({ id }) => id), suspects: [] };
   } catch (error) {
     // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
@@ -94,7 +94,7 @@ const CLAIM_MANY = sql`
   with incoming as (${INCOMING_ROWS}),
   claimed as (
     insert into ${ledger} (${LEDGER_COLUMNS})
-    select ${GIVEN.source}, ${GIVEN.now}::timestamptz, ${GIVEN.dueAt}::timestamptz, id, type, occurred_at, fingerprint
+    select ${param.source}, ${param.now}::timestamptz, ${param.dueAt}::timestamptz, id, type, occurred_at, fingerprint
     from incoming order by id
     on conflict do nothing
     returning ${ledger.eventId} as id
@@ -109,13 +109,13 @@ const CLAIM_WITH_REPLAY_KEYS = textOf(sql`
   ${CLAIM_MANY}
   union all
   select id, false from incoming join ${ledger} on ${ledger.eventId} = id
-  where ${ledger.source} = ${GIVEN.source} and id not in (select id from claimed)`).sql;
+  where ${ledger.source} = ${param.source} and id not in (select id from claimed)`).sql;
 
-async function claimMany(db: Database, common: Common, events: readonly Claimable[]): Promise<Claimed> {
+async function claimMany(db: Database, shared: SharedValues, events: readonly Claimable[]): Promise<Claimed> {
   const hasReplayKeys = events.some(({ fingerprint }) => fingerprint !== null);
   const rows = await run<{ id: string; is_new: boolean }>(db, {
     sql: hasReplayKeys ? CLAIM_WITH_REPLAY_KEYS : CLAIM_WITHOUT_REPLAY_KEYS,
-    params: paramsOfMany(common, events),
+    params: paramsOfMany(shared, events),
   });
   const found = new Set(rows.map(({ id }) => id));
   return {

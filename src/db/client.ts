@@ -11,7 +11,7 @@ import { type Query, textOf } from './statement.ts';
 export interface Database {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends every query of this handle. `null` if the caller has a time limit of its own: a signal makes `fetch` slower. */
+  /** Ends every query of this handle. Without it, each ends after 10 s. `null`: the caller has a time limit of its own. */
   readonly signal: AbortSignal | null | undefined;
 }
 
@@ -56,6 +56,7 @@ function headersFor(url: string): Record<string, string> {
 
 /** Runs one statement of ours, of which `Row` says what it returns. */
 export async function run<Row extends object>(db: Database, statement: SQL | Query): Promise<Row[]> {
+  // Outside of the `try`: a mistake of ours is not one of the database, and its log line needs its name and position.
   const { sql, params } = 'sql' in statement ? statement : textOf(statement);
   const question = { query: sql, params: params.map(toParam) };
   try {

@@ -15,7 +15,7 @@ export interface Claimable {
  * The parameters of every claim, by their numbers, so that its text is built once: Drizzle takes longer to build a
  * statement than a Worker needs for the rest of a delivery. With many events, those of an event are lists.
  */
-export const GIVEN = {
+export const param = {
   source: sql.raw('$1'),
   headers: sql.raw('$2'),
   now: sql.raw('$3'),
@@ -28,31 +28,30 @@ export const GIVEN = {
 };
 
 /** What the events of a delivery have in common: the values of the first four parameters. */
-export interface Common {
+export interface SharedValues {
   readonly source: string;
   readonly headers: Record<string, string>;
   readonly now: Date;
   readonly dueAt: Date;
 }
 
-export function paramsOfOne(common: Common, event: Claimable): unknown[] {
+export function paramsOfOne({ source, headers, now, dueAt }: SharedValues, event: Claimable): unknown[] {
   const { eventId, type, occurredAt, fingerprint, body } = event;
-  return [...commonParams(common), eventId, type, occurredAt, fingerprint, body];
+  return [source, headers, now, dueAt, eventId, type, occurredAt, fingerprint, body];
 }
 
-export function paramsOfMany(common: Common, events: readonly Claimable[]): unknown[] {
-  const columns = [
+export function paramsOfMany({ source, headers, now, dueAt }: SharedValues, events: readonly Claimable[]): unknown[] {
+  return [
+    source,
+    headers,
+    now,
+    dueAt,
     events.map(({ eventId }) => eventId),
     events.map(({ type }) => type),
     events.map(({ occurredAt }) => occurredAt),
     events.map(({ fingerprint }) => fingerprint),
     events.map(({ body }) => body),
   ];
-  return [...commonParams(common), ...columns];
-}
-
-function commonParams({ source, headers, now, dueAt }: Common): unknown[] {
-  return [source, headers, now, dueAt];
 }
 
 const bodyColumn = columnNames(webhookBodies);
@@ -64,13 +63,13 @@ export const BODY_COLUMNS = sql`
 /** Many events as rows: `id`, `type`, `occurred_at`, `fingerprint`, `body`. */
 export const INCOMING_ROWS: SQL = sql`
       select * from unnest(
-        ${GIVEN.id}::text[], ${GIVEN.type}::text[], ${GIVEN.occurredAt}::timestamptz[], ${GIVEN.fingerprint}::text[],
-        ${GIVEN.body}::text[]
+        ${param.id}::text[], ${param.type}::text[], ${param.occurredAt}::timestamptz[], ${param.fingerprint}::text[],
+        ${param.body}::text[]
       ) as incoming (id, type, occurred_at, fingerprint, body)`;
 
 /** Keeps the bodies of those rows of `incoming` that are in `claimed`. */
 export const INSERT_BODIES: SQL = sql`
       insert into ${webhookBodies} (${BODY_COLUMNS})
-      select ${GIVEN.source}, id, body, ${GIVEN.headers}::jsonb, ${GIVEN.now}::timestamptz
+      select ${param.source}, id, body, ${param.headers}::jsonb, ${param.now}::timestamptz
       from incoming join claimed using (id)
       on conflict do nothing`;

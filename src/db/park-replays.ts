@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { columnNames } from './columns.ts';
 import { DatabaseError } from './errors.ts';
-import { type Claimable, type Common, GIVEN, INCOMING_ROWS, INSERT_BODIES, paramsOfMany } from './incoming.ts';
+import { type Claimable, INCOMING_ROWS, INSERT_BODIES, param, paramsOfMany, type SharedValues } from './incoming.ts';
 import { SUSPECTED_REPLAY } from './parked-reasons.ts';
 import { webhookEvents as ledger } from './schema.ts';
 import { textOf } from './statement.ts';
@@ -24,12 +24,16 @@ export interface Replays {
 }
 
 /** Claims events that have a new id but a known replay key. */
-export async function parkReplays(db: Database, common: Common, suspects: readonly Claimable[]): Promise<Replays> {
+export async function parkReplays(
+  db: Database,
+  shared: SharedValues,
+  suspects: readonly Claimable[],
+): Promise<Replays> {
   const replays: Replays = { parked: [], dropped: [] };
   let undecided = suspects;
   for (let tries = 0; undecided.length > 0; tries++) {
     if (tries === MAX_TRIES) throw new DatabaseError('a suspected replay could not be claimed', { retryable: true });
-    const parked = { ...common, dueAt: common.now };
+    const parked = { ...shared, dueAt: shared.now };
     const params = [...paramsOfMany(parked, undecided), SUSPECTED_REPLAY, HOW_TO_DECIDE];
     const rows = await run<Row>(db, { sql: PARK, params });
     for (const { id, outcome } of rows) if (outcome !== 'known') replays[outcome].push(id);
@@ -61,7 +65,7 @@ const HOW_TO_DECIDE =
 const PARK = textOf(sql`
   with incoming as (${INCOMING_ROWS}),
   known as (
-    select id from incoming join ${ledger} on ${ledger.eventId} = id where ${ledger.source} = ${GIVEN.source}
+    select id from incoming join ${ledger} on ${ledger.eventId} = id where ${ledger.source} = ${param.source}
   ),
   earlier as (
     select id,
@@ -69,7 +73,7 @@ const PARK = textOf(sql`
            array_agg(${ledger.replayNumber}) as numbers,
            count(*) filter (where ${ledger.replayNumber} > 0 and ${ledger.status} = 'parked') as parked
     from incoming join ${ledger} on ${ledger.fingerprint} = incoming.fingerprint
-    where ${ledger.source} = ${GIVEN.source} and id not in (select id from known)
+    where ${ledger.source} = ${param.source} and id not in (select id from known)
     group by id
   ),
   suspected as (
@@ -87,8 +91,8 @@ const PARK = textOf(sql`
       ${ledgerColumn.receivedAt}, ${ledgerColumn.dueAt}, ${ledgerColumn.finishedAt}, ${ledgerColumn.fingerprint},
       ${ledgerColumn.replayNumber}, ${ledgerColumn.status}, ${ledgerColumn.lastError}
     )
-    select ${GIVEN.source}, id, type, occurred_at, ${GIVEN.now}::timestamptz, ${GIVEN.dueAt}::timestamptz,
-           ${GIVEN.now}::timestamptz, fingerprint, replay_number, 'parked',
+    select ${param.source}, id, type, occurred_at, ${param.now}::timestamptz, ${param.dueAt}::timestamptz,
+           ${param.now}::timestamptz, fingerprint, replay_number, 'parked',
            ${REASON} || ': event ' || first_id || ' has the same body or replay key. ' || ${ADVICE}
     from incoming join suspected using (id) where replay_number is not null
     order by id

@@ -4,6 +4,11 @@
  * a semicolon or white space.
  */
 export function listReader(key: string): (header: string) => string[] {
-  const entry = new RegExp(`(?<=(?:^|[,;\\s])${key}[=,])[^,;\\s]*`, 'g');
-  return (header) => header.match(entry) ?? [];
+  const entry = new RegExp(`(?:^|[,;\\s])${key}[=,]([^,;\\s]*)`, 'g');
+  return (header) => {
+    const values: string[] = [];
+    // `matchAll` would copy the expression each time, and take several times as long.
+    for (let match = entry.exec(header); match !== null; match = entry.exec(header)) values.push(match[1] ?? '');
+    return values;
+  };
 }

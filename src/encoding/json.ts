@@ -2,7 +2,7 @@
 const MAX_DEPTH = 512;
 
 /** 2^53 has 16 digits, so only a run of at least 16 digits can be an integer that JavaScript rounds. */
-const LONG_NUMBER = 16;
+const LONG_NUMBER_DIGITS = 16;
 
 export type Parsed = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
@@ -44,7 +44,7 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
   return rounded && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value;
 }
 
-/** What is outside of the strings of a text. One loop for both, because a large body takes long enough to read once. */
+/** What is outside of the strings of a text. One loop for both: a second one would take nearly as long as `JSON.parse`. */
 function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
   let depth = 0;
   let digits = 0;
@@ -56,7 +56,7 @@ function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
       if (char === 0x5c /* \ */) i++;
       else if (char === 0x22 /* " */) inString = false;
     } else if (char >= 0x30 /* 0 */ && char <= 0x39 /* 9 */) {
-      if (++digits === LONG_NUMBER) hasLongNumber = true;
+      if (++digits === LONG_NUMBER_DIGITS) hasLongNumber = true;
     } else {
       digits = 0;
       if (char === 0x22) inString = true;

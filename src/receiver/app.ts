@@ -64,10 +64,10 @@ export function createReceiver({
       if (createConsole && accessOf(c.env, c.req.raw).kind !== 'off') counts.add(name, result.outcome, now());
       if (hasUsedDatabase(result)) databaseUsedAt = now();
       if (hasUsedDatabase(result) && counts.isTime(now())) {
-        goOn(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
+        keepAlive(c, () => counts.flush(now(), (some) => addDeliveries(openDatabase(c.env.DATABASE_URL), some)));
       }
       if (hasDuplicates(result) && overdue.isTime(now())) {
-        goOn(c, () => overdue.send(c.env, name, result.eventIds, now()));
+        keepAlive(c, () => overdue.send(c.env, name, result.eventIds, now()));
       }
       const response = answer(result, source.provider.ack);
       log({ step: 'delivery', source: name, ...fieldsOf(result), ...trace, ms: ms() });
@@ -83,7 +83,7 @@ export function createReceiver({
     const answering = answerDelivery(c, c.req.param('source'));
     // Otherwise workerd ends a delivery whose sender resets the connection, without its `finally`: the budget would count
     // its bytes for ever, and an event that is claimed already would get no ticket.
-    goOn(c, () => answering);
+    keepAlive(c, () => answering);
     return answering;
   });
 
@@ -118,8 +118,8 @@ function hasDuplicates(result: DeliveryOutcome): result is Accepted {
   return (result.outcome === 'accepted' || result.outcome === 'duplicate') && result.duplicate > 0;
 }
 
-/** Lets work go on after the answer, or without one. Without a context, as in tests that run in Node, it is not begun. */
-function goOn(c: Context, work: () => Promise<unknown>): void {
+/** Lets work end after the answer, or without one. If there is no context, as in tests that run in Node, `work` is not called. */
+function keepAlive(c: Context, work: () => Promise<unknown>): void {
   try {
     c.executionCtx.waitUntil(work());
   } catch {}

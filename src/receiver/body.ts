@@ -51,7 +51,9 @@ export async function readBody(
   deadlineMs: number,
   budget: BodyBudget,
 ): Promise<Body> {
-  const announced = Number(request.headers.get('content-length'));
+  const { headers } = request;
+  // Of a chunked body, an announced length says nothing (RFC 9112, section 6.3), and workerd hands us both headers.
+  const announced = headers.has('transfer-encoding') ? Number.NaN : Number(headers.get('content-length'));
   if (announced > maxBytes) return { outcome: 'too_large' };
 
   const { promise: timeUp, resolve } = Promise.withResolvers<'too_slow'>();

@@ -15,8 +15,9 @@ export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarde
 const CLAIM_TIMEOUT_MS = 1500;
 
 /**
- * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. A claim
- * that still waits then ends with the request, after the answer. If it commits before, its events are known to the consumer.
+ * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. The claim is
+ * not aborted: the runtime ends it after the answer. If it commits all the same, the consumer finds its events claimed, and
+ * works them.
  */
 export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log: Log): Promise<Held> {
   const { source, events, headers } = delivery;

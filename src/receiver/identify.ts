@@ -110,14 +110,10 @@ function bytesInClaim(text: string): number {
  */
 async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<Claimable> {
   const bytes = () => new TextEncoder().encode(text);
-  const event =
-    (await eventOf(source, values, text, bytes)) ?? (await eventOf(claimedByContent(source), values, text, bytes));
+  const event = (await eventOf(source, values, text, bytes)) ?? (await eventOf(source, values, text, bytes, true));
   if (!event) throw new Error('an event is always identified by its content');
   return event;
 }
-
-/** One object for each source, because what is computed once for a source is kept by its object. */
-const claimedByContent = once((source: Source): Source => ({ ...source, dedupe: 'content' }));
 
 /** `bytes` are what a hash of the event is made of. Most events need none. */
 async function eventOf(
@@ -125,11 +121,11 @@ async function eventOf(
   given: TemplateValues,
   text: string,
   bytes: () => Uint8Array,
+  byContent = source.dedupe === 'content',
 ): Promise<Claimable | undefined> {
   const { id } = source.provider;
-  const byContent = source.dedupe === 'content';
   const replayKeys = replayKeysOf(source);
-  const values = needsHash(source) ? { ...given, sha256: await sha256(bytes()) } : given;
+  const values = byContent || needsHash(source) ? { ...given, sha256: await sha256(bytes()) } : given;
 
   const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
   if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
@@ -155,7 +151,7 @@ const replayKeysOf = once(({ provider: { id }, bodiesRepeat = id.bodiesRepeat }:
 /** Whether the body's hash identifies events of this source, or is a part of what does. */
 const needsHash = once((source: Source) => {
   const templates = [source.provider.id.at, replayKeysOf(source)].flat(2);
-  return source.dedupe === 'content' || templates.some((template) => template.includes('{sha256}'));
+  return templates.some((template) => template.includes('{sha256}'));
 });
 
 /** A hash, because a stranger may have written a part of the replay key, and an index can't hold a long text. */

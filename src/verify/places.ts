@@ -18,7 +18,8 @@ export interface TemplateValues extends Delivery {
 export function valuesAt(place: Place | readonly Place[], values: TemplateValues): string[] {
   if (typeof place === 'string') return readOf(place)(values);
   const found: string[] = [];
-  for (const one of place) found.push(...readOf(one)(values));
+  // A loop, because a form may have more values than a call can have arguments.
+  for (const one of place) for (const value of readOf(one)(values)) found.push(value);
   return found;
 }
 

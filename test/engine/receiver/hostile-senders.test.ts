@@ -1,4 +1,5 @@
 import { type ClientRequest, request } from 'node:http';
+import { connect } from 'node:net';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { WAIT } from '../running.ts';
 import { usePlainWorkerd } from './plain/workerd.ts';
@@ -102,6 +103,16 @@ it.each([
     }, WAIT);
   },
 );
+
+it('a chunked body is counted as it arrives, whatever length it announces', async () => {
+  const socket = connect(workerd.port, '127.0.0.1').on('error', () => {});
+  const head = { host: 'localhost', 'content-length': 5, 'transfer-encoding': 'chunked', ...SIGNATURE };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`);
+  socket.write(['POST /webhooks/github HTTP/1.1', ...lines, '', ''].join('\r\n'));
+  for (let n = 0; n < 6; n++) socket.write(`100000\r\n${'x'.repeat(MiB)}\r\n`);
+  expect(await outcomes(1)).toEqual(['too_large']);
+  socket.destroy();
+});
 
 it('a body of one byte every tenth of a second is given up at the deadline and answered 503', async () => {
   const sending = open('github', { 'content-length': 1000, ...SIGNATURE });

@@ -51,15 +51,18 @@ it('an amount beyond 2^53 reaches the balance unrounded', async () => {
   expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '9007199254740993' }]);
 });
 
-it('two ids beyond 2^53 that round to the same number are two events', async () => {
-  const answers = [];
-  for (const id of ['9007199254740992', '9007199254740993']) {
-    answers.push(await (await post('gethook', await sign('gethook', `{"id":${id},"type":"t"}`))).json());
-  }
-  expect(answers).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
-  const rows = await sql<{ event_id: string }>('select event_id from webhook_events order by 1');
-  expect(rows.map((row) => row.event_id)).toEqual(['9007199254740992', '9007199254740993']);
-});
+it.each(['', '"note":"\\"",', '"note":"\\\\",'])(
+  'two ids beyond 2^53 that round to the same number are two events (%s)',
+  async (before) => {
+    const answers = [];
+    for (const id of ['9007199254740992', '9007199254740993']) {
+      answers.push(await (await post('gethook', await sign('gethook', `{${before}"id":${id},"type":"t"}`))).json());
+    }
+    expect(answers).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
+    const rows = await sql<{ event_id: string }>('select event_id from webhook_events order by 1');
+    expect(rows.map((row) => row.event_id)).toEqual(['9007199254740992', '9007199254740993']);
+  },
+);
 
 it('an event without a usable type is claimed and ignored', async () => {
   for (const type of ['', '"type":7,', '"type":"a\\u0000",', '"type":{"a":1},']) {

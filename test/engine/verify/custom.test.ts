@@ -59,6 +59,13 @@ describe('a user’s own provider', () => {
     });
   });
 
+  it('refuses a form that holds more tokens than a call can have arguments', async () => {
+    const inForm: Provider = { ...billing, name: 'form', scheme: { token: 'form:t' } };
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const verdict = await check(inForm, headers, 't=a&'.repeat(200_000), 'a secret');
+    expect(verdict).toEqual({ outcome: 'refused', reason: 'too many signatures' });
+  });
+
   it.each([billing, elaborate, token])('gets a generated sample that verifies: $name', async (provider: Provider) => {
     const { secret, signingKey } = madeUpKeys(provider);
     const { types, id } = sampleOf(provider);

@@ -121,6 +121,12 @@ describe('a list of signatures', () => {
   });
 });
 
+it('refuses a signature whose own text is read as another entry of the list', async () => {
+  const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  const twice = { ...headers, 'webhook-signature': `v1,${headers['webhook-signature']}` };
+  expect(await check('standardwebhooks', { headers: twice, body })).toMatchObject({ outcome: 'refused' });
+});
+
 it('refuses a timestamp that only begins with digits', async () => {
   const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
   const text = `${headers['webhook-timestamp']}abc`;

@@ -5,7 +5,7 @@ import { createReceiver } from '../../../../src/receiver/app.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { deliver, providerOf } from '../../verify/deliveries.ts';
 
-const [provider = ''] = process.argv.slice(2);
+const [provider = '', neon = 'answers'] = process.argv.slice(2);
 const body = readFileSync(0, 'utf8');
 const sent = deliver(provider, { body, now: new Date(), url: 'https://example.com/webhooks/source' });
 
@@ -13,6 +13,7 @@ const sent = deliver(provider, { body, now: new Date(), url: 'https://example.co
 let requestBytes = 0;
 globalThis.fetch = async (_url, init) => {
   requestBytes = Buffer.byteLength(String(init?.body));
+  if (neon === 'hangs') return new Promise(() => {});
   return Response.json({ fields: [], rows: [], command: 'SELECT', rowCount: 0, rowAsArray: true });
 };
 

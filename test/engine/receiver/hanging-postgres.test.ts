@@ -1,0 +1,40 @@
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { listen } from '../../../scripts/local/port.ts';
+import { WAIT } from '../running.ts';
+import { signers } from '../signatures.ts';
+import { usePlainWorkerd } from './plain/workerd.ts';
+
+const SECRET = 'a secret';
+
+/** In Neon's place: takes every request and never answers. */
+const requests: { closedAt?: number }[] = [];
+const neon = createServer((_request, response) => {
+  const request: (typeof requests)[number] = {};
+  requests.push(request);
+  response.on('close', () => {
+    request.closedAt = performance.now();
+  });
+});
+let port = 0;
+beforeAll(async () => {
+  port = await listen(neon, 0);
+});
+afterAll(() => neon.close());
+
+const workerd = usePlainWorkerd(
+  'test/engine/receiver/plain/wrangler.toml',
+  () => ({ DATABASE_URL: `postgres://user:password@127.0.0.1:${port}/database`, GITHUB_WEBHOOK_SECRET: SECRET }),
+  { queues: ['EVENTS'] },
+);
+
+it('a claim that Postgres does not answer is closed after its delivery was forwarded and answered', async () => {
+  const { headers, body } = await signers.github('{"action":"opened"}', { secret: SECRET });
+  const url = `http://127.0.0.1:${workerd.port}/webhooks/github`;
+  const answer = await fetch(url, { method: 'POST', headers, body });
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'accepted' }]);
+  const answeredAt = performance.now();
+  expect(requests).toHaveLength(1);
+  await vi.waitFor(() => expect(requests[0]?.closedAt).toBeDefined(), WAIT);
+  expect((requests[0]?.closedAt ?? Number.POSITIVE_INFINITY) - answeredAt).toBeLessThan(1000);
+});
