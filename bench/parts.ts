@@ -29,7 +29,7 @@ export const parts: Readonly<Record<string, Part>> = {
   disk: { short: () => benchDisk(SHORT), default: () => benchDisk({ rounds: 1, seconds: 4 }) },
   growth: {
     short: () => benchGrowth(SHORT, [2000, 4000]),
-    default: () => benchGrowth({ rounds: 5, seconds: 2 }, [10_000, 100_000, 1_000_000]),
+    default: () => benchGrowth({ rounds: 10, seconds: 1 }, [10_000, 100_000, 1_000_000]),
   },
   pruning: {
     short: () => benchPruning(SHORT, 2000),
