@@ -49,8 +49,9 @@ export default async function main(): Promise<void> {
   writeResults(all);
   writeDocuments(all);
   console.log('\nwrote bench/results.json, README.md and docs/scale.md');
+  if (names.length > 0) return;
   // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
-  const missing = RATIOS[form].filter((ratio) => !measure(ratio, all));
+  const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
   if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
 }
 

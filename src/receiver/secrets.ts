@@ -1,6 +1,6 @@
 import { once } from '../encoding/once.ts';
 
-/** `github-org` → `GITHUB_ORG_WEBHOOK_SECRET`. For the names of configured sources. */
+/** `github-org` → `GITHUB_ORG_WEBHOOK_SECRET`. Only for names of configured sources, because each result is kept. */
 export const secretName = once(
   (source: string) => `${source.replaceAll(/[^a-z0-9]+/gi, '_').toUpperCase()}_WEBHOOK_SECRET`,
 );
