@@ -9,7 +9,7 @@ import { UserError } from './local/user-error.ts';
 const USAGE = 'npm run bench -- [--short | --long] [part …]';
 
 /**
- * Measures what docs/scale.md says, and writes it there: everything but the parts that take hours, or with `--long` only
+ * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long` only
  * those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the last
  * run, if that was on this machine with the same versions.
  */
