@@ -37,7 +37,7 @@ async function drainAll(rounds: number, events: number): Promise<Row[]> {
     await createTables(database);
     const ours = await start(startClaimcheck(database));
     const tasks: ((round: number) => Promise<void>)[] = [];
-    // An aim is about some of them only, and those are compared in every round. The others take one round.
+    // Variants that an aim is about are measured in every round, the others only in the first.
     const compare = (row: string, drainer: Drainer, what: string, work: Partial<Work> = {}, isOnce = false) =>
       tasks.push(async (round) => {
         if (isOnce && round > 0) return;

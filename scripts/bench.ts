@@ -9,9 +9,9 @@ import { UserError } from './local/user-error.ts';
 const USAGE = 'npm run bench -- [--short | --long] [part …]';
 
 /**
- * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long` only
- * those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the last
- * run, if that was on this machine with the same versions.
+ * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long`
+ * only those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the
+ * last run, if that was on this machine with the same versions.
  */
 export default async function main(): Promise<void> {
   const { values, positionals: names } = readArguments({
@@ -36,8 +36,8 @@ export default async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   install();
   const before = kept(published, thisMachine());
-  const isPart = form === 'long' || names.length > 0;
-  if (form !== 'short' && isPart && Object.keys(before).length === 0) {
+  const needsOthers = form === 'long' || (form === 'default' && names.length > 0);
+  if (needsOthers && Object.keys(before).length === 0) {
     throw new UserError('bench/results.json is of another machine or other versions: run npm run bench first');
   }
   const measured = await run(form, names);

@@ -118,7 +118,10 @@ function hasDuplicates(result: DeliveryOutcome): result is Accepted {
   return (result.outcome === 'accepted' || result.outcome === 'duplicate') && result.duplicate > 0;
 }
 
-/** Lets work end after the answer, or without one. If there is no context, as in tests that run in Node, `work` is not called. */
+/**
+ * Lets work go on after the answer, or after the sender has reset the connection. Without a context, as in tests that run
+ * in Node, `work` is not called.
+ */
 function keepAlive(c: Context, work: () => Promise<unknown>): void {
   try {
     c.executionCtx.waitUntil(work());
