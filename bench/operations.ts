@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createConsumer } from '../src/consumer/worker.ts';
 import { defineEffect, defineEffects, defineHandler } from '../src/kit/index.ts';
-import { claimOrForward } from '../src/receiver/claim-or-forward.ts';
+import { CLAIM_TIMEOUT_MS, claimOrForward } from '../src/receiver/claim-or-forward.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { type Row, Rows } from './rows.ts';
 
@@ -69,7 +69,7 @@ async function deliver(ids: readonly string[], { url }: BenchDatabase, queue: Co
   for (const eventId of ids) {
     const event = { eventId, type: 'paid', occurredAt: null, fingerprint: null, body: '{}' };
     const delivery = { source: 'bench', events: [event], headers: {}, receivedAt: new Date() };
-    const { outcome } = await claimOrForward(delivery, env, () => {});
+    const { outcome } = await claimOrForward(delivery, env, () => {}, CLAIM_TIMEOUT_MS);
     if (outcome !== 'claimed') throw new Error(`a delivery was not claimed: ${outcome}`);
   }
 }

@@ -7,8 +7,10 @@ import { signingKeyName } from './dev-vars.ts';
 import { madeUpKeys } from './keys.ts';
 import type { Workers } from './workers.ts';
 
-/** Enough to overlap, few enough to take seconds. */
-const EVENTS_PER_SOURCE = 25;
+/** Enough to overlap, few enough to take seconds. An app with many sources sends less of each. */
+const EVENTS = 300;
+const MAX_EVENTS_PER_SOURCE = 25;
+const MIN_EVENTS_PER_SOURCE = 5;
 const BAD_PER_SOURCE = 5;
 /** Every delivery is sent once, and up to this many times more. */
 const MAX_REPEATS = 4;
@@ -47,8 +49,11 @@ export async function makeStorm(workers: Pick<Workers, 'url' | 'secrets'>): Prom
   const ids = new Set<string>();
   const silent: string[] = [];
   let distinct = 0;
-  for (const [name, source] of Object.entries<Source>(sources)) {
-    const good = await goodDeliveries(name, source, workers);
+  const entries = Object.entries<Source>(sources);
+  const share = Math.ceil(EVENTS / entries.length);
+  const perSource = Math.min(Math.max(share, MIN_EVENTS_PER_SOURCE), MAX_EVENTS_PER_SOURCE);
+  for (const [name, source] of entries) {
+    const good = await goodDeliveries(name, source, workers, perSource);
     if (good.length === 0) silent.push(name);
     distinct += good.length;
     events.set(name, good.flatMap(({ eventIds }) => eventIds).length);
@@ -70,10 +75,15 @@ interface GoodDelivery {
 }
 
 /** Different events only: two samples with the same id or the same replay key would be one event. */
-async function goodDeliveries(name: string, source: Source, workers: Pick<Workers, 'url' | 'secrets'>) {
+async function goodDeliveries(
+  name: string,
+  source: Source,
+  workers: Pick<Workers, 'url' | 'secrets'>,
+  count: number,
+): Promise<GoodDelivery[]> {
   const good: GoodDelivery[] = [];
   const seen = new Set<string>();
-  for (let n = 0; n < EVENTS_PER_SOURCE; n++) {
+  for (let n = 0; n < count; n++) {
     const type = source.types[n % source.types.length];
     const delivery = { kind: 'good', source: name, ...make(name, source, workers, { type }) } as const;
     const [found, again] = [await eventsIn(source, delivery), await eventsIn(source, delivery)];

@@ -21,7 +21,7 @@ export const receiver: readonly Mutant[] = [
     find: 'const verdict = await verify(',
     replace: `const early = await identify(source, delivery);
   if (early.outcome === 'identified')
-    await claimOrForward({ source: name, events: early.events, headers: {}, receivedAt }, env, log);
+    await claimOrForward({ source: name, events: early.events, headers: {}, receivedAt }, env, log, claimTimeoutMs);
   const verdict = await verify(`,
     caughtBy: { file: 'test/engine/receiver/providers/claims.test.ts', name: 'with a wrong signature or token' },
   },

@@ -9,6 +9,7 @@ import { errorFields, type Log } from '../log.ts';
 import { problem } from '../problem.ts';
 import { answer, fieldsOf } from './answer.ts';
 import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
+import { CLAIM_TIMEOUT_MS } from './claim-or-forward.ts';
 import { DeliveryCounts } from './counts.ts';
 import { methodsOf } from './handshake.ts';
 import { OverdueTickets } from './overdue.ts';
@@ -21,6 +22,8 @@ export interface ReceiverDependencies {
   readonly log: Log;
   /** How long the body of a delivery may take. Tests set it, so that they need not wait. */
   readonly bodyDeadlineMs?: number;
+  /** How long Postgres may take for a claim. Tests set it, so that a slow machine doesn't decide what they see. */
+  readonly claimTimeoutMs?: number;
   /** The operator's console. Without it, everything under /ops is 404, and the bundle doesn't contain it. */
   readonly createConsole?: (dependencies: ConsoleDependencies) => Console;
 }
@@ -34,6 +37,7 @@ export function createReceiver({
   now,
   log,
   bodyDeadlineMs = BODY_DEADLINE_MS,
+  claimTimeoutMs = CLAIM_TIMEOUT_MS,
   createConsole,
 }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
   const app = new Hono<{ Bindings: ReceiverEnv }>();
@@ -56,7 +60,8 @@ export function createReceiver({
         return problem(405, 'Deliveries are sent with POST', undefined, { allow: methods.join(', ') });
       }
 
-      const result = await receive(c.req.raw, name, source, c.env, { now, log, budget, bodyDeadlineMs });
+      const dependencies = { now, log, budget, bodyDeadlineMs, claimTimeoutMs };
+      const result = await receive(c.req.raw, name, source, c.env, dependencies);
       if (result.outcome === 'no_usable_secret' && !warned.has(name)) {
         warned.add(name);
         log({ step: 'configuration', outcome: result.outcome, source: name, variable: secretName(name) });

@@ -12,14 +12,19 @@ import { withTimeLimit } from '../time-limit.ts';
 export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarded' } | { outcome: 'not_held' };
 
 /** Some senders wait three seconds for our answer (Slack, Zoom, Discord), and the queue needs up to one of them. */
-const CLAIM_TIMEOUT_MS = 1500;
+export const CLAIM_TIMEOUT_MS = 1500;
 
 /**
  * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. The claim is
  * not aborted: the runtime ends it after the answer. If it commits all the same, the consumer finds its events claimed, and
  * works them.
  */
-export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log: Log): Promise<Held> {
+export async function claimOrForward(
+  delivery: Forwarded,
+  env: ReceiverEnv,
+  log: Log,
+  timeoutMs: number,
+): Promise<Held> {
   const { source, events, headers } = delivery;
   const about = (eventIds: readonly string[]) => ({
     source,
@@ -28,7 +33,7 @@ export async function claimOrForward(delivery: Forwarded, env: ReceiverEnv, log:
   });
   try {
     const claiming = claimWithSecondTry(delivery, env);
-    const { claims, pending } = await withTimeLimit(CLAIM_TIMEOUT_MS, claiming, () => {
+    const { claims, pending } = await withTimeLimit(timeoutMs, claiming, () => {
       throw new DatabaseError('Postgres did not answer in time', { retryable: true });
     });
     if (claims.dropped.length > 0) {

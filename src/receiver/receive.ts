@@ -17,6 +17,7 @@ export interface ReceiveDependencies {
   readonly log: Log;
   readonly budget: BodyBudget;
   readonly bodyDeadlineMs: number;
+  readonly claimTimeoutMs: number;
 }
 
 export type DeliveryOutcome =
@@ -88,7 +89,7 @@ async function verifyAndClaim(
   source: Source,
   secrets: readonly string[],
   env: ReceiverEnv,
-  { now, log }: ReceiveDependencies,
+  { now, log, claimTimeoutMs }: ReceiveDependencies,
 ): Promise<DeliveryOutcome> {
   const { provider } = source;
   // The body is complete now. Reading it took time, and a signed time must be fresh at the end of it.
@@ -112,7 +113,7 @@ async function verifyAndClaim(
   if (events.length === 0) return { outcome: 'accepted', eventIds, accepted: 0, duplicate: 0, parked: 0 };
 
   const headers = keptHeaders(provider, delivery.headers);
-  const held = await claimOrForward({ source: name, events, headers, receivedAt }, env, log);
+  const held = await claimOrForward({ source: name, events, headers, receivedAt }, env, log, claimTimeoutMs);
   switch (held.outcome) {
     case 'claimed': {
       const parked = held.claims.parked.length;

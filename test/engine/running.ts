@@ -23,7 +23,7 @@ export interface Running {
 }
 
 /** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
-export const WAIT = { timeout: 20_000, interval: 50 };
+export const WAIT = { timeout: 60_000, interval: 50 };
 
 /** The fixture's two Workers. */
 export const FIXTURE: WorkersOptions = {

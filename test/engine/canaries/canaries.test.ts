@@ -137,7 +137,7 @@ it('every file that starts Workers, a receiver or a command searches what they p
     // Inside a Worker: those who start it search what it puts out.
     'test/engine/faults/bad-input/worker.ts',
     'test/engine/faults/previous/both.ts',
-    'test/engine/fixture/receiver.ts',
+    'test/engine/fixture/make-receiver.ts',
     'test/engine/receiver/plain/worker.ts',
     // A process of its own that shows how much memory the same code needs.
     'test/engine/receiver/providers/batch-memory.ts',

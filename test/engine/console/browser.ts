@@ -60,7 +60,7 @@ export function useBrowser(): Browser {
     visit: async (options) => {
       const context = await open(options);
       // A test waits for what it expects, never for time to pass.
-      context.setDefaultTimeout(10_000);
+      context.setDefaultTimeout(60_000);
       context.on('response', async (answer) => {
         // Without a body: a redirect, or a page that was left before it was complete.
         const text = await answer.text().catch(() => '');

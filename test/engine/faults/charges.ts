@@ -1,5 +1,6 @@
 import { expect, vi } from 'vitest';
 import type { OutsideRequest } from '../../../scripts/local/outside.ts';
+import { WAIT } from '../running.ts';
 import type { Queues } from './queues.ts';
 
 const CUSTOMERS = 10;
@@ -18,16 +19,13 @@ interface Around {
 
 /** Waits until the events 0 to `count` - 1 are done and their effects sent, and compares every balance and effect. */
 export async function expectChargedOnce(count: number, { sql, queues, outside }: Around): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const states = await sql(`
+  await vi.waitFor(async () => {
+    const states = await sql(`
         select (select count(*)::int from webhook_events where status = 'done') as done,
                (select count(*)::int from webhook_effects where status = 'sent') as sent`);
-      expect(states).toEqual([{ done: count, sent: count }]);
-      expect(queues.unsettled).toBe(0);
-    },
-    { timeout: 60_000, interval: 100 },
-  );
+    expect(states).toEqual([{ done: count, sent: count }]);
+    expect(queues.unsettled).toBe(0);
+  }, WAIT);
   const balances = await sql<{ customer: string; balance: string }>('select customer, balance from fixture.balances');
   expect(Object.fromEntries(balances.map(({ customer, balance }) => [customer, Number(balance)]))).toEqual(sums(count));
   // One key for each effect. A repeated call has the same key.

@@ -28,7 +28,7 @@ export interface Cloud {
 }
 
 /** The fixture's wrangler files. The queues of both consumers have the same names. */
-export const CONFIGS = {
+const CONFIGS = {
   receiver: 'test/engine/fixture/wrangler.toml',
   consumer: 'test/engine/fixture/wrangler.consumer.toml',
 };

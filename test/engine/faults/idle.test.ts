@@ -99,7 +99,6 @@ it.each([
       'CU-hours in 30 days, at 0.25 CU': Math.round((awakeMinutes / 60) * 30 * COMPUTE_UNITS),
     });
   },
-  120_000,
 );
 
 interface Happening {

@@ -97,7 +97,7 @@ it("under load, the previous release's tables are migrated to today's and beyond
     lost: 0,
     doubled: 0,
   });
-}, 120_000);
+});
 
 /** What `npm run db:generate` would write after an update of the template, and a column with a default, as a later release may add. */
 async function additive(): Promise<string[]> {

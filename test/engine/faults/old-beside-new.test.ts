@@ -85,7 +85,7 @@ for (const { title, receiver, worksEvents, sendsEffects, versions } of [
       lost: 0,
       doubled: 0,
     });
-  }, 120_000);
+  });
 }
 
 function versionOf(forwarded: string): unknown {

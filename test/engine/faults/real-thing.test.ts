@@ -2,13 +2,16 @@ import { expect, it, vi } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import type { Name } from '../signatures.ts';
 import { charge, sums } from './charges.ts';
-import { CONFIGS, useCloud } from './cloud.ts';
+import { useCloud } from './cloud.ts';
 import { isLong, report, seed } from './form.ts';
 import { percentile, sendAtRate } from './load.ts';
 import { randomFrom } from './random.ts';
 import type { Workerd } from './workerd.ts';
 
-const cloud = useCloud({ ...CONFIGS, consumer: 'test/engine/faults/wrangler.toml' });
+const cloud = useCloud({
+  receiver: 'test/engine/faults/wrangler.receiver.toml',
+  consumer: 'test/engine/faults/wrangler.toml',
+});
 const random = randomFrom(seed);
 
 const SECONDS = isLong ? 300 : 20;

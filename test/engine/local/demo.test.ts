@@ -22,10 +22,10 @@ it('the demo finds every event of every provider, batches and providers without 
   expect(out).not.toContain('should be');
   expect(out).not.toContain('holds no event');
   expect(code).toBe(0);
-  // 25 events of nearly every provider: a few have samples that say the same every time, which is one event.
-  expect(numberIn(out, 'events in the ledger')).toBeGreaterThan(1000);
+  // Several events of nearly every provider: a few have samples that say the same every time, which is one event.
+  expect(numberIn(out, 'events in the ledger')).toBeGreaterThan(250);
   expect(numberIn(out, 'events lost')).toBe(0);
-}, 120_000);
+}, 600_000);
 
 it('the demo names the handlers that fail, and still shows that nothing is lost', async () => {
   checkout = await Checkout.make({
@@ -45,10 +45,10 @@ it('the demo names the handlers that fail, and still shows that nothing is lost'
   expect(out).toContain('orders order.paid, 13 times parked: PermanentError: no such order');
   expect(out).toContain('orders order.sent, 12 times pending: TypeError: not a function');
   expect([code, numberIn(out, 'events lost')]).toEqual([0, 0]);
-}, 60_000);
+});
 
 it('the demo of an app without any source passes', async () => {
   checkout = await Checkout.make();
   const { code, out } = await checkout.run(['demo']);
   expect([code, numberIn(out, 'deliveries sent')]).toEqual([0, 0]);
-}, 60_000);
+});

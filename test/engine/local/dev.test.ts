@@ -18,7 +18,7 @@ import {
 } from './checkout.ts';
 
 /** A rebuild, a reload and the local queue's waits, on a slow machine. */
-const SOON = { timeout: 30_000, interval: 50 };
+const SOON = { timeout: 60_000, interval: 50 };
 
 /** Plays the real outside: nothing local may ever call it. */
 const calls: string[] = [];
@@ -40,7 +40,7 @@ beforeAll(async () => {
   dev = checkout.run(['dev'], { PORT: String(port) });
   await vi.waitFor(() => expect(dev.output()).toContain('\nready '), SOON);
   dataDir = keptDir(join(checkout.path, '.data/postgres'));
-}, 90_000);
+});
 
 afterAll(async () => {
   dev?.child.kill('SIGINT');

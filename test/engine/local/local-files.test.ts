@@ -81,5 +81,4 @@ it.each([
     const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(join(path, 'out')));
     expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
   },
-  60_000,
 );

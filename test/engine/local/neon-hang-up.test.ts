@@ -24,7 +24,7 @@ async function running(mark: string): Promise<number> {
 }
 
 const waitFor = (mark: string, count: number) =>
-  vi.waitFor(async () => expect(await running(mark)).toBe(count), { timeout: 10_000, interval: 20 });
+  vi.waitFor(async () => expect(await running(mark)).toBe(count), { timeout: 30_000, interval: 20 });
 
 /** A request that can hang up. */
 function request(options: RawRequest) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../../scripts/local/port.ts';
 import { type Checkout, makeCheckout } from '../local/checkout.ts';
+import { WAIT } from '../running.ts';
 import { event, problem, TOKEN, useFakeApi } from './fake-api.ts';
 import { startOps } from './start-ops.ts';
 
@@ -224,7 +225,7 @@ describe('npm run ops -- tail', () => {
     let asked = 0;
     api.instead = ({ path }) => (path.includes('/activity') ? answers[asked++] : undefined);
     const tail = start(['tail', '--source', 'stripe', '--url', api.url]);
-    await expect.poll(tail.out, { timeout: 25_000 }).toContain('retry');
+    await expect.poll(tail.out, WAIT).toContain('retry');
     tail.child.kill('SIGINT');
     expect(await tail.ended).toEqual({
       code: 0,
@@ -235,7 +236,7 @@ describe('npm run ops -- tail', () => {
       err: `${api.url}: Postgres can not be reached; trying again\nit answers again\n`,
     });
     expect(api.calls.map(({ path }) => path.split('?')[1])).toEqual([undefined, 'after=a', 'after=b', 'after=b']);
-  }, 40_000);
+  });
 
   it('ends with an error if the first call fails', async () => {
     api.instead = () => problem(503, 'Postgres can not be reached');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Checkout, makeCheckout } from '../local/checkout.ts';
-import { useRunning } from '../running.ts';
+import { useRunning, WAIT } from '../running.ts';
 import { TOKEN } from './fake-api.ts';
 import { startOps } from './start-ops.ts';
 
@@ -53,10 +53,10 @@ it('a person finds what failed since this morning and why, and gets it done afte
   expect((await ops('list', '--status', 'parked')).code).toBe(3);
   expect((await ops('show', 'stripe', 'evt_1')).out).toMatch(/\n\S+ \S+ +token \(.+\) +retry +fixed\n/);
 
-  await expect.poll(() => tail.out().match(/"what":"done"/g)?.length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => tail.out().match(/"what":"done"/g)?.length, WAIT).toBe(3);
   tail.child.kill('SIGINT');
   expect((await tail.ended).code).toBe(0);
-}, 90_000);
+});
 
 it('one event is retried, discarded and run again by its key, and a parked effect is found by its event', async () => {
   const discarded = await ops('discard', 'stripe', 'evt_1', '--reason', 'not ours', '--json');
@@ -66,17 +66,15 @@ it('one event is retried, discarded and run again by its key, and a parked effec
   running.stack.outside.answer = ({ path }) => (path === '/receipts' ? { status: 404 } : undefined);
   expect((await ops('retry', 'stripe', 'evt_2')).code).toBe(0);
   const withParkedEffect = async () => (await ops('list', '--effect-status', 'parked', '--json')).out;
-  await expect.poll(withParkedEffect, { timeout: 20_000 }).toContain('"evt_2"');
+  await expect.poll(withParkedEffect, WAIT).toContain('"evt_2"');
   expect((await ops('show', 'stripe', 'evt_2')).out).toMatch(/\nreceipt +parked +1 +- +[0-9a-f]{64} +\S+/);
 
   running.stack.outside.answer = undefined;
   expect((await ops('rerun', 'stripe', 'evt_2', '--effects', '--yes')).out).toContain('1 event will run again now');
-  await expect
-    .poll(async () => (await ops('show', 'stripe', 'evt_2')).out, { timeout: 20_000 })
-    .toMatch(/\nreceipt +sent /);
+  await expect.poll(async () => (await ops('show', 'stripe', 'evt_2')).out, WAIT).toMatch(/\nreceipt +sent /);
   expect((await ops('show', 'stripe', 'none')).code).toBe(3);
   expect((await ops('discard', 'stripe', 'evt_2', '--reason', 'x')).code).toBe(3);
-}, 90_000);
+});
 
 it('a token that is wrong, and a filter that the API does not know, are said in one line', async () => {
   const wrong = startOps(checkout, ['status', '--url', running.workers.url], { OPS_TOKEN: 'x'.repeat(40) });

@@ -194,7 +194,7 @@ describe('an alert about a silent source', () => {
       [WEEK + 6, 'ALERT stripe: no event since 2026-03-09 12:00 UTC, which is unusually long for this source'],
     ]);
     expect(await live(WEEK + 49, 1, () => true)).toEqual([[WEEK + 49, 'OK    stripe: events arrive again']]);
-  }, 60_000);
+  });
 
   it('is not sent about one that sends during office hours only, until it misses more than a weekend', async () => {
     // NOW is noon on a Monday.
@@ -204,11 +204,11 @@ describe('an alert about a silent source', () => {
     // The silence may last three times as long as the weekend.
     expect(first?.[0]).toBe(11 * 24 + 5 + 3 * WEEKEND_HOURS);
     expect(others).toEqual([]);
-  }, 120_000);
+  });
 
   it('is not sent about one that has not sent for a whole week yet', async () => {
     expect(await live(0, WEEK - 1, (hour) => hour < WEEK - 12)).toEqual([]);
-  }, 60_000);
+  });
 
   it('stays the same alert if the source is silent for longer than its history is kept', async () => {
     await live(0, WEEK + 1, () => true);
@@ -217,7 +217,7 @@ describe('an alert about a silent source', () => {
     expect(await sql('select condition, sent_at is not null as sent from webhook_alerts')).toEqual([
       { condition: 'silent', sent: true },
     ]);
-  }, 60_000);
+  });
 
   it('needs only the hours of two weeks', async () => {
     for (let day = 0; day < 30; day++) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/faults.ts';
 import { unpack } from '../../../src/queue/forwarded.ts';
-import { claimOrForward } from '../../../src/receiver/claim-or-forward.ts';
+import { CLAIM_TIMEOUT_MS, claimOrForward } from '../../../src/receiver/claim-or-forward.ts';
 import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
 
@@ -56,9 +56,9 @@ function fail(...faults: (Fault | undefined)[]): void {
   database.stack.neon.fault = () => faults[requests++];
 }
 
-function held(given = delivery()) {
+function held(given = delivery(), timeoutMs = 30_000) {
   const env = { DATABASE_URL: database.stack.workerUrls.receiver, EVENTS: queue } as unknown as ReceiverEnv;
-  return claimOrForward(given, env, (line) => lines.push(line));
+  return claimOrForward(given, env, (line) => lines.push(line), timeoutMs);
 }
 
 const always = (fault: Fault) => Array.from({ length: 10 }, () => fault);
@@ -118,12 +118,14 @@ describe('a claim that fails', () => {
 
   it('a claim that takes too long is forwarded', async () => {
     fail({ kind: 'slow', ms: 10_000 });
-    expect(await held(late())).toEqual({ outcome: 'forwarded' });
+    expect(await held(late(), 10)).toEqual({ outcome: 'forwarded' });
   });
 
   it('a claim without a DATABASE_URL is forwarded', async () => {
     const env = { EVENTS: queue } as unknown as ReceiverEnv;
-    expect(await claimOrForward(delivery(), env, (line) => lines.push(line))).toEqual({ outcome: 'forwarded' });
+    expect(await claimOrForward(delivery(), env, (line) => lines.push(line), CLAIM_TIMEOUT_MS)).toEqual({
+      outcome: 'forwarded',
+    });
     expect(JSON.stringify(lines)).toContain('DATABASE_URL');
   });
 
@@ -167,5 +169,5 @@ it('the answer comes within three seconds although Postgres and the queue hang',
   fail({ kind: 'slow', ms: 10_000 });
   queue.behaviour = 'hangs';
   const slow = new Promise((resolve) => setTimeout(() => resolve('too late'), 3000));
-  expect(await Promise.race([held(late()), slow])).toEqual({ outcome: 'not_held' });
+  expect(await Promise.race([held(late(), CLAIM_TIMEOUT_MS), slow])).toEqual({ outcome: 'not_held' });
 });
