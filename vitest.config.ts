@@ -8,6 +8,12 @@ const SEARCH_ANSWERS = './test/engine/canaries/fetch.ts';
 /** A test waits for what it expects, so these end only one that is stuck: a slow machine must not fail a test. */
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 180_000 };
 
+const IN_NODE = {
+  setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
+  execArgv: ['--import', './scripts/fast-start.mjs'],
+  ...TIMEOUTS,
+};
+
 export default defineConfig({
   test: {
     // The Workers log every delivery. Only the lines of a failed test are of interest.
@@ -24,8 +30,7 @@ export default defineConfig({
             'bench/test/*.test.ts',
             'test/engine/{canaries,console,db,e2e,kit,local,ops,receiver}/**/*.test.ts',
           ],
-          setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
-          ...TIMEOUTS,
+          ...IN_NODE,
         },
       },
       {
@@ -33,8 +38,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/engine/faults/**/*.test.ts'],
-          setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
-          ...TIMEOUTS,
+          ...IN_NODE,
         },
       },
       {

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-import { createTestHarness, type TestHarness } from 'wrangler';
+import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
 import { randomSecrets, readConfig, standInVars } from './config.ts';
 import { madeUpSecrets } from './dev-vars.ts';
 import { OFFLINE } from './offline.ts';
 import type { Outside } from './outside.ts';
 import type { Stack } from './stack.ts';
+
+// An `import` would take a second longer: Node would search the 14 MB of this CommonJS module for what it exports.
+const { createTestHarness }: typeof import('wrangler') = createRequire(import.meta.url)('wrangler');
 
 /** Both Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
 export interface Workers {
