@@ -160,8 +160,8 @@ export const receiver: readonly Mutant[] = [
   {
     fault: 'a claim is awaited for as long as Postgres hangs, and its provider gives up',
     file: FORWARD,
-    find: 'withTimeLimit(CLAIM_TIMEOUT_MS,',
-    replace: 'withTimeLimit(60_000,',
+    find: 'CLAIM_TIMEOUT_MS = 1500',
+    replace: 'CLAIM_TIMEOUT_MS = 60_000',
     caughtBy: { file: FORWARD_TEST, name: 'within three seconds although Postgres and the queue hang' },
   },
   {

@@ -8,7 +8,7 @@ import type { Source } from '../kit/index.ts';
 import { errorFields, type Log } from '../log.ts';
 import { problem } from '../problem.ts';
 import { answer, fieldsOf } from './answer.ts';
-import { BODY_DEADLINE_MS, BodyBudget } from './body.ts';
+import { BodyBudget } from './body.ts';
 import { CLAIM_TIMEOUT_MS } from './claim-or-forward.ts';
 import { DeliveryCounts } from './counts.ts';
 import { methodsOf } from './handshake.ts';
@@ -20,8 +20,6 @@ export interface ReceiverDependencies {
   readonly sources: Readonly<Record<string, Source>>;
   readonly now: () => Date;
   readonly log: Log;
-  /** How long the body of a delivery may take. Tests set it, so that they need not wait. */
-  readonly bodyDeadlineMs?: number;
   /** How long Postgres may take for a claim. Tests set it, so that a slow machine doesn't decide what they see. */
   readonly claimTimeoutMs?: number;
   /** The operator's console. Without it, everything under /ops is 404, and the bundle doesn't contain it. */
@@ -36,7 +34,6 @@ export function createReceiver({
   sources,
   now,
   log,
-  bodyDeadlineMs = BODY_DEADLINE_MS,
   claimTimeoutMs = CLAIM_TIMEOUT_MS,
   createConsole,
 }: ReceiverDependencies): Hono<{ Bindings: ReceiverEnv }> {
@@ -60,7 +57,7 @@ export function createReceiver({
         return problem(405, 'Deliveries are sent with POST', undefined, { allow: methods.join(', ') });
       }
 
-      const dependencies = { now, log, budget, bodyDeadlineMs, claimTimeoutMs };
+      const dependencies = { now, log, budget, claimTimeoutMs };
       const result = await receive(c.req.raw, name, source, c.env, dependencies);
       if (result.outcome === 'no_usable_secret' && !warned.has(name)) {
         warned.add(name);

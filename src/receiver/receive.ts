@@ -4,7 +4,7 @@ import type { Delivery } from '../providers/types.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
 import { type Reason, signaturePlaces, verify } from '../verify/index.ts';
 import { valuesAt } from '../verify/places.ts';
-import { type Body, type BodyBudget, readBody } from './body.ts';
+import { BODY_DEADLINE_MS, type Body, type BodyBudget, readBody } from './body.ts';
 import { claimOrForward } from './claim-or-forward.ts';
 import { type Greeted, greetSigned, greetUnsigned, unsignedHandshakes } from './handshake.ts';
 import { type Identified, identify, keptHeaders } from './identify.ts';
@@ -16,7 +16,6 @@ export interface ReceiveDependencies {
   readonly now: () => Date;
   readonly log: Log;
   readonly budget: BodyBudget;
-  readonly bodyDeadlineMs: number;
   readonly claimTimeoutMs: number;
 }
 
@@ -62,9 +61,9 @@ export async function receive(
   const head = { method, url: publicUrl(source, request), headers, body: NO_BYTES };
   if (isUnsigned(source, head)) return { outcome: 'refused', reason: 'signature missing' };
 
-  const { budget, bodyDeadlineMs } = dependencies;
+  const { budget } = dependencies;
   const maxBytes = source.maxBytes ?? source.provider.maxBytes ?? MAX_BYTES;
-  const body = await readBody(request, maxBytes, bodyDeadlineMs, budget);
+  const body = await readBody(request, maxBytes, BODY_DEADLINE_MS, budget);
   if (body.outcome !== 'read') return body;
   try {
     const delivery = new DeliveryWithJson({ ...head, body: body.bytes });

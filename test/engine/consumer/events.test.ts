@@ -151,11 +151,9 @@ describe('failures', () => {
   it('an event that has failed before is deferred while other events are worked, because its handler may hang again', async () => {
     await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
     await query(sql`update webhook_events set attempts = 1 where event_id = 'b'`);
-    const started = Date.now();
     const { acked, retried } = await consume([ticket('a'), ticket('b')]);
     expect([acked, retried]).toEqual([['0'], [{ id: '1', delaySeconds: 1 }]]);
     expect(await events()).toContainEqual(expect.objectContaining({ id: 'b', status: 'pending', attempts: 1 }));
-    expect(Date.now() - started).toBeLessThan(200);
 
     await consume([{ ...ticket('b'), attempts: 2 }]);
     expect(await events()).toContainEqual(expect.objectContaining({ id: 'b', status: 'pending', attempts: 2 }));

@@ -9,6 +9,7 @@ import { migrate } from '../../../scripts/local/migrations.ts';
 import { freePort, listen } from '../../../scripts/local/port.ts';
 import { findPrograms } from '../../../scripts/local/programs.ts';
 import { type Stack, startStack } from '../../../scripts/local/stack.ts';
+import { WAIT } from '../running.ts';
 
 const stacks: Stack[] = [];
 let dataDir: string;
@@ -99,13 +100,13 @@ it('stop() ends the running statements before it ends Postgres', async () => {
   stacks.push(stack);
   const { port } = new URL(stack.databaseUrl);
   const headers = { 'neon-connection-string': stack.databaseUrl };
-  const body = JSON.stringify({ query: `select pg_sleep(5), 'over HTTP'` });
+  const body = JSON.stringify({ query: `select pg_sleep(3600), 'over HTTP'` });
   void fetch(`http://127.0.0.1:${port}/sql`, { method: 'POST', headers, body }).catch(() => {});
   const direct = new URL(stack.databaseUrl);
   direct.port = String(stack.postgres.port);
   const running = () =>
     ask(direct.href, `select query from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'`);
-  await vi.waitFor(async () => expect(await running()).toHaveLength(1));
+  await vi.waitFor(async () => expect(await running()).toHaveLength(1), WAIT);
 
   const stopPostgres = stack.postgres.stop;
   const atTheEnd: unknown[] = [];
@@ -113,11 +114,8 @@ it('stop() ends the running statements before it ends Postgres', async () => {
     atTheEnd.push(await running());
     await stopPostgres();
   });
-  const started = Date.now();
   await stack.stop();
   expect(atTheEnd).toEqual([[]]);
-  // It does not wait for their own end.
-  expect(Date.now() - started).toBeLessThan(4000);
 });
 
 it('migrations can run twice, and on four machines at once', async () => {

@@ -8,12 +8,12 @@ import { usePlainWorkerd } from './plain/workerd.ts';
 const SECRET = 'a secret';
 
 /** In Neon's place: takes every request and never answers. */
-const requests: { closedAt?: number }[] = [];
+const requests: { closed: boolean }[] = [];
 const neon = createServer((_request, response) => {
-  const request: (typeof requests)[number] = {};
+  const request = { closed: false };
   requests.push(request);
   response.on('close', () => {
-    request.closedAt = performance.now();
+    request.closed = true;
   });
 });
 let port = 0;
@@ -33,8 +33,5 @@ it('a claim that Postgres does not answer is closed after its delivery was forwa
   const url = `http://127.0.0.1:${workerd.port}/webhooks/github`;
   const answer = await fetch(url, { method: 'POST', headers, body });
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'accepted' }]);
-  const answeredAt = performance.now();
-  expect(requests).toHaveLength(1);
-  await vi.waitFor(() => expect(requests[0]?.closedAt).toBeDefined(), WAIT);
-  expect((requests[0]?.closedAt ?? Number.POSITIVE_INFINITY) - answeredAt).toBeLessThan(1000);
+  await vi.waitFor(() => expect(requests).toEqual([{ closed: true }]), WAIT);
 });

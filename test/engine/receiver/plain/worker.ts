@@ -3,9 +3,6 @@ import { log } from '../../../../src/log.ts';
 import { createReceiver } from '../../../../src/receiver/app.ts';
 import { sources } from '../../fixture/sources.ts';
 
-/** Shorter than a real one, so that a test need not wait ten seconds. */
-const BODY_DEADLINE_MS = 4000;
-
 /** A provider with a mistake in its own code. The message stands for personal data, its second line for a frame. */
 const broken = defineProvider({
   name: 'broken',
@@ -30,6 +27,5 @@ export default {
     sources: { ...sources, broken: { provider: broken, types: [] } },
     now: () => new Date(),
     log,
-    bodyDeadlineMs: BODY_DEADLINE_MS,
   }).fetch,
 };

@@ -29,6 +29,7 @@ const env = {
   [secretName('source')]: sent.keys.secret,
 };
 const request = new Request(sent.url, { method: 'POST', headers: sent.headers, body: sent.text });
-const started = performance.now();
+const before = process.cpuUsage();
 const { status } = await receive(request, env as never);
-console.log(JSON.stringify({ status, ms: performance.now() - started, requestBytes, lines }));
+const { user, system } = process.cpuUsage(before);
+console.log(JSON.stringify({ status, cpuMs: (user + system) / 1000, requestBytes, lines }));

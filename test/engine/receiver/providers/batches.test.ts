@@ -297,11 +297,9 @@ describe('Adyen, who signs each item', () => {
 
 describe('the size of a batch', () => {
   it.each(Object.entries({ ...documented, ...accepted }))(
-    'of %s is accepted within 3 seconds, and every event is in Postgres',
+    'of %s is accepted, and every event is in Postgres',
     async (_what, { provider, events, make }) => {
-      const started = performance.now();
       const answer = await send(provider, sample(provider, { body: make() }));
-      expect(performance.now() - started).toBeLessThan(3000);
       expect(await answer.json()).toEqual(counts(events, 0));
       const [row] = await sql<{ events: number }>('select count(*)::int as events from webhook_bodies');
       expect(row?.events).toBe(events);

@@ -321,12 +321,12 @@ it('a form is kept as JSON, its repeated fields as lists', async () => {
 
 it('a form of very many fields is refused, and read, in a moment', async () => {
   const body = Array.from({ length: 20_000 }, (_, n) => `f${n}=1`).join('&');
-  const started = performance.now();
+  const before = process.cpuUsage();
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': 'AAAA' };
   const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(headers), body: Buffer.from(body) };
   expect(await verify(providerOf('twilio'), delivery, ['secret'], new Date())).toMatchObject({ outcome: 'refused' });
   expect(Object.keys(formAsJson(new URLSearchParams(body)))).toHaveLength(20_000);
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
 });
 
 describe('a body over the provider’s own limit', () => {
