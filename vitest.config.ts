@@ -10,7 +10,7 @@ const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 180_000 };
 
 const IN_NODE = {
   setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
-  execArgv: ['--import', './scripts/fast-start.mjs'],
+  execArgv: ['--import', './scripts/local/fast-start.mjs'],
   ...TIMEOUTS,
 };
 

@@ -16,7 +16,7 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
 }
 
 try {
-  await import('./fast-start.mjs');
+  await import('./local/fast-start.mjs');
   const { default: main } = await import(`./${name}.ts`);
   await main();
 } catch (error) {

@@ -1,11 +1,11 @@
-// Loaded first by every command and test, so that they start in half of the time. Nothing depends on it.
+// Loaded first by every command and every test in Node. They start several times faster, and nothing else depends on it.
 import { enableCompileCache, registerHooks } from 'node:module';
 
 // Node keeps the compiled code of packages there. Wrangler alone has 14 MB of source.
 enableCompileCache('node_modules/.cache/claimcheck/compiled');
 
-// Node looks for the package.json of each file that it imports, and parses it each time. That of drizzle-orm has 180 KB,
-// and the package 200 files, all of them ES modules that name each other by path.
+// For every import, Node looks for the package.json beside the file and parses it. The files of drizzle-orm import each
+// other 400 times, and its package.json has 180 KB: that takes a second. They are ES modules, and named by their paths.
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL } = context;
