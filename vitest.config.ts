@@ -10,6 +10,8 @@ const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 180_000 };
 
 const IN_NODE = {
   setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
+  // Commands that tests run in copies of the checkout would fill the cache with code whose paths are soon gone.
+  env: { NODE_DISABLE_COMPILE_CACHE: '1' },
   execArgv: ['--import', './scripts/local/fast-start.mjs'],
   ...TIMEOUTS,
 };

@@ -44,9 +44,16 @@ export function readConfig(path: string): WorkerConfig {
   };
 }
 
+/**
+ * Loaded only when it is needed, because that takes a second. An `import` would take longer still, because Node would
+ * search its 14 MB for what they export.
+ */
+export function loadWrangler(): Wrangler {
+  return createRequire(import.meta.url)('wrangler');
+}
+
 function readRaw(path: string): RawConfig {
-  // Loaded here, because wrangler takes a second to load, and scripts such as `send` read no wrangler file.
-  const wrangler: Wrangler = createRequire(import.meta.url)('wrangler');
+  const wrangler = loadWrangler();
   try {
     return wrangler.experimental_readRawConfig({ config: path }).rawConfig;
   } catch (error) {

@@ -1,16 +1,17 @@
-// Loaded first by every command and every test in Node. They start several times faster, and nothing else depends on it.
+// Loaded first by every script and by the tests that run in Node: they start several times faster. All works without it.
 import { enableCompileCache, registerHooks } from 'node:module';
 
-// Node keeps the compiled code of packages there. Wrangler alone has 14 MB of source.
+// Node keeps compiled code there: of packages (wrangler alone has 14 MB of source), and of our own files.
 enableCompileCache('node_modules/.cache/claimcheck/compiled');
 
-// For every import, Node looks for the package.json beside the file and parses it. The files of drizzle-orm import each
-// other 400 times, and its package.json has 180 KB: that takes a second. They are ES modules, and named by their paths.
+// For every import, Node parses the package.json of the package that the file belongs to. That of drizzle-orm has 180 KB,
+// and its files import each other 400 times, by complete paths. So they are resolved here, without it.
 registerHooks({
   resolve(specifier, context, next) {
     const { parentURL } = context;
-    const isKnown = specifier.startsWith('.') && parentURL?.includes('/node_modules/drizzle-orm/');
-    if (!isKnown || parentURL.endsWith('.cjs')) return next(specifier, context);
+    const isBetweenFiles = specifier.startsWith('.') && parentURL?.includes('/node_modules/drizzle-orm/');
+    // Its .cjs files are CommonJS.
+    if (!isBetweenFiles || parentURL.endsWith('.cjs')) return next(specifier, context);
     return { url: new URL(specifier, parentURL).href, format: 'module', shortCircuit: true };
   },
 });

@@ -7,10 +7,10 @@ import { signingKeyName } from './dev-vars.ts';
 import { madeUpKeys } from './keys.ts';
 import type { Workers } from './workers.ts';
 
-/** Enough to overlap, few enough to take seconds. An app with many sources sends less of each. */
-const EVENTS = 300;
+/** Enough to overlap, few enough to take seconds. */
 const MAX_EVENTS_PER_SOURCE = 25;
-const MIN_EVENTS_PER_SOURCE = 5;
+/** Of all sources together, if there are many. */
+const MAX_EVENTS = 300;
 const BAD_PER_SOURCE = 5;
 /** Every delivery is sent once, and up to this many times more. */
 const MAX_REPEATS = 4;
@@ -50,8 +50,7 @@ export async function makeStorm(workers: Pick<Workers, 'url' | 'secrets'>): Prom
   const silent: string[] = [];
   let distinct = 0;
   const entries = Object.entries<Source>(sources);
-  const share = Math.ceil(EVENTS / entries.length);
-  const perSource = Math.min(Math.max(share, MIN_EVENTS_PER_SOURCE), MAX_EVENTS_PER_SOURCE);
+  const perSource = Math.min(Math.ceil(MAX_EVENTS / entries.length), MAX_EVENTS_PER_SOURCE);
   for (const [name, source] of entries) {
     const good = await goodDeliveries(name, source, workers, perSource);
     if (good.length === 0) silent.push(name);

@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
-import { randomSecrets, readConfig, standInVars } from './config.ts';
+import { loadWrangler, randomSecrets, readConfig, standInVars } from './config.ts';
 import { madeUpSecrets } from './dev-vars.ts';
 import { OFFLINE } from './offline.ts';
 import type { Outside } from './outside.ts';
 import type { Stack } from './stack.ts';
-
-// An `import` would take a second longer: Node would search the 14 MB of this CommonJS module for what it exports.
-const { createTestHarness }: typeof import('wrangler') = createRequire(import.meta.url)('wrangler');
 
 /** Both Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
 export interface Workers {
@@ -41,7 +37,7 @@ export async function startWorkers(
   Object.assign(process.env, OFFLINE, { WRANGLER_LOG: 'warn' });
   const secrets = { ...madeUpSecrets(sources), ...overrides };
   const receiverName = readConfig(receiver).name;
-  const harness = createTestHarness({
+  const harness = loadWrangler().createTestHarness({
     workers: [
       { configPath: receiver, secrets: { DATABASE_URL: workerUrls.receiver, ...secrets } },
       ...(consumer ? [consumerOptions(consumer, workerUrls.consumer, outside)] : []),

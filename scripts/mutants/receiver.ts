@@ -165,6 +165,16 @@ export const receiver: readonly Mutant[] = [
     caughtBy: { file: FORWARD_TEST, name: 'within three seconds although Postgres and the queue hang' },
   },
   {
+    fault: 'the deployed receiver has a time limit for claims that only tests should have',
+    file: 'src/receiver/app.ts',
+    find: 'claimTimeoutMs = CLAIM_TIMEOUT_MS',
+    replace: 'claimTimeoutMs = 20 * CLAIM_TIMEOUT_MS',
+    caughtBy: {
+      file: 'test/engine/receiver/hanging-postgres.test.ts',
+      name: 'that Postgres does not answer is closed',
+    },
+  },
+  {
     fault: 'a line break in a list of texts is stored as the letter n',
     file: 'src/db/neon-values.ts',
     find: '!/\\p{Cc}/u.test(text) && ',

@@ -9,7 +9,7 @@ import { randomFrom } from './random.ts';
 import type { Workerd } from './workerd.ts';
 
 const cloud = useCloud({
-  receiver: 'test/engine/faults/wrangler.receiver.toml',
+  receiver: 'test/engine/fixture/wrangler.real-limits.toml',
   consumer: 'test/engine/faults/wrangler.toml',
 });
 const random = randomFrom(seed);

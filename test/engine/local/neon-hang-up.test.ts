@@ -23,6 +23,7 @@ async function running(mark: string): Promise<number> {
   return row?.count ?? 0;
 }
 
+/** Less than the 60 s that the statements sleep. */
 const waitFor = (mark: string, count: number) =>
   vi.waitFor(async () => expect(await running(mark)).toBe(count), { timeout: 30_000, interval: 20 });
 

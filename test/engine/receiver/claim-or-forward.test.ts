@@ -165,7 +165,7 @@ it('a mistake in our code on the way to Postgres is logged with its position, an
   ]);
 });
 
-/** In small steps: while a busy machine gives this process no time, these seconds don't pass either. */
+/** In small steps: a pause of this process then counts as one step, however long it is. */
 async function threeSeconds(): Promise<'too late'> {
   for (let n = 0; n < 30; n++) await new Promise((resolve) => setTimeout(resolve, 100));
   return 'too late';

@@ -36,7 +36,7 @@ export interface HostileReceiver {
   readonly forged: () => Promise<number>;
 }
 
-/** No delivery waits longer for its answer than for its body (10 s), for the claim and for the queue, on a slow machine. */
+/** Far more than a delivery waits for its body (10 s), the claim and the queue, because the machine may be slow. */
 const LONGEST_ANSWER_MS = 60_000;
 
 /** The receiver as it is deployed, in workerd alone, so that its memory can be measured. */

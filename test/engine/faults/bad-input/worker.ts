@@ -1,9 +1,10 @@
 import { createConsole } from '../../../../src/console/index.tsx';
 import { log } from '../../../../src/log.ts';
 import { createReceiver } from '../../../../src/receiver/app.ts';
+import { SLOW_MACHINE } from '../../slow-machine.ts';
 import { sources } from './sources.ts';
 
-const app = createReceiver({ sources, now: () => new Date(), log, createConsole });
+const app = createReceiver({ sources, now: () => new Date(), log, createConsole, ...SLOW_MACHINE });
 
 /** These tests send more than the limits of a deployed Worker allow. */
 const allowing = { limit: async () => ({ success: true }) };

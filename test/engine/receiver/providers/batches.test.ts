@@ -67,12 +67,7 @@ describe('a batch', () => {
       (sum, { status, accepted: some }) => sum + (some ?? (status === 'accepted' ? 1 : 0)),
       0,
     );
-    // On a machine under load, a claim may take too long. Its delivery is then accepted by the queue, and not by Postgres.
-    const lines = running.logs().split('\n');
-    const forwarded = lines
-      .filter((line) => line.includes('"forwarded":true'))
-      .map((line) => JSON.parse(line).events ?? 1);
-    expect(accepted - forwarded.reduce((sum, events) => sum + events, 0)).toBe(5);
+    expect(accepted).toBe(5);
     expect(await claimed('sendgrid')).toHaveLength(5);
   });
 
