@@ -16,24 +16,24 @@ type Part = Partial<Readonly<Record<Form, () => Promise<Row[]>>>>;
 const SHORT: Length = { rounds: 1, seconds: 0.1 };
 
 /**
- * Seconds are those of one measurement of one variant in one round. The default form fits into 15 minutes. A machine that
- * others share changes its speed within seconds, so many short rounds say more than a few long ones.
+ * Seconds are those of one measurement of one variant in one round. The default form must fit into 15 minutes. On a machine
+ * that others share, the speed changes within seconds, so many short rounds say more than a few long ones.
  */
 export const parts: Readonly<Record<string, Part>> = {
-  ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 15, seconds: 0.5 }) },
-  textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 5, seconds: 1 }) },
-  distance: { short: () => benchDistance(SHORT), default: () => benchDistance({ rounds: 3, seconds: 2 }) },
+  ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 12, seconds: 0.5 }) },
+  textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 3, seconds: 1 }) },
+  distance: { short: () => benchDistance(SHORT), default: () => benchDistance({ rounds: 2, seconds: 2 }) },
   footprint: { short: () => benchBill(SHORT), default: () => benchBill({ rounds: 3, seconds: 2 }) },
   drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 3, seconds: 5 }) },
   operations: { short: benchOperations, default: benchOperations },
-  disk: { short: () => benchDisk(SHORT), default: () => benchDisk({ rounds: 1, seconds: 4 }) },
+  disk: { short: () => benchDisk(SHORT), default: () => benchDisk({ rounds: 1, seconds: 1 }) },
   growth: {
     short: () => benchGrowth(SHORT, [2000, 4000]),
-    default: () => benchGrowth({ rounds: 10, seconds: 1 }, [10_000, 100_000, 1_000_000]),
+    default: () => benchGrowth({ rounds: 5, seconds: 1 }, [10_000, 100_000, 1_000_000]),
   },
   pruning: {
     short: () => benchPruning(SHORT, 2000),
-    default: () => benchPruning({ rounds: 3, seconds: 2 }, 100_000),
+    default: () => benchPruning({ rounds: 1, seconds: 2 }, 100_000),
   },
   'long drain': { long: () => benchLongDrain({ rounds: 1, seconds: 0 }) },
   'long growth': { long: () => benchGrowth({ rounds: 5, seconds: 4 }, [10_000, 10_000_000]) },
