@@ -13,16 +13,16 @@ const WARM_UP = 500;
 const EVENTS_PER_SECOND = 2000;
 
 /** From a full queue to an empty one: against graphile-worker's jobs, and against a transaction by hand for each event. */
-export async function benchDrain({ rounds, seconds }: Length): Promise<Row[]> {
-  return drainAll(rounds, Math.min(10_000, Math.round(seconds * EVENTS_PER_SECOND)));
+export async function benchDrain(length: Length): Promise<Row[]> {
+  return drainAll(length, Math.min(10_000, Math.round(length.seconds * EVENTS_PER_SECOND)));
 }
 
 /** The same with ten times as many events. */
-export async function benchLongDrain({ rounds }: Length): Promise<Row[]> {
-  return drainAll(rounds, 100_000);
+export async function benchLongDrain(length: Length): Promise<Row[]> {
+  return drainAll(length, 100_000);
 }
 
-async function drainAll(rounds: number, events: number): Promise<Row[]> {
+async function drainAll({ rounds, maxSeconds }: Length, events: number): Promise<Row[]> {
   const rows = new Rows();
   const database = await startDatabase();
   const drainers: Drainer[] = [];
@@ -62,7 +62,7 @@ async function drainAll(rounds: number, events: number): Promise<Row[]> {
     compare(one, await start(startGraphile(1, false, database)), '');
     compare(one, await start(startGraphile(1, true, database)), '');
 
-    await alternate(rounds, tasks);
+    await alternate(rounds, tasks, maxSeconds);
     return rows.all();
   } finally {
     for (const drainer of drainers) await drainer.stop();

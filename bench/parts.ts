@@ -24,7 +24,7 @@ export const parts: Readonly<Record<string, Part>> = {
   textbook: { short: () => benchTextbook(SHORT), default: () => benchTextbook({ rounds: 3, seconds: 1 }) },
   distance: { short: () => benchDistance(SHORT), default: () => benchDistance({ rounds: 2, seconds: 2 }) },
   footprint: { short: () => benchBill(SHORT), default: () => benchBill({ rounds: 3, seconds: 2 }) },
-  drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 3, seconds: 5 }) },
+  drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 3, seconds: 5, maxSeconds: 300 }) },
   operations: { short: benchOperations, default: benchOperations },
   disk: { short: () => benchDisk(SHORT), default: () => benchDisk({ rounds: 1, seconds: 1 }) },
   growth: {

@@ -13,6 +13,8 @@ export interface Row {
 export interface Length {
   readonly rounds: number;
   readonly seconds: number;
+  /** No round begins after so many seconds: a slow machine has fewer rounds. */
+  readonly maxSeconds?: number;
 }
 
 /** What one measurement found: a value for each metric. */
@@ -37,8 +39,13 @@ export class Rows {
 }
 
 /** Runs every task once per round. Each round begins with another one, so that none is always the first or the last. */
-export async function alternate(rounds: number, tasks: readonly ((round: number) => Promise<void>)[]): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
+export async function alternate(
+  rounds: number,
+  tasks: readonly ((round: number) => Promise<void>)[],
+  maxSeconds = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const end = performance.now() + maxSeconds * 1000;
+  for (let round = 0; round < rounds && performance.now() < end; round++) {
     for (let n = 0; n < tasks.length; n++) await tasks[(n + round) % tasks.length]?.(round);
   }
 }
