@@ -45,8 +45,8 @@ export function readConfig(path: string): WorkerConfig {
 }
 
 /**
- * Loaded only when it is needed, because that takes a second. An `import` would take longer still, because Node would
- * search its 14 MB for what they export.
+ * Wrangler is loaded only when it is needed, because that takes more than a second. An `import` would take longer still:
+ * Node would search its 14 MB of source for the names of its exports.
  */
 export function loadWrangler(): Wrangler {
   return createRequire(import.meta.url)('wrangler');

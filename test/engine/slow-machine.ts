@@ -1,2 +1,2 @@
-/** A receiver that waits long for Postgres: a slow machine must not decide which deliveries are claimed or forwarded. */
+/** For receivers of tests: a claim may take long, so that a slow machine doesn't decide which deliveries are forwarded. */
 export const SLOW_MACHINE = { claimTimeoutMs: 30_000 };
