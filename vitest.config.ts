@@ -1,5 +1,6 @@
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
+import { textModules } from './test/engine/text-modules.ts';
 
 /** In every test file: what the code under test puts out is searched for secrets, bodies and the like. */
 const SEARCH_LOGS = './test/engine/canaries/console.ts';
@@ -12,7 +13,7 @@ const IN_NODE = {
   setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
   // Commands that tests run in copies of the checkout would fill the cache with code whose paths are soon gone.
   env: { NODE_DISABLE_COMPILE_CACHE: '1' },
-  execArgv: ['--import', './scripts/local/fast-start.mjs'],
+  execArgv: ['--import', './scripts/lib/fast-start.mjs'],
   ...TIMEOUTS,
 };
 
@@ -25,18 +26,20 @@ export default defineConfig({
     projects: [
       {
         // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
+        plugins: [textModules],
         test: {
           name: 'node',
           include: [
             'test/app/**/*.test.ts',
             'bench/test/*.test.ts',
-            'test/engine/{canaries,console,db,e2e,kit,local,ops,receiver}/**/*.test.ts',
+            'test/engine/{canaries,cron,db,e2e,kit,local,ops,ops-worker,receiver}/**/*.test.ts',
           ],
           ...IN_NODE,
         },
       },
       {
         // Runs with `npm run test:faults`, which says in which form. `npm test` leaves it out.
+        plugins: [textModules],
         test: {
           name: 'faults',
           include: ['test/engine/faults/**/*.test.ts'],

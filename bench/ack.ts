@@ -118,12 +118,13 @@ async function measure(
   amount: number,
   { load, keys, database, source, connections, rate }: MeasureContext,
 ): Promise<{ fresh: Measured; sendAgain: () => Promise<Measured> }> {
-  await database.client.query('truncate webhook_events cascade');
+  await database.client.query('truncate webhooks.events cascade');
   const job = { url, source, keys, run: `r${++runs}`, connections, rate, amount: Math.max(2 * connections, amount) };
   const send = async (again: boolean): Promise<Measured> => {
     const before = [cpu(), database.cpu()] as const;
     const { latencies, answers, seconds: took } = await load.send({ ...job, again });
-    const [own, postgres] = [cpu() - before[0], database.cpu() - before[1]];
+    const own = cpu() - before[0];
+    const postgres = database.cpu() - before[1];
     if (answers['200'] !== job.amount) {
       throw new Error(`not every delivery was answered 200: ${JSON.stringify(answers)}`);
     }

@@ -92,7 +92,8 @@ function againstPeers(events: string): Ratio[] {
     aim: { atLeast },
   });
   const byHand = `${OURS}, SQL by hand`;
-  const [ten, one] = ['10 consumers', '1 consumer'];
+  const ten = '10 consumers';
+  const one = '1 consumer';
   return [
     ratio(ten, OURS, 'graphile-worker', 2.5),
     ratio(ten, OURS, 'graphile-worker, local queue', 2.5),

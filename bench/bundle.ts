@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { bundle as build } from '../scripts/local/bundle.ts';
-import { CONSUMER_CONFIG, RECEIVER_CONFIG, readConfig } from '../scripts/local/config.ts';
-import { once } from '../src/encoding/once.ts';
+import { CONFIGS, readConfig, type WorkerKind } from '../scripts/config/worker-config.ts';
+import { memoize } from '../src/shared/memoize.ts';
+import { bundle as build } from '../workshop/bundle.ts';
 import { FOLDER } from './folder.ts';
 
 export interface Bundle {
@@ -11,16 +11,16 @@ export interface Bundle {
   readonly gzipped: number;
 }
 
-/** Builds a Worker as it is deployed, with the settings of the receiver's or the consumer's wrangler file. */
-export function bundle(entry: string, role: 'receiver' | 'consumer' = 'receiver'): Bundle {
-  return bundlerFor(role)(entry);
+/** Builds a Worker as it is deployed, with the settings of the receiver's or another Worker's wrangler file. */
+export function bundle(entry: string, worker: WorkerKind = 'receiver'): Bundle {
+  return bundlerFor(worker)(entry);
 }
 
 /** Each is built once, because a build takes seconds. */
-const bundlerFor = once((role: 'receiver' | 'consumer') =>
-  once((entry: string): Bundle => {
-    const { raw } = readConfig(role === 'receiver' ? RECEIVER_CONFIG : CONSUMER_CONFIG);
-    const script = build(entry, raw, join(FOLDER, role, entry.replaceAll(/\W+/g, '-')));
+const bundlerFor = memoize((worker: WorkerKind) =>
+  memoize((entry: string): Bundle => {
+    const { raw } = readConfig(CONFIGS[worker]);
+    const script = build(entry, raw, join(FOLDER, worker, entry.replaceAll(/\W+/g, '-')));
     return { script, gzipped: gzipSync(readFileSync(script)).length };
   }),
 );

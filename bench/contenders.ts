@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { bundle } from './bundle.ts';
 import { startChild } from './child.ts';
 import { cpuOf } from './cpu.ts';
@@ -26,17 +25,8 @@ export async function startReceiver(
   keys: SigningKeys,
   options: { isInspected?: boolean } = {},
 ): Promise<Contender & Workerd> {
-  const vars = {
-    DATABASE_URL: database.url,
-    DEDUPE_DAYS: 30,
-    BODY_DAYS: 7,
-    OPS_TOKEN: randomBytes(32).toString('hex'),
-    // The console is on only if both limits are there. Nobody asks for it here.
-    OPS_SIGN_INS: true,
-    OPS_REQUESTS: true,
-    ...secretsFor(keys),
-  };
-  const receiver = { script: bundle(entryOf(name)).script, vars, queues: { EVENTS: 'sink', EFFECTS: 'sink' } };
+  const vars = { DATABASE_URL: database.url, ...secretsFor(keys) };
+  const receiver = { script: bundle(entryOf(name)).script, vars, queues: { EVENTS: 'sink' } };
   const sink = { script: bundle('bench/workers/sink.ts').script };
   const workerd = await startWorkerd({ receiver, sink }, options);
   return { ...workerd, name };

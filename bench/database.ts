@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../scripts/local/migrations.ts';
-import { LOOPBACK } from '../scripts/local/port.ts';
+import { migrate } from '../scripts/database/migrations.ts';
+import { LOOPBACK } from '../scripts/lib/port.ts';
+import { createDatabase, createRole } from '../scripts/local/owner.ts';
 import { startPostgres } from '../scripts/local/postgres.ts';
-import { createDatabase, createRole } from '../scripts/local/role.ts';
 import { startChild } from './child.ts';
 import { cpuOf, cpuOfFamily } from './cpu.ts';
 
@@ -25,7 +25,9 @@ export interface BenchDatabase {
   stop(): Promise<void>;
 }
 
-const [ROLE, PASSWORD, DATABASE] = ['claimcheck', 'bench', 'bench'];
+const ROLE = 'claimcheck';
+const PASSWORD = 'bench';
+const DATABASE = 'bench';
 
 export async function startDatabase(): Promise<BenchDatabase> {
   const postgres = await startPostgres();

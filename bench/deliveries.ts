@@ -1,5 +1,5 @@
-import { madeUpKeys } from '../scripts/local/keys.ts';
-import { type Signed, sign } from '../scripts/local/sign.ts';
+import { type Signed, sign } from '../scripts/samples/sign.ts';
+import { madeUpKeys } from '../scripts/samples/signing-keys.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { type BenchSource, sources } from './workers/sources.ts';
 

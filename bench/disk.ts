@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { claim } from '../src/db/claim.ts';
 import { openDatabase } from '../src/db/client.ts';
-import { complete } from '../src/db/complete.ts';
+import { complete } from '../src/db/events.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { type Length, type Row, Rows } from './rows.ts';
 
@@ -37,7 +37,7 @@ async function measure(database: BenchDatabase, events: number, bodyBytes: numbe
     const { rows } = await client.query(`select pg_current_wal_insert_lsn() - '0/0' as bytes`);
     return Number((rows as { bytes: string }[])[0]?.bytes);
   };
-  await client.query('truncate webhook_events cascade');
+  await client.query('truncate webhooks.events cascade');
   let wal = 0;
   for (let portion = 0; portion < PORTIONS; portion++) {
     const before = await walBytes();
@@ -49,7 +49,8 @@ async function measure(database: BenchDatabase, events: number, bodyBytes: numbe
         fingerprint: hasReplayKey ? randomHex(64) : null,
         body: bodyOf(bodyBytes),
       }));
-      await claim(db, 'bench', claimed, { 'content-type': 'application/json' }, new Date());
+      const headers = { 'content-type': 'application/json' };
+      await claim(db, { source: 'bench', events: claimed, headers, receivedAt: new Date() });
       const done = { source: 'bench', status: 'done' as const, summary: '1 change', statements: [], effects: [] };
       await complete(
         db,
@@ -58,11 +59,11 @@ async function measure(database: BenchDatabase, events: number, bodyBytes: numbe
       );
     }
     wal += (await walBytes()) - before;
-    await client.query('vacuum webhook_events, webhook_bodies');
+    await client.query('vacuum webhooks.events, webhooks.bodies');
   }
   const { rows } = await client.query(`
-    select pg_table_size('webhook_events')::int as ledger, pg_indexes_size('webhook_events')::int as indexes,
-           pg_total_relation_size('webhook_bodies')::int as bodies`);
+    select pg_table_size('webhooks.events')::int as ledger, pg_indexes_size('webhooks.events')::int as indexes,
+           pg_total_relation_size('webhooks.bodies')::int as bodies`);
   const [sizes] = rows as { ledger: number; indexes: number; bodies: number }[];
   return {
     'bytes: row in the ledger': (sizes?.ledger ?? Number.NaN) / events,

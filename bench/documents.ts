@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Section, sectionLines, writeSection } from '../scripts/local/page-section.ts';
-import { UserError } from '../scripts/local/user-error.ts';
-import { PRUNE_CHUNK } from '../src/db/prune.ts';
-import { MAX_PRUNE_CHUNKS } from '../src/receiver/cron.ts';
+import { UserError } from '../scripts/lib/user-error.ts';
+import { MAX_PRUNE_CHUNKS } from '../src/consumer/cron.ts';
+import { PRUNE_CHUNK } from '../src/db/sweep.ts';
+import { type Section, sectionLines, writeSection } from '../workshop/page-section.ts';
 import { type MeasuredRatio, measure, RATIOS, type Ratio } from './aims.ts';
 import { type Plot, svgOf } from './plot.ts';
 import { billLines } from './prices.ts';

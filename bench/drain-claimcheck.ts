@@ -53,7 +53,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
     consumer: {
       script: bundle('bench/workers/consumer.ts', 'consumer').script,
       vars,
-      queues: { EFFECTS: 'sink' },
+      queues: { EVENTS: 'sink', EFFECTS: 'sink' },
     },
     sink: { script: bundle('bench/workers/sink.ts').script },
   });
@@ -93,7 +93,9 @@ export async function measure(
   database: BenchDatabase,
   work: () => Promise<unknown>,
 ): Promise<Measured> {
-  const [started, own, postgres] = [performance.now(), cpu(), database.cpu()];
+  const started = performance.now();
+  const own = cpu();
+  const postgres = database.cpu();
   await work();
   const seconds = (performance.now() - started) / 1000;
   return {
@@ -104,19 +106,19 @@ export async function measure(
 }
 
 export async function emptyTables({ client }: BenchDatabase): Promise<void> {
-  await client.query('truncate webhook_events, bench.invoices, bench.balances, bench.done cascade');
+  await client.query('truncate webhooks.events, bench.invoices, bench.balances, bench.done cascade');
 }
 
 /** The rows that the receiver would have written. */
 async function addEvents(database: BenchDatabase, events: number, customers: number, type: string): Promise<void> {
   const { client } = database;
   await client.query(
-    `insert into webhook_events (source, event_id, type, received_at, due_at)
+    `insert into webhooks.events (source, event_id, type, received_at, due_at)
      select 'bench', 'evt_' || n, $2, now(), now() + interval '10 minutes' from generate_series(0, $1::int - 1) n`,
     [events, type],
   );
   await client.query(
-    `insert into webhook_bodies (source, event_id, body, headers, received_at)
+    `insert into webhooks.bodies (source, event_id, body, headers, received_at)
      select 'bench', 'evt_' || n, ${bodySql('$2::int')}, '{}', now() from generate_series(0, $1::int - 1) n`,
     [events, customers],
   );
@@ -142,8 +144,8 @@ export async function checkChanges({ client }: BenchDatabase, events: number): P
 /** Each event is done, with one attempt, and has its effect. */
 async function checkLedger({ client }: BenchDatabase, events: number, effect: boolean): Promise<void> {
   const { rows } = await client.query(
-    `select (select count(*) from webhook_events where status = 'done' and completions = 1 and attempts = 1)::int as done,
-            (select count(*) from webhook_effects)::int as effects`,
+    `select (select count(*) from webhooks.events where status = 'done' and completions = 1 and attempts = 1)::int as done,
+            (select count(*) from webhooks.effects)::int as effects`,
   );
   const [found] = rows as { done: number; effects: number }[];
   if (found?.done !== events || found.effects !== (effect ? events : 0)) {

@@ -3,7 +3,9 @@ import { createTables, type Drainer, startClaimcheck, type Work } from './drain-
 import { startGraphile, startWire } from './drain-peers.ts';
 import { alternate, type Length, type Row, Rows } from './rows.ts';
 
-const [HOT, SPREAD] = [10, 100_000];
+/** How many customers the events of a measurement have. */
+const HOT = 10;
+const SPREAD = 100_000;
 const USUAL = { customers: SPREAD, consumers: 10, batch: 100, type: 'paid' } as const;
 
 /** Every contender works at most this many events first. V8 has compiled its code by then. */

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { claim } from '../src/db/claim.ts';
 import { type Database, openDatabase } from '../src/db/client.ts';
-import { complete } from '../src/db/complete.ts';
-import { loadEvents } from '../src/db/load.ts';
+import { complete, loadEvents } from '../src/db/events.ts';
 import { takeOverdue } from '../src/db/sweep.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { fillLedger } from './ledger.ts';
@@ -27,7 +26,7 @@ export async function benchGrowth(length: Length, sizes: readonly number[]): Pro
       databases.push(database);
       await fillLedger(database, { done: size - OVERDUE, overdue: OVERDUE });
       // Vacuum would run in the middle of one measurement and not of the next.
-      for (const table of ['webhook_events', 'webhook_bodies']) {
+      for (const table of ['webhooks.events', 'webhooks.bodies']) {
         await database.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
       }
     }
@@ -85,7 +84,8 @@ function claimOne(db: Database, eventId: string) {
   const fingerprint = eventId.replaceAll('-', '').repeat(2);
   const body = JSON.stringify({ data: 'x'.repeat(1000) });
   const event = { eventId, type: 'issues', occurredAt: null, fingerprint, body };
-  return claim(db, 'bench', [event], { 'content-type': 'application/json' }, new Date());
+  const headers = { 'content-type': 'application/json' };
+  return claim(db, { source: 'bench', events: [event], headers, receivedAt: new Date() });
 }
 
 async function completeAll(db: Database, ids: readonly string[]): Promise<void> {
@@ -105,7 +105,7 @@ async function completeAll(db: Database, ids: readonly string[]): Promise<void> 
 }
 
 async function sweep({ client }: BenchDatabase, db: Database): Promise<Measured> {
-  await client.query(`update webhook_events set due_at = received_at where status = 'pending'`);
+  await client.query(`update webhooks.events set due_at = received_at where status = 'pending'`);
   const begin = performance.now();
   let taken = 0;
   while (taken < OVERDUE) {

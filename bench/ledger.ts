@@ -12,8 +12,9 @@ export interface Ledger {
   readonly old?: number;
 }
 
-/** The settings of wrangler.toml. */
-export const [DEDUPE_DAYS, BODY_DAYS] = [30, 7];
+/** The settings of wrangler.consumer.toml. */
+export const DEDUPE_DAYS = 30;
+export const BODY_DAYS = 7;
 
 /** About the size of a small event of Stripe. */
 const BODY_BYTES = 1000;
@@ -26,9 +27,9 @@ export async function fillLedger(
   { client }: BenchDatabase,
   { done, oldBodies = false, overdue = 0, old = 0 }: Ledger,
 ): Promise<void> {
-  await client.query('truncate webhook_events cascade');
+  await client.query('truncate webhooks.events cascade');
   await client.query(
-    `insert into webhook_events (source, event_id, type, received_at, status, due_at, attempts, summary, finished_at,
+    `insert into webhooks.events (source, event_id, type, received_at, status, due_at, attempts, summary, finished_at,
                                  completions, fingerprint)
      select 'bench', gen_random_uuid(), 'issues', at, case when pending then 'pending' else 'done' end,
        at + interval '10 minutes', case when pending then 0 else 1 end,
@@ -42,13 +43,13 @@ export async function fillLedger(
     [done, overdue, old],
   );
   await client.query(
-    `insert into webhook_bodies (source, event_id, body, headers, received_at)
+    `insert into webhooks.bodies (source, event_id, body, headers, received_at)
      select source, event_id, json_build_object('data', repeat('x', ${BODY_BYTES})), '{"content-type": "application/json"}', received_at
-     from webhook_events
+     from webhooks.events
      where status = 'pending' or received_at > now() - make_interval(days => $1)
      order by received_at`,
     [oldBodies ? DEDUPE_DAYS : BODY_DAYS],
   );
   // Otherwise autovacuum would do this at any time, and so in the middle of a measurement.
-  await client.query('vacuum analyze webhook_events, webhook_bodies');
+  await client.query('vacuum analyze webhooks.events, webhooks.bodies');
 }

@@ -3,20 +3,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { toText } from '../scripts/local/neon-json.ts';
-import { LOOPBACK, listen } from '../scripts/local/port.ts';
+import { LOOPBACK, listen } from '../scripts/lib/port.ts';
+import { NeonError } from '../scripts/local/neon/neon-error.ts';
+import { type NeonRequest, readTransaction } from '../scripts/local/neon/request.ts';
+import { Session } from '../scripts/local/neon/session.ts';
 
-// Neon's SQL over HTTP, with as little work per request as possible. Workers and Postgres get the same messages as from the
-// stand-in in scripts/local/neon.ts: unnamed statements of the extended protocol, so that every statement is planned anew.
-// It has no limits, no faults, no cancelled requests, only one role, and doesn't reset a session after each request.
+// The local Neon endpoint with as little work per request as possible. Workers and Postgres get the same messages as from
+// scripts/local/neon: unnamed statements of the extended protocol, so that every statement is planned anew. It has no limits,
+// no faults, no cancelled requests, only one role, and doesn't reset a session after each request.
 
 /** Neon's proxy keeps 20 connections for an endpoint. */
 const CONNECTIONS = 20;
-
-interface Query {
-  readonly query: string;
-  readonly params?: unknown[];
-}
 
 const [port, user, password, database, latency] = process.argv.slice(2);
 const settings = { latencyMs: Number(latency) };
@@ -33,6 +30,8 @@ const pool = new pg.Pool({
   types: { getTypeParser: () => (value: string) => value },
 });
 pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
+
+const never = new AbortController().signal;
 
 const server = createServer({ keepAlive: true }, (request, response) => {
   const chunks: Buffer[] = [];
@@ -56,53 +55,25 @@ process.send?.(own);
 
 async function answer({ headers }: IncomingMessage, text: string, response: ServerResponse): Promise<void> {
   if (settings.latencyMs > 0) await sleep(settings.latencyMs);
-  const body: Query | { queries: Query[] } = JSON.parse(text);
+  const { queries, query = '', params = [] }: NeonRequest = JSON.parse(text);
   const client = await pool.connect();
+  const session = new Session(client, {
+    postgresPort: Number(port),
+    maxBytes: Number.POSITIVE_INFINITY,
+    hungUp: never,
+  });
   asked.requests++;
+  asked.statements += queries?.length ?? 1;
   let status = 200;
-  let answered: unknown;
+  let answered: object;
   try {
-    answered = 'queries' in body ? { results: await batch(client, body.queries, headers) } : await run(client, body);
+    answered = queries
+      ? { results: await session.batch(queries, readTransaction(headers)) }
+      : await session.query(query, params);
   } catch (error) {
-    const { message, code, constraint, severity } = error as pg.DatabaseError;
-    status = 400;
-    answered = { message, code: code ?? '', constraint: constraint ?? null, severity: severity ?? null };
+    ({ status, body: answered } = NeonError.from(error));
+    if (queries) await client.query('ROLLBACK');
   }
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answered));
   client.release();
-}
-
-async function batch(client: pg.PoolClient, queries: readonly Query[], headers: IncomingMessage['headers']) {
-  const isReadOnly = headers['neon-batch-read-only'] === 'true';
-  await client.query(`START TRANSACTION${isReadOnly ? ' READ ONLY' : ''}`);
-  try {
-    const results: object[] = [];
-    for (const query of queries) results.push(await run(client, query));
-    await client.query('COMMIT');
-    return results;
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  }
-}
-
-async function run(client: pg.PoolClient, { query, params = [] }: Query): Promise<object> {
-  asked.statements++;
-  const config: pg.QueryArrayConfig & { queryMode: 'extended' } = {
-    text: query,
-    values: params.map(toText),
-    rowMode: 'array',
-    queryMode: 'extended',
-  };
-  const { fields, rows, command, rowCount } = await client.query(config);
-  const described = fields.map(({ name, dataTypeID, tableID, columnID, dataTypeSize, dataTypeModifier }) => ({
-    name,
-    dataTypeID,
-    tableID,
-    columnID,
-    dataTypeSize,
-    dataTypeModifier,
-    format: 'text',
-  }));
-  return { fields: described, rows, command, rowCount, rowAsArray: true };
 }

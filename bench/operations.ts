@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { createConsumer } from '../src/consumer/worker.ts';
+import { createConsumer } from '../src/consumer/consumer.ts';
 import { defineEffect, defineEffects, defineHandler } from '../src/kit/index.ts';
 import { claimOrForward } from '../src/receiver/claim-or-forward.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { type Row, Rows } from './rows.ts';
 
 /** As in the wrangler file: tickets in a batch of events, and in one of effects. */
-const [BATCH, EFFECTS_BATCH] = [100, 6];
+const BATCH = 100;
+const EFFECTS_BATCH = 6;
 
 /** A multiple of both, because a rest would be a smaller batch. */
 const EVENTS = 600;
@@ -20,7 +21,8 @@ export async function benchOperations(): Promise<Row[]> {
   const rows = new Rows();
   const database = await startDatabase();
   try {
-    const [events, sentEffects] = [new CountingQueue(), new CountingQueue()];
+    const events = new CountingQueue();
+    const sentEffects = new CountingQueue();
     const count = async (variant: string, work: () => Promise<void>) => {
       await database.counts();
       const before = events.messages.length + sentEffects.messages.length;
@@ -68,7 +70,7 @@ class CountingQueue {
 const CLAIM_TIMEOUT_MS = 30_000;
 
 async function deliver(ids: readonly string[], { url }: BenchDatabase, queue: CountingQueue): Promise<void> {
-  const env = { DATABASE_URL: url, EVENTS: queue } as unknown as ReceiverEnv;
+  const env = { DATABASE_URL: url, EVENTS: queue } as unknown as Env;
   for (const eventId of ids) {
     const event = { eventId, type: 'paid', occurredAt: null, fingerprint: null, body: '{}' };
     const delivery = { source: 'bench', events: [event], headers: {}, receivedAt: new Date() };

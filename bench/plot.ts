@@ -14,7 +14,8 @@ const COLOURS = {
   dark: { ink: '#f0f6fc', grid: '#3d444d', lines: ['#4493f8', '#ab7df8', '#d29922'] },
 } as const;
 
-const [WIDTH, HEIGHT] = [640, 360];
+const WIDTH = 640;
+const HEIGHT = 360;
 const BOX = { left: 64, right: 616, top: 44, bottom: 304 };
 
 /** How many lines a grid has at most: more would be closer than their numbers are high. */
@@ -24,7 +25,8 @@ const MAX_STEPS = 6;
 export function svgOf({ title, x, y, lines }: Plot, theme: Theme): string {
   const { ink, grid, lines: colours } = COLOURS[theme];
   const points = lines.flatMap((line) => line.points);
-  const [xs, ys] = [scale(points.map(([value]) => value)), scale(points.map(([, value]) => value))];
+  const xs = scale(points.map(([value]) => value));
+  const ys = scale(points.map(([, value]) => value));
   const atX = (value: number) => round(BOX.left + ((BOX.right - BOX.left) * value) / xs.end);
   const atY = (value: number) => round(BOX.bottom - ((BOX.bottom - BOX.top) * value) / ys.end);
   const label = (left: number, top: number, text: string | number, more = '') =>

@@ -22,8 +22,9 @@ const EVENTS = 1e6;
 /** The cron runs every 15 minutes. */
 const CRON_RUNS = 30 * 24 * 4;
 
-/** DEDUPE_DAYS and BODY_DAYS of wrangler.toml, as parts of a month. */
-const [LEDGER_MONTHS, BODY_MONTHS] = [1, 7 / 30];
+/** DEDUPE_DAYS and BODY_DAYS of wrangler.consumer.toml, as parts of a month. */
+const LEDGER_MONTHS = 1;
+const BODY_MONTHS = 7 / 30;
 
 interface Item {
   readonly what: string;

@@ -1,5 +1,5 @@
 import { openDatabase } from '../src/db/client.ts';
-import { prune } from '../src/db/prune.ts';
+import { prune } from '../src/db/sweep.ts';
 import { startReceiver } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { makeKeys } from './deliveries.ts';

@@ -1,73 +1,26 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { sources } from '../src/app/sources.ts';
-import { readArguments } from './local/arguments.ts';
-import { checkImports } from './local/arrows.ts';
-import { CONSUMER_CONFIG, RECEIVER_CONFIG, readConfig } from './local/config.ts';
-import { assertConfigured } from './local/configuration.ts';
-import { assertLicensed, packagesIn } from './local/licences.ts';
-import { unmigrated } from './local/schema-changes.ts';
-import { UserError } from './local/user-error.ts';
+import { checkImports } from './check/arrows.ts';
+import { run, step } from './check/steps.ts';
+import { assertConfigured } from './config/configuration.ts';
+import { readConfigs } from './config/worker-config.ts';
+import { assertMigrated } from './database/schema-changes.ts';
+import { readArguments } from './lib/arguments.ts';
 import { types } from './types.ts';
 
-const BUNDLE = 'node_modules/.cache/claimcheck/bundle';
-const META = `${BUNDLE}/meta.json`;
-
-/**
- * What a test run doesn't see: types, lint, the configuration, generated files, whether both Workers build, and the
- * licences of what is in them.
- */
+/** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */
 export default async function main(): Promise<void> {
   readArguments({});
-  const deploy = ['wrangler', 'deploy', '--dry-run', '--outdir', BUNDLE, '--metafile', META, '-c'];
-  const configuration = { sources, receiver: readConfig(RECEIVER_CONFIG), consumer: readConfig(CONSUMER_CONFIG) };
-  const hints = step('the wrangler files fit each other and the sources', () => assertConfigured(configuration));
-  run('types', ['tsc', '-p', '.']);
-  run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
-  step('imports between the folders', checkImports);
-  for (const command of types) run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
-  const docs = ['node', 'scripts/run.mjs', 'docs-providers', '--check'];
-  run('docs/providers.md is up to date (npm run docs:providers)', docs);
-  // A fork has no benchmarks.
-  if (existsSync('bench')) {
-    const figures = ['node', 'scripts/run.mjs', 'bench', '--check'];
-    run('the figures in the documents are those of bench/results.json', figures);
-  }
-  const missing = await unmigrated();
-  step('the migrations match the tables', () => {
-    if (missing) throw new UserError(missing);
-  });
-  for (const [worker, config] of [
-    ['receiver', RECEIVER_CONFIG],
-    ['consumer', CONSUMER_CONFIG],
-  ] as const) {
-    run(`the ${worker} builds`, [...deploy, config]);
-    const packages = packagesIn(JSON.parse(readFileSync(META, 'utf8')));
-    const names = packages.map(({ name }) => name).join(', ');
-    step(`the licences of the packages in the ${worker} (${names})`, () => assertLicensed(packages));
+  const configs = readConfigs();
+  const hints = await step('the wrangler files fit each other and the sources', () =>
+    assertConfigured({ sources, ...configs }),
+  );
+  await run('types', ['tsc', '-p', '.']);
+  await run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
+  await step('imports between the folders', checkImports);
+  for (const command of types) await run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
+  await step('drizzle/app matches your tables', assertMigrated);
+  for (const [worker, config] of Object.entries(configs)) {
+    if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', '-c', config.path]);
   }
   for (const hint of hints) console.log(`hint: ${hint}`);
-}
-
-function step<Result>(title: string, work: () => Result): Result {
-  try {
-    const result = work();
-    console.log(`ok  ${title}`);
-    return result;
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(`failed at ${title}\n${error.message}`);
-  }
-}
-
-function run(title: string, [program = '', ...args]: string[]): void {
-  step(title, () => {
-    const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', program), args, {
-      encoding: 'utf8',
-      // A program that asks a question gets no answer, and fails.
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    if (status !== 0) throw new UserError((stdout + stderr).trim());
-  });
 }

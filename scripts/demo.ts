@@ -1,7 +1,7 @@
 import pg from 'pg';
+import { readArguments } from './lib/arguments.ts';
 import { type RunningApp, startApp } from './local/app.ts';
-import { readArguments } from './local/arguments.ts';
-import { KINDS, makeStorm, type Storm, type StormDelivery } from './local/storm.ts';
+import { KINDS, makeStorm, type Storm, type StormDelivery } from './samples/storm.ts';
 
 /** Deliveries on their way at the same moment. */
 const CONCURRENCY = 25;
@@ -13,7 +13,7 @@ const FAILING_WITHIN_MS = 5_000;
 /** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
 export default async function main(): Promise<void> {
   readArguments({});
-  console.log('starting PostgreSQL, the Neon endpoint and both Workers …');
+  console.log('starting PostgreSQL, the Neon endpoint and the Workers …');
   const app = await startApp();
   const stopOnSignal = () => void app.stop().finally(() => process.exit(130));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stopOnSignal);
@@ -71,10 +71,10 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
   const rows = async <Row>(query: string): Promise<Row[]> => (await client.query(query)).rows;
   try {
     const pending = `
-      select (select count(*)::int from webhook_events) as claimed,
+      select (select count(*)::int from webhooks.events) as claimed,
         count(*)::int as pending, count(*) filter (where attempts = 0)::int as untried from (
-        select attempts from webhook_events where status = 'pending'
-        union all select attempts from webhook_effects where status = 'pending') as work`;
+        select attempts from webhooks.events where status = 'pending'
+        union all select attempts from webhooks.effects where status = 'pending') as work`;
     const started = Date.now();
     for (;;) {
       const [left] = await rows<{ claimed: number; pending: number; untried: number }>(pending);
@@ -86,15 +86,15 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
       if (isClaimed && left.untried === 0 && waited > FAILING_WITHIN_MS) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    const effects = await rows<{ status: string }>('select status from webhook_effects');
+    const effects = await rows<{ status: string }>('select status from webhooks.effects');
     return {
-      events: await rows('select source, event_id, status from webhook_events'),
+      events: await rows('select source, event_id, status from webhooks.events'),
       failures: await rows(`
         select source || coalesce(' ' || type, '') as what, status || ': ' || last_error as error, count(*)::int as count
-        from webhook_events where last_error is not null and status <> 'done' group by 1, 2
+        from webhooks.events where last_error is not null and status <> 'done' group by 1, 2
         union all
         select 'effect ' || name, status || ': ' || last_error, count(*)::int
-        from webhook_effects where last_error is not null and status <> 'sent' group by 1, 2`),
+        from webhooks.effects where last_error is not null and status <> 'sent' group by 1, 2`),
       effects: effects.length,
       effectsSent: effects.filter(({ status }) => status === 'sent').length,
       keysSeenOutside: new Set(stack.outside.requests.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])).size,

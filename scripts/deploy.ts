@@ -1,17 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { sources } from '../src/app/sources.ts';
-import { readArguments } from './local/arguments.ts';
-import { CONSUMER_CONFIG, RECEIVER_CONFIG, readConfig } from './local/config.ts';
-import { assertConfigured } from './local/configuration.ts';
-import { databaseUrlOf, isLocal } from './local/dev-vars.ts';
-import { migrate } from './local/migrations.ts';
-import { UserError } from './local/user-error.ts';
+import { assertConfigured } from './config/configuration.ts';
+import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
+import { readConfigs } from './config/worker-config.ts';
+import { describeDatabase } from './database/connect.ts';
+import { migrate } from './database/migrations.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
 
-/** The database first, because Workers answer 503 on old tables. Then the receiver, whose queues the consumer needs. */
+/**
+ * The database first, because Workers answer 503 on old tables. Then the consumer, so that what the new receiver writes
+ * into the queues is understood from its first message. The ops Worker depends on nobody, and may be missing.
+ */
 export default async function main(): Promise<void> {
   readArguments({});
-  const configuration = { sources, receiver: readConfig(RECEIVER_CONFIG), consumer: readConfig(CONSUMER_CONFIG) };
-  for (const hint of assertConfigured(configuration)) console.log(`hint: ${hint}`);
+  const { receiver, consumer, ops } = readConfigs();
+  for (const hint of assertConfigured({ sources, receiver, consumer, ops })) console.log(`hint: ${hint}`);
   // Never from .dev.vars: that database is the local one, and the deployed Workers would find no tables.
   const { DATABASE_URL } = process.env;
   if (!DATABASE_URL || isLocal(databaseUrlOf(DATABASE_URL))) {
@@ -19,15 +23,15 @@ export default async function main(): Promise<void> {
       'set DATABASE_URL in the shell to the database that the deployed Workers use, as the owner of its tables: it is migrated first',
     );
   }
+  console.log(`migrating ${describeDatabase(databaseUrlOf(DATABASE_URL))}`);
   const withoutRole = await migrate(DATABASE_URL);
   console.log('the database is up to date');
-  if (withoutRole.length > 0) {
-    console.log(
-      `hint: the ${withoutRole.join(' and the ')} have no role of their own here: npm run db:roles creates it`,
-    );
+  for (const worker of withoutRole) {
+    if (worker !== 'ops' || ops) console.log(`hint: the ${worker} has no role of its own: npm run db:roles creates it`);
   }
-  for (const config of [RECEIVER_CONFIG, CONSUMER_CONFIG]) {
-    const { status } = spawnSync('node_modules/.bin/wrangler', ['deploy', '-c', config], { stdio: 'inherit' });
-    if (status !== 0) throw new UserError(`wrangler could not deploy ${config}: its message is above`);
+  for (const config of [consumer, receiver, ops]) {
+    if (!config) continue;
+    const { status } = spawnSync('node_modules/.bin/wrangler', ['deploy', '-c', config.path], { stdio: 'inherit' });
+    if (status !== 0) throw new UserError(`wrangler could not deploy ${config.path}: its message is above`);
   }
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { readArguments } from './local/arguments.ts';
-import { UserError } from './local/user-error.ts';
+import { CONFIGS } from './config/worker-config.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
 
 const USAGE = 'npm run init -- <name> [--empty] [--dry-run]';
 
@@ -58,7 +59,7 @@ function refuseUnlessFresh(dryRun: boolean): void {
 }
 
 function renaming(name: string): Step[] {
-  const files = ['package.json', 'package-lock.json', 'wrangler.toml', 'wrangler.consumer.toml', 'docs/claimcheck.md'];
+  const files = ['package.json', 'package-lock.json', ...Object.values(CONFIGS), 'docs/claimcheck.md'];
   return [
     {
       title: 'move README.md to docs/claimcheck.md, and write a README.md of your own',
@@ -68,7 +69,7 @@ function renaming(name: string): Step[] {
           .replaceAll('](docs/', '](')
           .replaceAll(/\]\((?=[A-Z])/g, '](../');
         writeFileSync('docs/claimcheck.md', manual);
-        writeFileSync('README.md', readFileSync('scripts/init/README.md', 'utf8').replace('{name}', name));
+        writeFileSync('README.md', readFileSync('workshop/init/README.md', 'utf8').replace('{name}', name));
       },
     },
     {
@@ -79,7 +80,10 @@ function renaming(name: string): Step[] {
           writeFileSync(
             file,
             text
-              .replaceAll(new RegExp(`\\b${TEMPLATE}-(?=receiver|consumer|events|effects|\\$queue)`, 'g'), `${name}-`)
+              .replaceAll(
+                new RegExp(`\\b${TEMPLATE}-(?=receiver|consumer|ops|events|effects|\\$queue)`, 'g'),
+                `${name}-`,
+              )
               .replaceAll(`"name": "${TEMPLATE}"`, `"name": "${name}"`),
           );
         }
@@ -94,21 +98,22 @@ function emptying(): Step[] {
       title: 'replace the sample app in src/app and test/app by one small source and handler',
       run() {
         for (const folder of ['src/app', 'test/app']) rmSync(folder, { recursive: true });
-        cpSync('scripts/init/empty', '.', { recursive: true });
+        cpSync('workshop/init/empty', '.', { recursive: true });
       },
     },
     {
-      title: 'take the sample app out of the two wrangler files',
+      title: 'take the sample app out of the wrangler files',
       run() {
-        replace('wrangler.toml', /required = \[[^\]]*\]/, 'required = ["DATABASE_URL", "ORDERS_WEBHOOK_SECRET"]');
-        replace('wrangler.consumer.toml', /# The sample app:.*\n(\w+_URL = .*\n)+\n/, '');
+        replace(CONFIGS.receiver, /required = \[[^\]]*\]/, 'required = ["DATABASE_URL", "ORDERS_WEBHOOK_SECRET"]');
+        replace(CONFIGS.consumer, /# The sample app:.*\n(\w+_URL = .*\n)+\n/, '');
       },
     },
     {
-      title: 'start the migrations anew, without the tables of the sample app',
+      // The engine's migrations stay as they are, and your first `npm run db:generate` begins yours.
+      title: 'start your migrations anew, without the tables of the sample app',
       run() {
-        rmSync('drizzle', { recursive: true });
-        tool('drizzle-kit', 'generate', '--name', 'claimcheck');
+        rmSync('drizzle/app', { recursive: true });
+        tool('drizzle-kit', 'generate');
       },
     },
   ];
@@ -118,11 +123,10 @@ function finishing(): Step[] {
   return [
     {
       title:
-        'remove what only the template needs (scripts/init, .ci/fork, bench), and bring the generated types up to date',
+        'remove what only the template needs (workshop/init, .ci/fork, bench), and bring the generated types up to date',
       run() {
-        for (const folder of ['scripts/init', 'bench']) rmSync(folder, { recursive: true });
-        for (const file of ['.ci/fork.ts', 'scripts/bench.ts']) rmSync(file, { force: true });
-        replace('package.json', /^.*scripts\/run\.mjs bench.*\n/m, '');
+        for (const path of ['workshop/init', 'bench', '.ci/fork.ts']) rmSync(path, { recursive: true });
+        replace('package.json', /^.*bench\/bench.*\n/m, '');
         replace('docs/claimcheck.md', /^\| `npm run bench`.*\n/m, '');
         replace('AGENTS.md', /^\| `bench\/`.*\n/m, '');
         tool('node', 'scripts/run.mjs', 'types');

@@ -1,9 +1,9 @@
-import { readArguments } from './local/arguments.ts';
-import { databaseUrlOf, requireVar } from './local/dev-vars.ts';
-import { migrate } from './local/migrations.ts';
+import { chosenDatabase } from './database/connect.ts';
+import { migrate } from './database/migrations.ts';
+import { readArguments } from './lib/arguments.ts';
 
 export default async function main(): Promise<void> {
   readArguments({});
-  await migrate(databaseUrlOf(requireVar('DATABASE_URL')).href);
+  await migrate(chosenDatabase().href);
   console.log('the database is up to date');
 }

@@ -1,12 +1,14 @@
 import { createInterface } from 'node:readline/promises';
-import { readArguments } from './local/arguments.ts';
-import { EventDetails, Status } from './local/ops-answers.ts';
-import { connect, NOTHING_MATCHED, type OpsApi, WRONG_USAGE } from './local/ops-api.ts';
-import { type Action, type Ask, changedText, changeMany, changeOne } from './local/ops-change.ts';
-import { filterOf } from './local/ops-filter.ts';
-import { activityText, detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './local/ops-print.ts';
-import { follow, listEvents, ofOneEvent, pathOf } from './local/ops-read.ts';
-import { UserError } from './local/user-error.ts';
+import type { ActionName } from '../src/db/schema.ts';
+import { Status } from '../src/db/status.ts';
+import { ShownEvent } from '../src/ops/api.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
+import { type Ask, actOnMany, actOnOne, resultText } from './ops/action.ts';
+import { connect, NOTHING_MATCHED, type OpsApi, WRONG_USAGE } from './ops/api.ts';
+import { filterOf } from './ops/filter.ts';
+import { detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './ops/print.ts';
+import { listEvents, ofOneEvent, pathOf } from './ops/read.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
@@ -17,15 +19,16 @@ npm run ops -- discard SOURCE ID | which  --reason TEXT
 npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
-npm run ops -- tail [--source NAME]            what arrives and what becomes of it, as it happens
 
 which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID --since TIME --until TIME (of receipt)
+        --failure WHY (schema, permanent, time_limit … as the list shows it, of the event or of an effect)
         --effect-status pending|parked (events with such an effect)
-        TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. A change of many events needs at least one of these
---yes   changes without asking. Needed where nobody can be asked, and if a script runs it
+        TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. An action on many events needs at least one of these
+--yes   acts without asking. Needed where nobody can be asked, and if a script runs it
 --json  one JSON object per line, for pipes: npm run -s ops -- list --json | jq .event_id
---url   a deployed receiver: --url https://hooks.example.com, with its OPS_TOKEN in the environment.
-        Without it: the receiver of npm run dev
+--url   a deployed ops Worker: --url https://ops.example.com. Without it: that of npm run dev.
+        The environment says who you are: OPS_TOKEN, or the service token of Cloudflare Access as CF_ACCESS_CLIENT_ID
+        and CF_ACCESS_CLIENT_SECRET
 
 Exit code: 0 done, 1 error, 2 wrong usage or not confirmed, 3 nothing matched`;
 
@@ -47,14 +50,9 @@ export default async function main(): Promise<void> {
     case 'retry':
     case 'discard':
     case 'rerun':
-      return change(connect(values.url), command, rest, values);
-    case 'tail':
-      return tail(connect(values.url), values);
+      return act(connect(values.url), command, rest, values);
     default:
-      throw new UserError(
-        `there is no command ${command}: status, list, show, retry, discard, rerun or tail`,
-        WRONG_USAGE,
-      );
+      throw new UserError(`there is no command ${command}: status, list, show, retry, discard or rerun`, WRONG_USAGE);
   }
 }
 
@@ -66,7 +64,8 @@ async function status(api: OpsApi, { json }: Options): Promise<void> {
 async function list(api: OpsApi, options: Options): Promise<void> {
   const limit = options.all ? Number.POSITIVE_INFINITY : numberOf(options.limit);
   const rows: string[][] = [];
-  let [count, more] = [0, false];
+  let count = 0;
+  let more = false;
   for await (const page of listEvents(api, filterOf(options, new Date()), limit)) {
     count += page.events.length;
     more = page.more;
@@ -81,34 +80,27 @@ async function list(api: OpsApi, options: Options): Promise<void> {
 }
 
 async function show(api: OpsApi, [source, id]: [string, string], { json }: Options): Promise<void> {
-  const event = await ofOneEvent(api, () => api.get(pathOf(source, id), EventDetails));
+  const event = await ofOneEvent(api, () => api.get(pathOf(source, id), ShownEvent));
   console.log(json ? jsonLine(event) : detailsText(event));
 }
 
-async function change(api: OpsApi, action: Action, rest: string[], options: Options): Promise<void> {
+async function act(api: OpsApi, name: ActionName, rest: string[], options: Options): Promise<void> {
   const { reason, effects, yes, json } = options;
-  if (action === 'discard' && !reason) {
+  if (name === 'discard' && !reason) {
     throw new UserError('discard takes --reason TEXT: nothing else will say why', WRONG_USAGE);
   }
   const filter = filterOf(options, new Date());
   const many = rest.length === 0;
   if (many && Object.keys(filter).length === 0) {
-    throw new UserError(`say which events to ${action}: SOURCE ID, or a filter such as --source`, WRONG_USAGE);
+    throw new UserError(`say which events to ${name}: SOURCE ID, or a filter such as --source`, WRONG_USAGE);
   }
   if (!many && Object.keys(filter).length > 0) throw new UserError('either SOURCE ID or a filter', WRONG_USAGE);
-  const order = { action, reason, effects, yes };
-  const changed = many
-    ? await changeMany(api, filter, order, asker(), progress)
-    : await changeOne(api, keyOf(action, rest), order, asker());
+  const action = { name, reason, effects, yes };
+  const counts = many
+    ? await actOnMany(api, filter, action, asker(), progress)
+    : await actOnOne(api, keyOf(name, rest), action, asker());
   progress('');
-  console.log(json ? jsonLine(changed) : changedText(order, changed));
-}
-
-async function tail(api: OpsApi, { source, json }: Options): Promise<void> {
-  process.once('SIGINT', () => process.exit(0));
-  for await (const lines of follow(api, source, console.error)) {
-    for (const line of lines) console.log(json ? jsonLine(line) : activityText(line));
-  }
+  console.log(json ? jsonLine(counts) : resultText(action, counts));
 }
 
 function keyOf(command: string, [source, id, ...more]: string[]): [string, string] {
@@ -151,6 +143,7 @@ function readOptions() {
         source: text,
         status: text,
         type: text,
+        failure: text,
         'effect-status': text,
         id: text,
         since: text,

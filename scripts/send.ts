@@ -3,13 +3,13 @@ import { sources } from '../src/app/sources.ts';
 import type { Source } from '../src/kit/index.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
-import { readArguments } from './local/arguments.ts';
-import { eventsIn, makeDelivery, type SignedDelivery } from './local/delivery.ts';
-import { readDevVars, requireVar, signingKeyName } from './local/dev-vars.ts';
-import { hasPair, madeUpKeys } from './local/keys.ts';
-import { runningPort } from './local/running.ts';
-import { samples } from './local/samples.ts';
-import { UserError } from './local/user-error.ts';
+import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
+import { runningPort } from './dev/running.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
+import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
+import { samples } from './samples/samples.ts';
+import { hasPair, madeUpKeys } from './samples/signing-keys.ts';
 
 const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL]
                             [--provider NAME] [--curl]
@@ -48,7 +48,8 @@ export default async function main(): Promise<void> {
   if (unknown)
     console.log(`${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored and ignored`);
   if (events.length === 0) console.log('the body holds no event: write a sample in src/app/samples.ts, or use --body');
-  const [times, concurrency] = [count(values.times, 'times'), count(values.concurrency, 'concurrency')];
+  const times = count(values.times, 'times');
+  const concurrency = count(values.concurrency, 'concurrency');
   let ok = true;
   for (let sent = 0; sent < times; sent += concurrency) {
     const size = Math.min(concurrency, times - sent);

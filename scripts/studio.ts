@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { readArguments } from './local/arguments.ts';
-import { requireVar } from './local/dev-vars.ts';
+import { chosenDatabase } from './database/connect.ts';
+import { readArguments } from './lib/arguments.ts';
 
 export default async function main(): Promise<void> {
   readArguments({});
-  const env = { ...process.env, DATABASE_URL: requireVar('DATABASE_URL') };
+  const env = { ...process.env, DATABASE_URL: chosenDatabase().href };
   spawn('node_modules/.bin/drizzle-kit', ['studio'], { stdio: 'inherit', env });
 }

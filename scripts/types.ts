@@ -1,20 +1,29 @@
 import { spawnSync } from 'node:child_process';
-import { readArguments } from './local/arguments.ts';
-import { UserError } from './local/user-error.ts';
+import { existsSync } from 'node:fs';
+import { CONFIGS } from './config/worker-config.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
 
-const env = ['--include-runtime=false', '--strict-vars=false', '--env-interface'];
+/** Only what the configuration of a Worker binds: the runtime's types are in worker-configuration.d.ts already. */
+const only = (env: string) => ['--include-runtime=false', '--strict-vars=false', '--env-interface', env];
 
-/** One file for the runtime, and one for what each Worker's configuration binds. */
+/** The first is what plain `npx wrangler types` writes: the runtime's types, and the receiver's `Env`. */
 export const types = [
-  ['wrangler', 'types', 'worker-configuration.d.ts', '-c', 'wrangler.toml', '--include-env=false'],
-  ['wrangler', 'types', 'src/receiver/env.d.ts', '-c', 'wrangler.toml', ...env, 'ReceiverEnv'],
-  ['wrangler', 'types', 'src/consumer/env.d.ts', '-c', 'wrangler.consumer.toml', ...env, 'ConsumerEnv'],
+  ['wrangler', 'types', 'worker-configuration.d.ts'],
+  ['wrangler', 'types', 'worker-configuration.consumer.d.ts', '-c', CONFIGS.consumer, ...only('ConsumerEnv')],
+  ...(existsSync(CONFIGS.ops)
+    ? [['wrangler', 'types', 'worker-configuration.ops.d.ts', '-c', CONFIGS.ops, ...only('OpsEnv')]]
+    : []),
 ];
 
+/** Writes the generated types, or with --check says which is not up to date. */
 export default async function main(): Promise<void> {
-  readArguments({});
+  const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
   for (const [program = '', ...args] of types) {
-    const { status } = spawnSync(`node_modules/.bin/${program}`, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-    if (status !== 0) throw new UserError(`wrangler could not generate ${args[1]}`);
+    const { status } = spawnSync(`node_modules/.bin/${program}`, values.check ? [...args, '--check'] : args, {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const failure = values.check ? 'is not up to date: run npm run types' : 'could not be generated: see above';
+    if (status !== 0) throw new UserError(`${args[1]} ${failure}`);
   }
 }

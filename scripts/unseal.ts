@@ -1,8 +1,7 @@
-import { unseal } from '../src/receiver/seal.ts';
-import { secretName } from '../src/receiver/secrets.ts';
-import { readArguments } from './local/arguments.ts';
-import { requireVar } from './local/dev-vars.ts';
-import { UserError } from './local/user-error.ts';
+import { secretName, unseal } from '../src/receiver/secrets.ts';
+import { requireVar } from './config/dev-vars.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
 
 const USAGE = `npm run unseal -- <source> <sealed>
 

@@ -2,10 +2,10 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { signingKeyName } from '../scripts/config/dev-vars.ts';
 import { type RunningApp, startApp } from '../scripts/local/app.ts';
-import { eventsIn, makeDelivery } from '../scripts/local/delivery.ts';
-import { signingKeyName } from '../scripts/local/dev-vars.ts';
 import type { Outside } from '../scripts/local/outside.ts';
+import { eventsIn, makeDelivery } from '../scripts/samples/delivery.ts';
 import { sources } from '../src/app/sources.ts';
 import type { Source } from '../src/kit/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
@@ -92,13 +92,13 @@ async function workedEvent(pool: pg.Pool, source: string, id: string): Promise<W
   const key = [source, id];
   for (const started = Date.now(); Date.now() - started < WORKED_WITHIN_MS; ) {
     const { rows } = await pool.query<{ status: WorkedEvent['status']; error: string | null; attempts: number }>(
-      'select status, last_error as error, attempts from webhook_events where (source, event_id) = ($1, $2)',
+      'select status, last_error as error, attempts from webhooks.events where (source, event_id) = ($1, $2)',
       key,
     );
     const [row] = rows;
     if (row && (row.status !== 'pending' || row.attempts > 0)) {
       const effects = await pool.query<{ kind: string; payload: string }>(
-        'select kind, payload from webhook_effects where (source, event_id) = ($1, $2) order by name',
+        'select kind, payload from webhooks.effects where (source, event_id) = ($1, $2) order by name',
         key,
       );
       const parsed = effects.rows.map(({ kind, payload }) => ({ kind, payload: JSON.parse(payload) as unknown }));

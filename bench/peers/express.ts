@@ -20,10 +20,10 @@ app.post('/webhooks/github', express.raw({ type: '*/*', limit: '5mb' }), async (
   const event = JSON.parse(body.toString());
   const { rowCount } = await pool.query(
     `with claimed as (
-       insert into webhook_events (source, event_id, type, received_at, due_at)
+       insert into webhooks.events (source, event_id, type, received_at, due_at)
        values ('github', $1, $2, now(), now()) on conflict do nothing returning event_id
      )
-     insert into webhook_bodies (source, event_id, body, headers, received_at)
+     insert into webhooks.bodies (source, event_id, body, headers, received_at)
      select 'github', event_id, $3, '{}', now() from claimed`,
     [request.get('x-github-delivery'), `${request.get('x-github-event')}.${event.action}`, body.toString()],
   );

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
-import { createConsumer } from '../../src/consumer/worker.ts';
+import { createConsumer } from '../../src/consumer/consumer.ts';
 import { defineEffect, defineEffects, defineHandler } from '../../src/kit/index.ts';
-import { log } from '../../src/log.ts';
+import { log } from '../../src/shared/log.ts';
 import { balances, invoices } from './drain-tables.ts';
 
 const { effects, effect } = defineEffects({

@@ -32,7 +32,7 @@ export default {
         ].map((param) => (Array.isArray(param) ? literal(param) : param)),
       );
       if (claimed.length > 0) {
-        await env.EVENTS.sendBatch(claimed.map((eventId) => ({ body: { source, eventId } })));
+        await env.EVENTS.sendBatch(claimed.map((eventId) => ({ body: { version: 1, source, eventId } })));
       }
       return Response.json({ status: 'accepted', accepted: claimed.length, duplicate: items.length - claimed.length });
     }
@@ -51,7 +51,7 @@ export default {
       body,
       keep(headers),
     ]);
-    if (claimed.length > 0) await env.EVENTS.sendBatch([{ body: { source, eventId: event.id } }]);
+    if (claimed.length > 0) await env.EVENTS.sendBatch([{ body: { version: 1, source, eventId: event.id } }]);
     return Response.json({ status: claimed.length > 0 ? 'accepted' : 'duplicate' });
   },
 } satisfies ExportedHandler<Env>;
@@ -137,20 +137,20 @@ function literal(texts: readonly string[]): string {
 }
 
 const SINGLE = `with claimed as (
-  insert into webhook_events (source, event_id, type, occurred_at, received_at, due_at, fingerprint)
+  insert into webhooks.events (source, event_id, type, occurred_at, received_at, due_at, fingerprint)
   values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning event_id
 ), kept as (
-  insert into webhook_bodies (source, event_id, body, headers, received_at)
+  insert into webhooks.bodies (source, event_id, body, headers, received_at)
   select $1, event_id, $8, $9::jsonb, $5 from claimed
 ) select event_id from claimed`;
 
 const BATCH = `with incoming as (
   select * from unnest($5::text[], $6::text[], $7::timestamptz[], $8::text[]) as incoming (id, type, at, body)
 ), claimed as (
-  insert into webhook_events (source, event_id, type, occurred_at, received_at, due_at)
+  insert into webhooks.events (source, event_id, type, occurred_at, received_at, due_at)
   select $1, id, type, at, $2, $3 from incoming on conflict do nothing returning event_id
 ), kept as (
-  insert into webhook_bodies (source, event_id, body, headers, received_at)
+  insert into webhooks.bodies (source, event_id, body, headers, received_at)
   select $1, id, body, $4::jsonb, $2 from incoming join claimed on event_id = id
 ) select event_id from claimed`;
 

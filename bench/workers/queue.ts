@@ -1,3 +1,5 @@
+import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
+
 // The place of Cloudflare's queue: delivers tickets to the consumer in batches, and delivers again what it returns.
 
 export interface Job {
@@ -29,7 +31,7 @@ interface Ticket {
   readonly id: string;
   readonly timestamp: Date;
   readonly attempts: number;
-  readonly body: { readonly source: string; readonly eventId: string };
+  readonly body: { readonly version: number; readonly source: string; readonly eventId: string };
 }
 
 /** How often a consumer without work looks whether a returned ticket is due. */
@@ -45,7 +47,7 @@ export default {
     const take = (): Ticket[] => {
       const tickets: Ticket[] = [];
       for (; tickets.length < batch && next < events; next++) {
-        const body = { source: 'bench', eventId: `evt_${next}` };
+        const body = { version: MESSAGE_VERSION, source: 'bench', eventId: `evt_${next}` };
         tickets.push({ id: String(next), timestamp: new Date(), attempts: 1, body });
       }
       for (let at = 0; at < returned.length && tickets.length < batch; ) {

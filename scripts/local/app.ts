@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs';
 import { answers } from '../../src/app/samples.ts';
 import { sources } from '../../src/app/sources.ts';
-import { CONSUMER_CONFIG, RECEIVER_CONFIG } from './config.ts';
+import { CONFIGS } from '../config/worker-config.ts';
 import type { Outside } from './outside.ts';
 import { type Stack, startStack } from './stack.ts';
 import { startWorkers, type Workers } from './workers.ts';
 
-/** Your app on throw-away data: Postgres, the Neon endpoint, the stand-in for the outside, and both Workers. */
+/** Your app on throw-away data: Postgres, the Neon endpoint, the stand-in for the outside, and the Workers. */
 export interface RunningApp {
   readonly stack: Stack;
   readonly workers: Workers;
@@ -16,7 +17,8 @@ export async function startApp(): Promise<RunningApp> {
   const stack = await startStack();
   try {
     answerAsApp(stack.outside);
-    const workers = await startWorkers(stack, { sources, receiver: RECEIVER_CONFIG, consumer: CONSUMER_CONFIG });
+    const { ops, ...configs } = CONFIGS;
+    const workers = await startWorkers(stack, { sources, ...configs, ops: existsSync(ops) ? ops : undefined });
     const stop = async () => {
       await workers.harness.close();
       await stack.stop();

@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { collect, lastLine } from './output.ts';
-import { isListening } from './port.ts';
-import { commandOf } from './processes.ts';
+import { isListening } from '../lib/port.ts';
+import { collect, commandOf, lastLine } from '../lib/processes.ts';
+import { UserError } from '../lib/user-error.ts';
 import { isRoot, type Programs, ROOT_HOME } from './programs.ts';
-import { UserError } from './user-error.ts';
 
 /** As root the data can't stay in the checkout, because PostgreSQL's user may not be able to reach it there. */
 export function keptDir(folder: string): string {
@@ -64,4 +63,30 @@ export async function initialise(
   } finally {
     await rm(passwordFile, { force: true });
   }
+}
+
+/** In a data folder: the checkout that it belongs to. */
+const MARK = 'claimcheck-checkout';
+
+/** As root the data is outside of its checkout, and would stay when the checkout is deleted. */
+export function rememberCheckout(dataDir: string): void {
+  if (isRoot) writeFileSync(join(dataDir, MARK), process.cwd());
+}
+
+/** Removes the data whose checkout is gone, unless a server uses it. */
+export function removeOrphanedData(home = isRoot ? ROOT_HOME : ''): void {
+  const folders = existsSync(home) ? readdirSync(home).map((name) => join(home, name)) : [];
+  for (const folder of folders) {
+    const mark = join(folder, MARK);
+    if (!existsSync(mark) || existsSync(readFileSync(mark, 'utf8')) || isServed(folder)) continue;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The file is PostgreSQL's own. After a crash it may name a process that is gone. */
+function isServed(dataDir: string): boolean {
+  const file = join(dataDir, 'postmaster.pid');
+  if (!existsSync(file)) return false;
+  const [pid = ''] = readFileSync(file, 'utf8').split('\n');
+  return existsSync(`/proc/${pid}`);
 }

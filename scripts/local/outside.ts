@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { LOOPBACK, listen } from './port.ts';
+import { LOOPBACK, listen } from '../lib/port.ts';
 
 /** A call that a handler or an effect made to the outside. */
 export interface OutsideRequest {

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { freePort, LOOPBACK } from '../lib/port.ts';
+import { collect, lastLine } from '../lib/processes.ts';
+import { UserError } from '../lib/user-error.ts';
 import { initialise, inUse, isInitialised, keptDir, removeUnused, throwAwayDir } from './data-dir.ts';
-import { collect, lastLine } from './output.ts';
-import { freePort, LOOPBACK } from './port.ts';
 import { findPrograms, type Programs } from './programs.ts';
-import { UserError } from './user-error.ts';
 
 export interface Postgres {
   readonly port: number;

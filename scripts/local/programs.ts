@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { UserError } from './user-error.ts';
+import { UserError } from '../lib/user-error.ts';
 
 /** The paths of PostgreSQL's programs, and the user that must run them if we are root. */
 export interface Programs {

@@ -1,72 +1,91 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
-import { loadWrangler, randomSecrets, readConfig, standInVars } from './config.ts';
-import { madeUpSecrets } from './dev-vars.ts';
-import { OFFLINE } from './offline.ts';
-import type { Outside } from './outside.ts';
+import { madeUpSecrets } from '../config/dev-vars.ts';
+import { loadWrangler, randomSecrets, readConfig, type WorkerConfig } from '../config/worker-config.ts';
+import { OFFLINE } from '../lib/offline.ts';
 import type { Stack } from './stack.ts';
+import { copyIn, frontConfig, guarded, type LocalConfig, localConfig, valuesFor, writeCopy } from './worker-copies.ts';
 
-/** Both Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
+/** The Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
 export interface Workers {
   readonly url: string;
   readonly secrets: Record<string, string>;
   readonly harness: TestHarness;
-  /** Runs the receiver's cron, as if it were this time. */
+  /** Runs the consumer's cron, as if it were this time. */
   readonly tick: (at: Date) => Promise<void>;
 }
 
-const CACHE = 'node_modules/.cache/claimcheck';
+const CACHE = 'node_modules/.cache/claimcheck/workers';
 
 export interface WorkersOptions {
   readonly sources: Readonly<Record<string, Source>>;
   /** Their wrangler files. Without a consumer, events stay as they were claimed. */
   readonly receiver: string;
   readonly consumer?: string | undefined;
-  /** Secrets of the receiver, in addition to the random ones or instead of them. */
+  readonly ops?: string | undefined;
+  /** In addition to the random ones of the sources or instead of them, and what the other Workers may read. */
   readonly secrets?: Record<string, string>;
 }
 
 export async function startWorkers(
   { workerUrls, outside }: Pick<Stack, 'workerUrls' | 'outside'>,
-  { sources, receiver, consumer, secrets: overrides = {} }: WorkersOptions,
+  options: WorkersOptions,
 ): Promise<Workers> {
   // Otherwise wrangler reports every batch of the queue.
   Object.assign(process.env, OFFLINE, { WRANGLER_LOG: 'warn' });
-  const secrets = { ...madeUpSecrets(sources), ...overrides };
-  const receiverName = readConfig(receiver).name;
-  const harness = loadWrangler().createTestHarness({
-    workers: [
-      { configPath: receiver, secrets: { DATABASE_URL: workerUrls.receiver, ...secrets } },
-      ...(consumer ? [consumerOptions(consumer, workerUrls.consumer, outside)] : []),
-    ],
-  });
+  const secrets = { ...madeUpSecrets(options.sources), ...options.secrets };
+  const read = (path: string | undefined) => (path ? readConfig(path) : undefined);
+  const receiver = readConfig(options.receiver);
+  const consumer = read(options.consumer);
+  const ops = read(options.ops);
+  const local = (config: WorkerConfig) => localConfig(config, outside.url, {});
+  // HTTP goes to the first.
+  const workers = [
+    ...(ops ? [copyOf(frontConfig(receiver, consumer, ops))] : []),
+    copyOf(local(receiver), { DATABASE_URL: workerUrls.receiver, ...valuesFor('receiver', receiver, secrets) }),
+    ...(consumer
+      ? [
+          copyOf(
+            withoutWaiting(local(consumer)),
+            {
+              DATABASE_URL: workerUrls.consumer,
+              ...randomSecrets(consumer),
+              ...valuesFor('consumer', consumer, secrets),
+            },
+            guarded,
+          ),
+        ]
+      : []),
+    ...(ops ? [copyOf(local(ops), { DATABASE_URL: workerUrls.ops, ...valuesFor('ops', ops, secrets) })] : []),
+  ];
+  const harness = loadWrangler().createTestHarness({ workers });
   const { url } = await harness.listen();
   return {
     url: url.href,
     secrets,
     harness,
     async tick(scheduledTime) {
-      await harness.getWorker(receiverName).scheduled({ cron: '*/15 * * * *', scheduledTime });
+      await harness.getWorker(consumer?.name).scheduled({ cron: '*/15 * * * *', scheduledTime });
     },
   };
 }
 
-/** The consumer as its file says, but it doesn't wait a second for a batch to fill: tests would take that long per event. */
-function consumerOptions(path: string, databaseUrl: string, outside: Outside) {
-  const config = readConfig(path);
-  const consumers = config.raw.queues?.consumers?.map((consumer: object) => ({ ...consumer, max_batch_timeout: 0 }));
-  const main = resolve(dirname(path), config.main);
-  const copy = JSON.stringify({ ...config.raw, main, queues: { ...config.raw.queues, consumers } });
-  // Checkouts may share node_modules, and the same file has the same copy.
-  const configPath = join(CACHE, `consumer-${createHash('sha256').update(copy).digest('hex').slice(0, 16)}.json`);
-  mkdirSync(CACHE, { recursive: true });
-  writeFileSync(configPath, copy);
-  return {
-    configPath,
-    secrets: { DATABASE_URL: databaseUrl, ...randomSecrets(config) },
-    vars: standInVars(config, outside.url),
-  };
+/** The same configuration has the same copy, because checkouts may share node_modules. So it holds no secret. */
+function copyOf(
+  config: LocalConfig,
+  secrets: Record<string, string> = {},
+  change = (_folder: string, same: LocalConfig) => same,
+) {
+  const hash = createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 16);
+  const folder = join(CACHE, hash);
+  writeCopy(folder, change(folder, config));
+  return { configPath: copyIn(folder), secrets };
+}
+
+/** It doesn't wait a second for a batch to fill: tests would take that long for each event. */
+function withoutWaiting(config: LocalConfig): LocalConfig {
+  const consumers = config.queues?.consumers?.map((consumer: object) => ({ ...consumer, max_batch_timeout: 0 }));
+  return { ...config, queues: { ...config.queues, consumers } };
 }

@@ -1,24 +1,26 @@
 import { openDatabase } from '../db/client.ts';
 import { parkEffects } from '../db/effects.ts';
-import { parkEvents } from '../db/fail.ts';
-import { QUEUE_GAVE_UP } from '../db/parked-reasons.ts';
+import { parkEvents } from '../db/events.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket, reasonUnreadable } from '../queue/tickets.ts';
-import { databaseErrorOf } from './batch.ts';
-import type { ConsumerDependencies } from './dependencies.ts';
+import { type ConsumerDependencies, databaseErrorOf } from './batch.ts';
 import { claimForwarded } from './messages.ts';
 
-const ERROR = `${QUEUE_GAVE_UP}: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days`;
+const POISON = {
+  failure: 'poison',
+  error:
+    'the queue gave up: the ticket was delivered too often without an answer, as when a handler kills its isolate, or Postgres is away for days',
+} as const;
 
 /** 100 retries x 4 h exceed the queue's retention, so `max_retries` never deletes a message. */
 const WAIT_SECONDS = 4 * 3600;
 
 /**
  * Parks the events or effects whose tickets the queue gave up. A forwarded delivery is claimed instead: it is here
- * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. What can't be read or
- * claimed is kept until the queue's retention ends, with a log line at each try: it may hold events that were answered
- * 200, and a later version of this Worker may be able to read it. Each message is settled on its own, so that a bad one
- * holds no other.
+ * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. A message that can't be
+ * read or claimed is kept until the queue's retention ends, with a log line at each try: it may hold events that were
+ * answered 200, and a later version of this Worker may be able to read it. Each message is settled on its own, so that
+ * a bad one delays no other.
  */
 export async function parkDeadLetters(
   kind: 'events' | 'effects',
@@ -30,7 +32,7 @@ export async function parkDeadLetters(
   /** `work` resolves to whether the messages have been dealt with. */
   const settle = async (messages: readonly Message[], work: () => Promise<boolean>) => {
     let settled = false;
-    // To ask Postgres again for every message would take longer than a consumer may run.
+    // Asking Postgres again for every message would take longer than a consumer may run.
     unavailable ??= (
       await databaseErrorOf(async () => {
         settled = await work();
@@ -50,11 +52,12 @@ export async function parkDeadLetters(
     const keys = tickets.map(({ body }) => body);
     const parked =
       kind === 'effects'
-        ? await parkEffects(db, keys.filter(isEffectTicket), ERROR)
-        : await parkEvents(db, keys.filter(isTicket), ERROR, started);
+        ? await parkEffects(db, keys.filter(isEffectTicket), POISON)
+        : await parkEvents(db, keys.filter(isTicket), POISON, started);
     const ms = now().getTime() - started.getTime();
     for (const { source, eventId, ...effect } of parked) {
-      log({ step: 'dead_letter', source, event_id: eventId, ...effect, outcome: 'parked', ms });
+      const result = { outcome: 'parked', failure: POISON.failure, ms };
+      log({ step: 'dead_letter', source, event_id: eventId, ...effect, ...result });
     }
     return true;
   });

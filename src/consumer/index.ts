@@ -1,7 +1,7 @@
 import { effects } from '../app/effects/index.ts';
 import { handlers } from '../app/handlers/index.ts';
-import { log } from '../log.ts';
-import { createConsumer } from './worker.ts';
+import { log } from '../shared/log.ts';
+import { createConsumer } from './consumer.ts';
 
 export default createConsumer({
   handlers,

@@ -1,27 +1,29 @@
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
-import { PermanentError, RetryLater } from '../kit/index.ts';
-import { positionOf } from '../log.ts';
-import { backoff } from './backoff.ts';
+import type { Failure } from '../db/schema.ts';
+import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
+import { positionOf } from '../shared/log.ts';
+import { cleanText } from '../shared/text.ts';
 
-/** What happens after work that failed. `error` is stored in Postgres, `reason` and `position` go to the log. */
+/** The consequence of an error for the event or the effect whose work threw it. */
 export type Judgement =
-  /** Another run completed it first. This is how a duplicate shows itself; it is not a failure. */
-  | { outcome: 'already_finished' }
-  /** Postgres failed, and not the event: it is tried again, and no attempt is counted. */
-  | { outcome: 'database_unavailable'; reason: string }
-  | Retry
-  | Parked;
+  /** Another run completed the event first: this one is a duplicate, and not a failure. */
+  | { readonly outcome: 'already_finished' }
+  /** Postgres has no space left, or can't be reached: the ticket comes again, and no attempt is counted. */
+  | { readonly outcome: 'database_unavailable'; readonly reason: string }
+  | FailureOutcome;
 
-export interface Parked {
-  readonly outcome: 'parked';
-  readonly reason: string;
-  readonly error: string;
-  readonly position: string | undefined;
-}
-
-export interface Retry extends Omit<Parked, 'outcome'> {
-  readonly outcome: 'retry';
+/** An attempt that failed and is counted. */
+export interface FailureOutcome {
+  readonly outcome: 'retry' | 'parked';
+  /** How long to wait for the next attempt. 0 if there is none. */
   readonly seconds: number;
+  readonly failure: Failure;
+  readonly failedPaths: readonly string[] | null;
+  /** Is stored in Postgres, for people. */
+  readonly error: string;
+  /** Is logged, so it never holds the message of an error. */
+  readonly reason: string;
+  readonly position: string | undefined;
 }
 
 /** Attempts before an event or an effect is parked, unless its handler says otherwise. */
@@ -33,41 +35,55 @@ const MAX_DELAY_SECONDS = 86_400;
 /** A screenful: more doesn't help a reader, and every list of failed events would load it. */
 const MAX_ERROR_LENGTH = 1000;
 
-/**
- * What a failure leads to. Any error of Postgres counts as an attempt: the caller has to make sure that Postgres works.
- * Never throws, whatever was thrown: an error that can't be judged would fail its whole batch, at every delivery.
- */
-export function judge(failure: unknown, attemptsBefore: number, random: number, maxAttempts = ATTEMPTS): Judgement {
-  try {
-    return judgeReadable(failure, attemptsBefore, random, maxAttempts);
-  } catch {
-    const text = `the thrown value can not be read: ${THROW_INSTEAD}`;
-    return { outcome: 'parked', reason: text, error: text, position: undefined };
-  }
-}
+/** A payload of another shape may fail at thousands of paths, and its keys may be as long as it likes. */
+const MAX_FAILED_PATHS = 20;
+const MAX_PATH_LENGTH = 200;
 
 const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of #kit';
 
-function judgeReadable(failure: unknown, attemptsBefore: number, random: number, maxAttempts: number): Judgement {
-  if (isCompletedBefore(failure)) return { outcome: 'already_finished' };
-  const { reason, error } = describe(failure);
-  const isOfDatabase = DatabaseError.isCauseOf(failure);
-  if (isOfDatabase && DatabaseError.from(failure).isOutOfSpace) return { outcome: 'database_unavailable', reason };
-  const position = isOfDatabase ? undefined : positionOf(failure);
-  const attempts = attemptsBefore + 1;
-  const problem = problemOf(failure, maxAttempts);
-  if (problem || failure instanceof PermanentError || attempts >= maxAttempts) {
-    return { outcome: 'parked', reason, error: storable([problem, error].filter(Boolean).join('. ')), position };
+/**
+ * Decides whether failed work is tried again or parked. An error of Postgres counts as an attempt like any other: the
+ * caller must first make sure that Postgres works. It never throws, whatever was thrown: an error here would fail the
+ * whole batch, at every delivery.
+ */
+export function judge(error: unknown, attemptsBefore: number, random: number, maxAttempts = ATTEMPTS): Judgement {
+  try {
+    return judgeReadable(error, attemptsBefore, random, maxAttempts);
+  } catch {
+    const text = `the thrown value can not be read: ${THROW_INSTEAD}`;
+    const unknown = { failure: 'handler', failedPaths: null, position: undefined } as const;
+    return { outcome: 'parked', seconds: 0, ...unknown, error: text, reason: text };
   }
-  const wait = failure instanceof RetryLater ? failure.seconds : backoff(attempts, random);
-  const seconds = Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(wait)));
-  return { outcome: 'retry', reason, error: storable(error), position, seconds };
+}
+
+function judgeReadable(error: unknown, attemptsBefore: number, random: number, maxAttempts: number): Judgement {
+  if (isCompletedBefore(error)) return { outcome: 'already_finished' };
+  const described = describe(error);
+  const isOfDatabase = DatabaseError.isCauseOf(error);
+  if (isOfDatabase && DatabaseError.from(error).isOutOfSpace) {
+    return { outcome: 'database_unavailable', reason: described.reason };
+  }
+  const { failure, failedPaths } = failureOf(error);
+  const attempts = attemptsBefore + 1;
+  const problem = problemOf(error, maxAttempts);
+  const isParked = problem !== undefined || error instanceof PermanentError || attempts >= maxAttempts;
+  const wait = error instanceof RetryLater ? error.seconds : backoff(attempts, random);
+  return {
+    outcome: isParked ? 'parked' : 'retry',
+    seconds: isParked ? 0 : Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(wait))),
+    failure: isOfDatabase ? 'database' : failure,
+    // The paths hold keys of the payload. Text that Postgres refuses would fail the whole batch.
+    failedPaths: failedPaths?.slice(0, MAX_FAILED_PATHS).map((path) => cleanText(path, MAX_PATH_LENGTH)) ?? null,
+    error: cleanText([problem, described.error].filter(Boolean).join('. '), MAX_ERROR_LENGTH),
+    reason: described.reason,
+    position: isOfDatabase ? undefined : positionOf(error),
+  };
 }
 
 /** A mistake in the handler that would keep its event from ever being parked. Another try can't help. */
-function problemOf(failure: unknown, maxAttempts: unknown): string | undefined {
-  if (failure instanceof RetryLater && !(Number.isFinite(failure.seconds) && failure.seconds >= 0)) {
-    return `RetryLater takes a number of seconds from 0 up, and not ${String(failure.seconds)}`;
+function problemOf(error: unknown, maxAttempts: unknown): string | undefined {
+  if (error instanceof RetryLater && !(Number.isFinite(error.seconds) && error.seconds >= 0)) {
+    return `RetryLater takes a number of seconds from 0 up, and not ${String(error.seconds)}`;
   }
   if (!Number.isInteger(maxAttempts) || Number(maxAttempts) < 1) {
     return `the handler's attempts must be a whole number from 1 up, and not ${String(maxAttempts)}`;
@@ -75,24 +91,30 @@ function problemOf(failure: unknown, maxAttempts: unknown): string | undefined {
   return undefined;
 }
 
-function describe(failure: unknown): { reason: string; error: string } {
-  if (DatabaseError.isCauseOf(failure)) {
-    const { message } = DatabaseError.from(failure);
+function describe(error: unknown): { reason: string; error: string } {
+  if (DatabaseError.isCauseOf(error)) {
+    const { message } = DatabaseError.from(error);
     return { reason: message, error: message };
   }
-  if (!(failure instanceof Error)) {
-    const kind = failure === null ? 'null' : typeof failure;
+  if (!(error instanceof Error)) {
+    const kind = error === null ? 'null' : typeof error;
     const text = `the thrown value is not an Error (${kind}): ${THROW_INSTEAD}`;
     return { reason: text, error: text };
   }
-  const { name, message } = failure;
+  const { name, message } = error;
   return { reason: String(name), error: `${name}: ${message}` };
 }
 
-/** Postgres can't store NUL, and Neon can't parse half a character, which is also what a cut can leave behind. */
-function storable(error: string): string {
-  return error
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .slice(0, MAX_ERROR_LENGTH)
-    .toWellFormed();
+/** The first wait: long enough for a short disturbance to pass. */
+const FIRST_SECONDS = 5;
+/** The longest wait: work goes on within an hour after the end of an outage. */
+const LAST_SECONDS = 3600;
+
+/**
+ * Seconds to wait after this many failures: exponential, capped, with full jitter, so that work that failed together
+ * doesn't come back together. `random` is in [0, 1).
+ */
+export function backoff(failures: number, random: number): number {
+  const ceiling = Math.min(LAST_SECONDS, FIRST_SECONDS * 2 ** Math.max(0, failures - 1));
+  return Math.max(1, Math.round(ceiling * (1 - random)));
 }

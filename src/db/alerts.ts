@@ -1,17 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
-import { columnNames } from './columns.ts';
-import { QUEUE_GAVE_UP, SUSPECTED_REPLAY } from './parked-reasons.ts';
-import { webhookAlerts as alerts, webhookEffects as effects, webhookEvents as events } from './schema.ts';
-import { silentSources } from './silence.ts';
+import { alerts, effects, events, type Failure, hours } from './schema.ts';
+import { at, columnNames, listOf } from './sql.ts';
 
-export interface AlertKey {
-  readonly condition: (typeof alerts.$inferSelect)['condition'];
+export interface Alert {
+  readonly condition: (typeof alerts.condition.enumValues)[number];
   readonly source: string;
-  readonly error: string;
-}
-
-export interface Alert extends AlertKey {
+  /** Of `parked`: why. */
+  readonly failure: Failure | null;
   readonly state: 'begun' | 'over';
   readonly events: number;
   readonly effects: number;
@@ -21,98 +17,139 @@ export interface Alert extends AlertKey {
   readonly oldest: Date | null;
 }
 
-const alertColumn = columnNames(alerts);
-
-interface Row extends Omit<Alert, 'since' | 'oldest'>, Record<string, unknown> {
-  readonly since: string;
-  readonly oldest: string | null;
-}
+const column = columnNames(alerts);
 
 /**
- * Finds what an operator should be alerted about, and keeps it in `webhook_alerts`. Returns what the alert endpoint has
+ * Finds what an operator should be alerted about, and keeps it in `webhooks.alerts`. Returns what the alert endpoint has
  * not accepted yet, and what it has accepted and is over now. One statement, so that a tick without news costs one query.
  *
  * A pending event is alerted about at the second tick that sees it: an operator who retries old events would otherwise
  * be alerted about them at once.
  */
 export async function takeAlerts(db: Database, now: Date, pendingMinutes: number): Promise<Alert[]> {
-  const at = sql`${now.toISOString()}::timestamptz`;
-  const latest = sql`${new Date(now.getTime() - pendingMinutes * 60_000).toISOString()}::timestamptz`;
+  const latest = at(new Date(now.getTime() - pendingMinutes * 60_000));
   const rows = await run<Row>(
     db,
     sql`
-    with ${silentSources(at)},
+    with ${silentSources(at(now))},
     unfinished as (
-      select ${events.source} as source, ${events.status} as status, ${events.lastError} as last_error,
+      select ${events.source} as source, ${events.status} as status, ${events.failure} as failure,
              1 as events, 0 as effects, ${events.receivedAt} as waiting_since
       from ${events}
       where ${events.status} = 'parked' or (${events.status} = 'pending' and ${events.receivedAt} < ${latest})
       union all
-      select ${effects.source}, ${effects.status}, ${effects.lastError}, 0, 1, ${events.finishedAt}
+      select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, ${events.finishedAt}
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
       where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${events.finishedAt} < ${latest})
     ),
     found as (
-      select source, ${conditionOf} as condition, ${errorOf} as error,
+      select source, status as condition, case when status = 'parked' then coalesce(failure, '') else '' end as failure,
              sum(events)::int as events, sum(effects)::int as effects, min(waiting_since) as oldest
       from unfinished group by 1, 2, 3
       union all
       select source, 'silent', '', 0, 0, last_hour from silent
     ),
     added as (
-      insert into ${alerts} (${alertColumn.condition}, ${alertColumn.source}, ${alertColumn.error}, ${alertColumn.since})
-      select condition, source, error, ${at} from found
+      insert into ${alerts} (${column.condition}, ${column.source}, ${column.failure}, ${column.since})
+      select condition, source, failure, ${at(now)} from found
       on conflict do nothing
     ),
     -- Over before anybody was alerted: there is nothing to say.
     forgotten as (
       delete from ${alerts} where ${alerts.sentAt} is null and ${isNotFound}
     )
-    select found.condition, found.source, found.error, 'begun' as state, found.events, found.effects,
-           coalesce(${alerts.since}, ${at}) as since, found.oldest
+    select found.condition, found.source, found.failure, 'begun' as state, found.events, found.effects,
+           coalesce(${alerts.since}, ${at(now)}) as since, found.oldest
     from found left join ${alerts} on ${isSame}
     where ${alerts.sentAt} is null and (found.condition <> 'pending' or ${alerts.since} is not null)
     union all
-    select ${alerts.condition}, ${alerts.source}, ${alerts.error}, 'over', 0, 0, ${alerts.since}, null
+    select ${alerts.condition}, ${alerts.source}, ${alerts.failure}, 'over', 0, 0, ${alerts.since}, null
     from ${alerts} where ${alerts.sentAt} is not null and ${isNotFound}
-    order by state, source, condition, error`,
+    order by state, source, condition, failure`,
   );
-  return rows.map(({ since, oldest, ...row }) => ({
+  return rows.map(({ failure, since, oldest, ...row }) => ({
     ...row,
+    failure: failure === '' ? null : failure,
     since: new Date(since),
     oldest: oldest === null ? null : new Date(oldest),
   }));
 }
 
-const conditionOf = sql`case
-  when status = 'pending' then 'pending'
-  when last_error like ${`${QUEUE_GAVE_UP}%`} then 'dead_letter'
-  else 'parked' end`;
+interface Row extends Omit<Alert, 'failure' | 'since' | 'oldest'> {
+  readonly failure: Failure | '';
+  readonly since: string;
+  readonly oldest: string | null;
+}
 
-const errorClass = sql`split_part(last_error, ':', 1)`;
-
-/** Only the class: the message of an error may hold personal data. Nobody chooses a class of more than 60 letters. */
-const errorOf = sql`case
-  when status = 'pending' or last_error like ${`${QUEUE_GAVE_UP}%`} then ''
-  when last_error like ${`${SUSPECTED_REPLAY}%`} then ${SUSPECTED_REPLAY}
-  when ${errorClass} ~ '^([A-Za-z]*Error|RetryLater)$' then left(${errorClass}, 60)
-  else 'another error' end`;
-
-const isSame = sql`(${alerts.condition}, ${alerts.source}, ${alerts.error}) = (found.condition, found.source, found.error)`;
+const isSame = sql`
+  (${alerts.condition}, ${alerts.source}, ${alerts.failure}) = (found.condition, found.source, found.failure)`;
 const isNotFound = sql`not exists (select from found where ${isSame})`;
 
 /** Notes what the alert endpoint has accepted. What is over has no row any more. */
-export async function recordSent(db: Database, sent: readonly Alert[], now: Date): Promise<void> {
+export async function recordSentAlerts(db: Database, sent: readonly Alert[], now: Date): Promise<void> {
   const keys = (state: Alert['state']): SQL => {
-    const column = (read: (alert: Alert) => string) => sql.param(sent.filter((one) => one.state === state).map(read));
-    return sql`(${alerts.condition}, ${alerts.source}, ${alerts.error}) in (
-      select * from unnest(${column(({ condition }) => condition)}::text[], ${column(({ source }) => source)}::text[],
-                           ${column(({ error }) => error)}::text[]))`;
+    const those = sent.filter((alert) => alert.state === state);
+    return sql`(${alerts.condition}, ${alerts.source}, ${alerts.failure}) in (
+      select * from unnest(${listOf(those, ({ condition }) => condition)}::text[], ${listOf(those, ({ source }) => source)}::text[],
+                           ${listOf(those, ({ failure }) => failure ?? '')}::text[]))`;
   };
   await run(
     db,
     sql`
     with over as (delete from ${alerts} where ${keys('over')})
-    update ${alerts} set ${alertColumn.sentAt} = ${now.toISOString()}::timestamptz where ${keys('begun')}`,
+    update ${alerts} set ${column.sentAt} = ${at(now)} where ${keys('begun')}`,
   );
+}
+
+const hourColumn = columnNames(hours);
+
+/** A source is compared with its own last two weeks: two weekends, and little enough to keep. */
+const WINDOW = '14 days';
+/** Before it has sent events for a week, nobody knows how it behaves at night and on a weekend. */
+const LEARNING = '7 days';
+/** How many times its longest gap a source may be silent. Less would alert about every longer weekend. */
+const FACTOR = 3;
+/** For sources that send all the time: a shorter silence may be a deployment or a maintenance of theirs. */
+const AT_LEAST = '6 hours';
+/** The first tick, and the first one after a long pause, reads at most this much. Every other reads about an hour. */
+const LOOK_BACK = '1 day';
+
+/**
+ * The common table expression `silent (source, last_hour)`, and those that it needs: sources that have been silent for
+ * longer than FACTOR times their longest gap of WINDOW. Gaps are counted between hours with events, which are kept in
+ * `webhooks.hours`: the events of two weeks would be too many to read every 15 minutes. The window ends with the last
+ * event of the source itself, so that a source which stays silent stays known.
+ */
+function silentSources(now: SQL): SQL {
+  return sql`
+    new_hours as (
+      select distinct ${events.source} as source, date_trunc('hour', ${events.receivedAt}, 'UTC') as hour
+      from ${events}
+      where ${events.receivedAt} >= (
+        select greatest(${now} - ${LOOK_BACK}::interval, max(${hours.hour})) from ${hours})
+    ),
+    added_hours as (
+      insert into ${hours} (${hourColumn.source}, ${hourColumn.hour}) select source, hour from new_hours on conflict do nothing
+    ),
+    known_hours as (
+      select ${hours.source} as source, ${hours.hour} as hour from ${hours}
+      union
+      select source, hour from new_hours
+    ),
+    gaps as (
+      select source, hour, hour - lag(hour) over (partition by source order by hour) as gap,
+             max(hour) over (partition by source) as last_hour
+      from known_hours
+    ),
+    old_hours as (
+      delete from ${hours} using gaps
+      where (${hours.source}, ${hours.hour}) = (gaps.source, gaps.hour) and gaps.hour < gaps.last_hour - ${WINDOW}::interval
+    ),
+    silent as (
+      select source, last_hour from gaps
+      where hour >= last_hour - ${WINDOW}::interval
+      group by source, last_hour
+      having last_hour - min(hour) >= ${LEARNING}::interval
+        and ${now} - last_hour > greatest(${FACTOR}::int * max(gap), ${AT_LEAST}::interval)
+    )`;
 }

@@ -1,24 +1,30 @@
 import { sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
-import { columnNames } from './columns.ts';
 import { DatabaseError } from './errors.ts';
-import {
-  BODY_COLUMNS,
-  type Claimable,
-  INCOMING_ROWS,
-  INSERT_BODIES,
-  param,
-  paramsOfMany,
-  paramsOfOne,
-  type SharedValues,
-} from './incoming.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
-import { parkReplays } from './park-replays.ts';
-import { webhookBodies as bodies, webhookEvents as ledger, REPLAY_GUARD } from './schema.ts';
-import { textOf } from './statement.ts';
+import { bodies, events, FINGERPRINT_ONCE } from './schema.ts';
+import { at, builtOnce, columnNames } from './sql.ts';
+
+/** An event of a verified delivery, ready to be claimed. */
+export interface NewEvent {
+  readonly eventId: string;
+  readonly type: string | null;
+  readonly occurredAt: Date | null;
+  readonly fingerprint: string | null;
+  readonly body: string;
+}
+
+/** The events of one verified delivery. */
+export interface ClaimRequest {
+  readonly source: string;
+  readonly events: readonly NewEvent[];
+  /** Those that are kept with the events. */
+  readonly headers: Record<string, string>;
+  readonly receivedAt: Date;
+}
 
 /** The ids of a delivery's events, by what became of them. An id in none of the lists was claimed by another delivery. */
-export interface Claims {
+export interface ClaimResult {
   /** Claimed now, and pending: each needs a ticket. */
   readonly claimed: string[];
   /** Claimed now as suspected replays: each is parked until a person decides about it. */
@@ -34,92 +40,242 @@ export interface Claims {
  * repeats the words of an earlier one. It is claimed as parked, by a second statement, so that it neither runs nor gets
  * lost.
  */
-export async function claim(
-  db: Database,
-  source: string,
-  events: readonly Claimable[],
-  headers: Record<string, string>,
-  now: Date,
-): Promise<Claims> {
-  const shared = { source, headers, now, dueAt: new Date(now.getTime() + TICKET_GRACE_MS) };
-  const [event, ...more] = events;
-  const alone = event && more.length === 0;
-  const { claimed, suspects } = alone ? await claimOne(db, shared, event) : await claimMany(db, shared, events);
-  return { claimed, ...(await parkReplays(db, shared, suspects)) };
+export async function claim(db: Database, request: ClaimRequest): Promise<ClaimResult> {
+  const { claimed, suspects } =
+    request.events.length === 1 ? await claimOne(db, request) : await claimMany(db, request);
+  return { claimed, ...(await parkReplays(db, request, suspects)) };
 }
 
-interface Claimed {
+interface FirstTry {
   readonly claimed: string[];
   /** Neither claimed now nor known by their ids: so an earlier event has their replay keys. */
-  readonly suspects: readonly Claimable[];
+  readonly suspects: readonly NewEvent[];
 }
 
-const ledgerColumn = columnNames(ledger);
-const LEDGER_COLUMNS = sql`
-  ${ledgerColumn.source}, ${ledgerColumn.receivedAt}, ${ledgerColumn.dueAt}, ${ledgerColumn.eventId},
-  ${ledgerColumn.type}, ${ledgerColumn.occurredAt}, ${ledgerColumn.fingerprint}`;
+/** The values of every claim. Of many events, those of an event are in one text, as JSON. */
+const value = {
+  source: sql.placeholder('source'),
+  headers: sql.placeholder('headers'),
+  receivedAt: sql.placeholder('receivedAt'),
+  dueAt: sql.placeholder('dueAt'),
+  eventId: sql.placeholder('eventId'),
+  type: sql.placeholder('type'),
+  occurredAt: sql.placeholder('occurredAt'),
+  fingerprint: sql.placeholder('fingerprint'),
+  body: sql.placeholder('body'),
+  events: sql.placeholder('events'),
+  count: sql.placeholder('count'),
+};
+
+function sharedValues({ source, headers, receivedAt }: ClaimRequest) {
+  return { source, headers, receivedAt, dueAt: new Date(receivedAt.getTime() + TICKET_GRACE_MS) };
+}
+
+function valuesOfMany(request: ClaimRequest, given: readonly NewEvent[]) {
+  return { ...sharedValues(request), events: JSON.stringify(given), count: given.length };
+}
+
+const eventColumn = columnNames(events);
+const bodyColumn = columnNames(bodies);
+
+const EVENT_COLUMNS = sql`
+    ${eventColumn.source}, ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.eventId},
+    ${eventColumn.type}, ${eventColumn.occurredAt}, ${eventColumn.fingerprint}`;
+
+const BODY_COLUMNS = sql`
+    ${bodyColumn.source}, ${bodyColumn.receivedAt}, ${bodyColumn.headers}, ${bodyColumn.eventId}, ${bodyColumn.body}`;
 
 /**
  * Nearly every delivery holds one event, so its claim has plain values: Postgres plans arrays and joins twice as long.
  *
  * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
  */
-const CLAIM_ONE = textOf(sql`
+const CLAIM_ONE = builtOnce(sql`
   with claimed as (
-    insert into ${ledger} (${LEDGER_COLUMNS})
-    values (${param.source}, ${param.now}, ${param.dueAt}, ${param.id},
-            ${param.type}, ${param.occurredAt}, ${param.fingerprint})
-    on conflict (${ledgerColumn.source}, ${ledgerColumn.eventId}) do nothing
-    returning ${ledger.eventId} as id
+    insert into ${events} (${EVENT_COLUMNS})
+    values (${value.source}, ${value.receivedAt}, ${value.dueAt}, ${value.eventId},
+            ${value.type}, ${value.occurredAt}, ${value.fingerprint})
+    on conflict (${eventColumn.source}, ${eventColumn.eventId}) do nothing
+    returning ${events.eventId} as event_id
   )
   insert into ${bodies} (${BODY_COLUMNS})
-  select ${param.source}, id, ${param.body}, ${param.headers}, ${param.now} from claimed
-  returning ${bodies.eventId} as id`).sql;
+  select ${value.source}, ${value.receivedAt}::timestamptz, ${value.headers}::jsonb, event_id, ${value.body} from claimed
+  returning ${bodies.eventId} as "eventId"`);
 
-async function claimOne(db: Database, shared: SharedValues, event: Claimable): Promise<Claimed> {
+async function claimOne(db: Database, request: ClaimRequest): Promise<FirstTry> {
+  const [event] = request.events as readonly [NewEvent];
   try {
-    const rows = await run<{ id: string }>(db, { sql: CLAIM_ONE, params: paramsOfOne(shared, event) });
-    return { claimed: rows.map(({ id }) => id), suspects: [] };
+    const rows = await run<{ eventId: string }>(db, CLAIM_ONE({ ...sharedValues(request), ...event }));
+    return { claimed: rows.map(({ eventId }) => eventId), suspects: [] };
   } catch (error) {
     // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
     // here: parkReplays finds that its id is known.
-    const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === REPLAY_GUARD;
+    const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === FINGERPRINT_ONCE;
     if (!isKnown) throw error;
     return { claimed: [], suspects: [event] };
   }
 }
 
+/**
+ * Many events as rows of `incoming`. As JSON and not as lists: the driver escapes the items of a list in JavaScript, which
+ * took twice the time and memory for a batch of 6 MB. The limit tells the planner how many they are.
+ */
+const INCOMING = sql`incoming as (
+    select "eventId" as event_id, type, "occurredAt" as occurred_at, fingerprint, body
+    from json_to_recordset(${value.events}::json)
+      as given ("eventId" text, type text, "occurredAt" timestamptz, fingerprint text, body text)
+    limit ${value.count}
+  )`;
+
+/** Keeps the bodies of those rows of `incoming` that are in `claimed`. */
+const KEPT = sql`kept as (
+    insert into ${bodies} (${BODY_COLUMNS})
+    select ${value.source}, ${value.receivedAt}::timestamptz, ${value.headers}::jsonb, event_id, body
+    from incoming join claimed using (event_id)
+    on conflict do nothing
+  )`;
+
 /** Rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. */
 const CLAIM_MANY = sql`
-  with incoming as (${INCOMING_ROWS}),
+  with ${INCOMING},
   claimed as (
-    insert into ${ledger} (${LEDGER_COLUMNS})
-    select ${param.source}, ${param.now}::timestamptz, ${param.dueAt}::timestamptz, id, type, occurred_at, fingerprint
-    from incoming order by id
+    insert into ${events} (${EVENT_COLUMNS})
+    select ${value.source}, ${value.receivedAt}::timestamptz, ${value.dueAt}::timestamptz, event_id, type, occurred_at,
+           fingerprint
+    from incoming order by event_id
     on conflict do nothing
-    returning ${ledger.eventId} as id
+    returning ${events.eventId} as event_id
   ),
-  kept as (${INSERT_BODIES})
-  select id, true as is_new from claimed`;
+  ${KEPT}
+  select event_id as "eventId", true as "isNew" from claimed`;
 
-const CLAIM_WITHOUT_REPLAY_KEYS = textOf(CLAIM_MANY).sql;
+const CLAIM_WITHOUT_REPLAY_KEYS = builtOnce(CLAIM_MANY);
 
-/** One known replay key must not refuse the other events, so here the ids are looked up of what was not inserted. */
-const CLAIM_WITH_REPLAY_KEYS = textOf(sql`
+/** A batch skips every conflict, so that one known replay key can't refuse the other events. Then it looks up known ids. */
+const CLAIM_WITH_REPLAY_KEYS = builtOnce(sql`
   ${CLAIM_MANY}
   union all
-  select id, false from incoming join ${ledger} on ${ledger.eventId} = id
-  where ${ledger.source} = ${param.source} and id not in (select id from claimed)`).sql;
+  select event_id, false from incoming join ${events} using (event_id)
+  where ${events.source} = ${value.source} and event_id not in (select event_id from claimed)`);
 
-async function claimMany(db: Database, shared: SharedValues, events: readonly Claimable[]): Promise<Claimed> {
-  const hasReplayKeys = events.some(({ fingerprint }) => fingerprint !== null);
-  const rows = await run<{ id: string; is_new: boolean }>(db, {
-    sql: hasReplayKeys ? CLAIM_WITH_REPLAY_KEYS : CLAIM_WITHOUT_REPLAY_KEYS,
-    params: paramsOfMany(shared, events),
-  });
-  const found = new Set(rows.map(({ id }) => id));
+async function claimMany(db: Database, request: ClaimRequest): Promise<FirstTry> {
+  const hasReplayKeys = request.events.some(({ fingerprint }) => fingerprint !== null);
+  const statement = hasReplayKeys ? CLAIM_WITH_REPLAY_KEYS : CLAIM_WITHOUT_REPLAY_KEYS;
+  const rows = await run<{ eventId: string; isNew: boolean }>(db, statement(valuesOfMany(request, request.events)));
+  const found = new Set(rows.map(({ eventId }) => eventId));
   return {
-    claimed: rows.filter((row) => row.is_new).map(({ id }) => id),
-    suspects: events.filter(({ eventId, fingerprint }) => fingerprint !== null && !found.has(eventId)),
+    claimed: rows.filter(({ isNew }) => isNew).map(({ eventId }) => eventId),
+    suspects: request.events.filter(({ eventId, fingerprint }) => fingerprint !== null && !found.has(eventId)),
   };
+}
+
+/**
+ * Suspected replays of one replay key that may wait for a person's decision at the same time. Ten are enough for a
+ * provider that repeats itself until somebody notices. A flood of one captured delivery fills the table with ten rows.
+ */
+export const MAX_REPLAYS = 10;
+
+/** A try that leaves an event undecided lost a race for a replay number. At most MAX_REPLAYS others can win one. */
+const MAX_TRIES = MAX_REPLAYS + 2;
+
+/** Claims events that have a new id but a known replay key, as parked. */
+export async function parkReplays(
+  db: Database,
+  request: ClaimRequest,
+  suspects: readonly NewEvent[],
+): Promise<Omit<ClaimResult, 'claimed'>> {
+  const parked: string[] = [];
+  const dropped: string[] = [];
+  let undecided = suspects;
+  for (let tries = 0; undecided.length > 0; tries++) {
+    if (tries === MAX_TRIES) throw new DatabaseError('a suspected replay could not be claimed', { retryable: true });
+    const rows = await run<{ eventId: string; outcome: 'parked' | 'dropped' | 'known' }>(
+      db,
+      PARK(valuesOfMany(request, undecided)),
+    );
+    parked.push(...rows.filter(({ outcome }) => outcome === 'parked').map(({ eventId }) => eventId));
+    dropped.push(...rows.filter(({ outcome }) => outcome === 'dropped').map(({ eventId }) => eventId));
+    const decided = new Set(rows.map(({ eventId }) => eventId));
+    undecided = undecided.filter(({ eventId }) => !decided.has(eventId));
+  }
+  return { parked, dropped };
+}
+
+const LIMIT = sql.raw(String(MAX_REPLAYS));
+
+const REASON = {
+  before: 'suspected replay: event ',
+  after:
+    ' has the same body or replay key. Retry this event if it is real, discard it if it is not. ' +
+    'If bodies repeat at this source, set bodiesRepeat',
+};
+
+/**
+ * `replay_number` is 0 for the first event of a replay key, and unique for each of its replays. Of the numbers that may
+ * still be given, a replay takes a random one, so that concurrent replays rarely meet at the same. Only as many numbers
+ * may be given as there is room below MAX_REPLAYS, so that concurrent replays can't exceed it together.
+ */
+const PARK = builtOnce(sql`
+  with ${INCOMING},
+  known as (
+    select event_id from incoming join ${events} using (event_id) where ${events.source} = ${value.source}
+  ),
+  earlier as (
+    select incoming.event_id,
+           (array_agg(${events.eventId} order by ${events.replayNumber}))[1] as first_id,
+           array_agg(${events.replayNumber}) as numbers,
+           count(*) filter (where ${events.replayNumber} > 0 and ${events.status} = 'parked') as parked
+    from incoming join ${events} on ${events.fingerprint} = incoming.fingerprint
+    where ${events.source} = ${value.source} and incoming.event_id not in (select event_id from known)
+    group by 1
+  ),
+  suspected as (
+    select event_id, first_id, (
+      select number from (
+        select number from generate_series(1, ${LIMIT} + cardinality(numbers)) number
+        where number <> all (numbers) order by number limit greatest(${LIMIT} - parked, 0)
+      ) as free order by random() limit 1
+    ) as replay_number
+    from earlier
+  ),
+  claimed as (
+    insert into ${events} (
+      ${eventColumn.source}, ${eventColumn.eventId}, ${eventColumn.type}, ${eventColumn.occurredAt}, ${eventColumn.receivedAt}, ${eventColumn.dueAt},
+      ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
+      ${eventColumn.lastError}
+    )
+    select ${value.source}, event_id, type, occurred_at, ${value.receivedAt}::timestamptz, ${value.receivedAt}::timestamptz,
+           ${value.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
+           ${REASON.before}::text || first_id || ${REASON.after}::text
+    from incoming join suspected using (event_id) where replay_number is not null
+    order by event_id
+    on conflict do nothing
+    returning ${events.eventId} as event_id
+  ),
+  ${KEPT}
+  select event_id as "eventId", 'parked' as outcome from claimed
+  union all
+  select event_id, 'dropped' from suspected where replay_number is null
+  union all
+  select event_id, 'known' from known`);
+
+/**
+ * Of these events, those that are still pending after their due time: their tickets may be lost.
+ *
+ * Whether a row is overdue is a column, not a condition: as a condition it invites the planner to use the index of due
+ * events, and every question would then read the whole backlog.
+ */
+export async function findOverdue(
+  db: Database,
+  source: string,
+  eventIds: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  const rows = await run<{ eventId: string; isOverdue: boolean }>(
+    db,
+    sql`
+    select ${events.eventId} as "eventId", ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)} as "isOverdue"
+    from ${events} where ${events.source} = ${source} and ${events.eventId} = any(${sql.param(eventIds)}::text[])`,
+  );
+  return rows.filter(({ isOverdue }) => isOverdue).map(({ eventId }) => eventId);
 }

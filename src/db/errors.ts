@@ -1,5 +1,6 @@
+import { NeonDbError } from '@neondatabase/serverless';
 import { DrizzleQueryError, getTableName } from 'drizzle-orm';
-import { COMPLETED_AT_MOST_ONCE, webhookEvents } from './schema.ts';
+import { COMPLETED_AT_MOST_ONCE, events, webhooks } from './schema.ts';
 
 interface Facts {
   /**
@@ -9,7 +10,7 @@ interface Facts {
   readonly retryable: boolean;
   /** SQLSTATE, if Postgres gave one. */
   readonly code?: string | undefined;
-  /** The broken constraint and its table. */
+  /** The broken constraint, and its table with the schema: `webhooks.events`. */
   readonly constraint?: string | undefined;
   readonly table?: string | undefined;
 }
@@ -64,39 +65,22 @@ export class DatabaseError extends Error {
     return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
   }
 
-  /** Of what `fetch` threw, or the reading of an answer. */
-  static fromFetch(error: unknown): DatabaseError {
-    const name = nameOf(error);
-    if (name === 'SyntaxError')
+  /**
+   * What Neon's driver threw, reduced. It wraps every error of `fetch`, so any bare error but a SyntaxError is a mistake in
+   * our code, whose log line needs its name and position: it stays as it is.
+   */
+  static reduce(error: unknown): unknown {
+    if (error instanceof SyntaxError) {
       return new DatabaseError('something else answered in place of Neon', { retryable: true });
-    const isLate = name === 'TimeoutError' || name === 'AbortError';
-    const message = isLate ? 'Postgres did not answer in time' : 'Postgres could not be reached';
-    return new DatabaseError(message, { retryable: true });
-  }
-
-  /** Of a 400: Postgres has refused the statement or, if the code is empty, Neon's proxy has. */
-  static fromRefusal({ code, message, constraint, table }: Refusal): DatabaseError {
-    return code ? fromPostgres(code, constraint ?? undefined, table ?? undefined) : fromProxy(message ?? '');
-  }
-
-  /** Of an answer with any other status. */
-  static fromStatus(status: number, text: string): DatabaseError {
-    if (status === 413 || status === 507) {
-      return new DatabaseError(`Neon refused the size of the ${status === 413 ? 'request' : 'answer'}`, {
-        retryable: false,
-      });
     }
-    if (/quota/i.test(text)) return new DatabaseError('the Neon plan is used up', { retryable: false });
-    return new DatabaseError(`Neon answered ${status}`, { retryable: true });
+    if (!(error instanceof NeonDbError)) return error;
+    if (error.sourceError) return fromFetch(error.sourceError);
+    // Postgres has refused the statement or, if the code is empty, Neon's proxy has.
+    if (error.code) return fromPostgres(error.code, error);
+    if (error.code !== undefined) return fromProxy(error.message);
+    // The driver writes an unusual status into its message, and nowhere else.
+    return fromStatus(Number(/HTTP status (\d{3})/.exec(error.message)?.[1]), error.message);
   }
-}
-
-/** The body of a 400, as far as we read it. */
-export interface Refusal {
-  readonly message?: string;
-  readonly code?: string | null | undefined;
-  readonly constraint?: string | null | undefined;
-  readonly table?: string | null | undefined;
 }
 
 /** Postgres refuses a write in a read-only transaction with this code. */
@@ -110,7 +94,9 @@ export const TRANSACTION_CONTROL_REFUSED = '2D000';
  */
 export function isCompletedBefore(error: unknown): boolean {
   if (!(error instanceof DatabaseError) || error.code !== '23514') return false;
-  return error.constraint === COMPLETED_AT_MOST_ONCE && error.table === getTableName(webhookEvents);
+  return (
+    error.constraint === COMPLETED_AT_MOST_ONCE && error.table === `${webhooks.schemaName}.${getTableName(events)}`
+  );
 }
 
 /**
@@ -130,12 +116,28 @@ const HINTS: Readonly<Record<string, string>> = {
     ": the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
 };
 
-function fromPostgres(code: string, constraint: string | undefined, table: string | undefined): DatabaseError {
+function fromFetch(error: unknown): DatabaseError {
+  const isLate = ['TimeoutError', 'AbortError'].includes(nameOf(error));
+  const message = isLate ? 'Postgres did not answer in time' : 'Postgres could not be reached';
+  return new DatabaseError(message, { retryable: true });
+}
+
+function fromStatus(status: number, text: string): DatabaseError {
+  if (status === 413 || status === 507) {
+    const what = status === 413 ? 'request' : 'answer';
+    return new DatabaseError(`Neon refused the size of the ${what}`, { retryable: false });
+  }
+  if (/quota/i.test(text)) return new DatabaseError('the Neon plan is used up', { retryable: false });
+  return new DatabaseError(`Neon answered ${status}`, { retryable: true });
+}
+
+function fromPostgres(code: string, error: NeonDbError): DatabaseError {
   const hint = HINTS[code] ?? '';
+  const constraint = error.constraint ?? undefined;
+  const table = error.table ? `${error.schema}.${error.table}` : undefined;
   const broken = constraint ? ` (constraint ${constraint})` : '';
-  const retryable = RETRYABLE.test(code);
   const message = `Postgres refused with SQLSTATE ${code}${broken}${hint}`;
-  return new DatabaseError(message, { retryable, code, constraint, table });
+  return new DatabaseError(message, { retryable: RETRYABLE.test(code), code, constraint, table });
 }
 
 /** Neon's proxy answers 400 with an empty code both when it refuses us and when a pooled connection has died. */

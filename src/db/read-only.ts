@@ -1,15 +1,11 @@
-import { type HTTPQueryOptions, NeonDbError, NeonQueryPromise, neon, neonConfig } from '@neondatabase/serverless';
+import { type HTTPQueryOptions, NeonQueryPromise, neon } from '@neondatabase/serverless';
 import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';
-import { checkedUrl, endpointOf, QUERY_TIMEOUT_MS } from './client.ts';
+import { checkedUrl } from './client.ts';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED } from './errors.ts';
-import { controlsTransaction } from './statement.ts';
+import { controlsTransaction } from './user-statement.ts';
 
 /** For handlers: builds statements, and reads. Postgres refuses every write through it. */
 export type ReadOnlyDatabase = NeonHttpDatabase;
-
-neonConfig.fetchEndpoint = endpointOf;
-neonConfig.fetchFunction = (url: string, init: RequestInit) =>
-  fetch(url, { ...init, signal: init.signal ?? AbortSignal.timeout(QUERY_TIMEOUT_MS) });
 
 /**
  * Every query through this handle runs in a read-only transaction of its own, so that Postgres itself refuses a write
@@ -20,7 +16,8 @@ export function openReadOnlyDatabase(url: string | undefined): ReadOnlyDatabase 
   const { query, transaction: original } = client;
   const transaction: typeof client.transaction = (...call) =>
     original(...call).catch((error: unknown) => {
-      throw reduced(error);
+      // The driver's errors hold values of parameters, and messages of Postgres that quote values.
+      throw DatabaseError.reduce(error);
     });
   const readOnly = (text: string, params: unknown[] = [], options?: HTTPQueryOptions<false, false>) => {
     if (controlsTransaction(text)) {
@@ -34,13 +31,4 @@ export function openReadOnlyDatabase(url: string | undefined): ReadOnlyDatabase 
     return new NeonQueryPromise(alone, { query: text, params }, options);
   };
   return drizzle(Object.assign(client, { query: readOnly as typeof query, transaction }));
-}
-
-/** The driver's errors hold values of parameters, and messages of Postgres that quote values. */
-function reduced(error: unknown): DatabaseError {
-  if (!(error instanceof NeonDbError)) return DatabaseError.fromFetch(error);
-  if (error.sourceError) return DatabaseError.fromFetch(error.sourceError);
-  if (error.code !== undefined) return DatabaseError.fromRefusal(error);
-  // The driver writes an unusual status into its message, and nowhere else.
-  return DatabaseError.fromStatus(Number(/HTTP status (\d{3})/.exec(error.message)?.[1]), error.message);
 }

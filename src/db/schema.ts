@@ -1,75 +1,118 @@
 import { sql } from 'drizzle-orm';
 import {
-  bigint,
   check,
   foreignKey,
   index,
   integer,
   jsonb,
-  pgTable,
+  pgSchema,
   primaryKey,
   text,
   timestamp,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
 
+/** The engine's own schema. Your tables are in `public`, so no name can collide, and rights are granted by schema. */
+export const webhooks = pgSchema('webhooks');
+
 const time = (name: string) => timestamp(name, { withTimezone: true });
 
-/** The name of the gate (see the check below). An error with this name says that an event has been completed before. */
+/** The name of the check below. An error with this name says that an event has been completed before. */
 export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
 
-/** The name of the replay guard (see the index below). An error with this name says that a replay key is known. */
-export const REPLAY_GUARD = 'webhook_events_fingerprint';
+/** The name of the unique index below. An error with this name says that another event has the same replay key. */
+export const FINGERPRINT_ONCE = 'fingerprint_once';
+
+/** Why the last attempt of an event or of an effect failed. The sentence in `last_error` is for people; code reads this. */
+export const FAILURES = [
+  /** The handler or the effect threw an error. */
+  'handler',
+  /** It threw PermanentError. */
+  'permanent',
+  /** It threw RetryLater. */
+  'retry_later',
+  /** The payload doesn't match the handler's schema, or is not JSON. */
+  'schema',
+  /** The handler returned something that can't be committed. */
+  'changes',
+  /** It took too long. */
+  'time_limit',
+  /** The other side answered with an error. */
+  'response',
+  /** Postgres refused the changes. */
+  'database',
+  /** There is no effect of this kind in src/app. */
+  'no_handler',
+  /** The body was deleted before the event could be worked. */
+  'body_gone',
+  /** A suspected replay: another event has the same replay key. */
+  'replay',
+  /** The queue gave its ticket up, as when a handler kills its isolate. */
+  'poison',
+] as const;
+export type Failure = (typeof FAILURES)[number];
+
+/** What an operator may do with what is parked (retry, discard), and with what is finished (rerun). */
+export const ACTIONS = ['retry', 'discard', 'rerun'] as const;
+export type ActionName = (typeof ACTIONS)[number];
+
+const EVENT_STATUSES = ['pending', 'done', 'ignored', 'parked'] as const;
+const EFFECT_STATUSES = ['pending', 'sent', 'parked'] as const;
+
+/** A list of texts for a check: constraints take no parameters. */
+const listed = (texts: readonly string[]) => sql.raw(texts.map((one) => `'${one}'`).join(', '));
 
 /** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
-export const webhookEvents = pgTable(
-  'webhook_events',
+export const events = webhooks.table(
+  'events',
   {
     source: text('source').notNull(),
     eventId: text('event_id').notNull(),
     type: text('type'),
     occurredAt: time('occurred_at'),
     receivedAt: time('received_at').notNull(),
-    status: text('status', { enum: ['pending', 'done', 'ignored', 'parked'] })
-      .notNull()
-      .default('pending'),
+    status: text('status', { enum: EVENT_STATUSES }).notNull().default('pending'),
     /** When a pending event should next be looked at, in case its ticket is lost. */
     dueAt: time('due_at').notNull(),
     /** A failed event is not tried again before then, even if another ticket comes. The sweep moves only `due_at`. */
     notBefore: time('not_before'),
     attempts: integer('attempts').notNull().default(0),
+    failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
+    /** Of the failure `schema`: the paths in the body that don't match. */
+    failedPaths: jsonb('failed_paths').$type<readonly string[]>(),
     summary: text('summary'),
     finishedAt: time('finished_at'),
     completions: integer('completions').notNull().default(0),
-    /** The hashed replay key: usually the SHA-256 of the body, if the provider doesn't sign its id. */
+    /** The SHA-256 of the replay key: what may be seen only once although the id differs. Usually this is the body. */
     fingerprint: text('fingerprint'),
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
     /** What operators did to the event, oldest first. Null, and so without cost, until somebody does something. */
-    actions: jsonb('actions').$type<{ at: string; who: string; action: string; reason: string | null }[]>(),
+    actions: jsonb('actions').$type<{ at: string; who: string; action: ActionName; reason: string | null }[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
-    // The gate: a second completion of an event breaks this check, so its whole transaction is rolled back.
+    // A second completion of an event breaks this check, so its whole transaction is rolled back.
     check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} <= 1`),
-    check('known_status', sql`${table.status} in ('pending', 'done', 'ignored', 'parked')`),
-    // The replay guard: of concurrent deliveries with one fingerprint, only one can be the first.
-    uniqueIndex(REPLAY_GUARD)
+    check('known_status', sql`${table.status} in (${listed(EVENT_STATUSES)})`),
+    check('known_failure', sql`${table.failure} in (${listed(FAILURES)})`),
+    // Of concurrent deliveries with one fingerprint, only one can be the first.
+    uniqueIndex(FINGERPRINT_ONCE)
       .on(table.source, table.fingerprint, table.replayNumber)
       .where(sql`fingerprint is not null`),
     // Every claim writes into this index, so it holds only pending events: the completion removes the entry.
-    index('webhook_events_due').on(table.dueAt).where(sql`status = 'pending'`),
+    index('events_due').on(table.dueAt).where(sql`status = 'pending'`),
     // For pruning by age, and for the console. The times only grow, so every claim writes to the last page of the index.
-    index('webhook_events_received').on(table.receivedAt),
+    index('events_received').on(table.receivedAt),
     // Only parked events are in it, so it costs nothing until an event is parked.
-    index('webhook_events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
+    index('events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
   ],
 );
 
 /** The raw body, as text: jsonb rejects \u0000 and lone surrogates, so a valid event could never be claimed. */
-export const webhookBodies = pgTable(
-  'webhook_bodies',
+export const bodies = webhooks.table(
+  'bodies',
   {
     source: text('source').notNull(),
     eventId: text('event_id').notNull(),
@@ -78,19 +121,19 @@ export const webhookBodies = pgTable(
     receivedAt: time('received_at').notNull(),
   },
   (table) => [
-    index('webhook_bodies_received').on(table.receivedAt),
+    index('bodies_received').on(table.receivedAt),
     primaryKey({ columns: [table.source, table.eventId] }),
     foreignKey({
-      name: 'webhook_bodies_event',
+      name: 'bodies_event',
       columns: [table.source, table.eventId],
-      foreignColumns: [webhookEvents.source, webhookEvents.eventId],
+      foreignColumns: [events.source, events.eventId],
     }).onDelete('cascade'),
   ],
 );
 
 /** The outbox: one row per call to the outside, written in the transaction that completes its event. */
-export const webhookEffects = pgTable(
-  'webhook_effects',
+export const effects = webhooks.table(
+  'effects',
   {
     source: text('source').notNull(),
     eventId: text('event_id').notNull(),
@@ -98,63 +141,54 @@ export const webhookEffects = pgTable(
     kind: text('kind').notNull(),
     /** JSON, kept as text for the same reason as a body. */
     payload: text('payload').notNull(),
-    status: text('status', { enum: ['pending', 'sent', 'parked'] })
-      .notNull()
-      .default('pending'),
+    status: text('status', { enum: EFFECT_STATUSES }).notNull().default('pending'),
     dueAt: time('due_at').notNull(),
+    /** An effect that has failed, or was told to wait, is not sent before then, even if another ticket comes. */
+    notBefore: time('not_before'),
     attempts: integer('attempts').notNull().default(0),
+    failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
     sentAt: time('sent_at'),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId, table.name] }),
-    check('known_effect_status', sql`${table.status} in ('pending', 'sent', 'parked')`),
+    check('known_effect_status', sql`${table.status} in (${listed(EFFECT_STATUSES)})`),
+    check('known_effect_failure', sql`${table.failure} in (${listed(FAILURES)})`),
     foreignKey({
-      name: 'webhook_effects_event',
+      name: 'effects_event',
       columns: [table.source, table.eventId],
-      foreignColumns: [webhookEvents.source, webhookEvents.eventId],
+      foreignColumns: [events.source, events.eventId],
     }).onDelete('cascade'),
-    index('webhook_effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    index('effects_due').on(table.dueAt).where(sql`status = 'pending'`),
     // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
-    index('webhook_effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
+    index('effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
     // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
-    index('webhook_effects_sent').using('brin', table.sentAt),
+    index('effects_sent').using('brin', table.sentAt),
   ],
 );
 
 /** One row for each condition that an operator is, or is about to be, alerted about. It is deleted when that is over. */
-export const webhookAlerts = pgTable(
-  'webhook_alerts',
+export const alerts = webhooks.table(
+  'alerts',
   {
-    condition: text('condition', { enum: ['parked', 'dead_letter', 'pending', 'silent'] }).notNull(),
+    condition: text('condition', { enum: ['parked', 'pending', 'silent'] }).notNull(),
     source: text('source').notNull(),
-    /** The class of the error that parked the events, so that a new kind of failure is a new alert. Otherwise empty. */
-    error: text('error').notNull(),
+    /** Of `parked`: why, so that a new kind of failure is a new alert. Otherwise empty. */
+    failure: text('failure', { enum: ['', ...FAILURES] }).notNull(),
     /** When the cron first saw it. */
     since: time('since').notNull(),
     /** When the alert endpoint accepted the alert. */
     sentAt: time('sent_at'),
   },
-  (table) => [primaryKey({ columns: [table.condition, table.source, table.error] })],
+  (table) => [primaryKey({ columns: [table.condition, table.source, table.failure] })],
 );
 
 /** The hours in which a source sent an event. They say how long it is usually silent, without a scan of all events. */
-export const webhookHours = pgTable(
-  'webhook_hours',
+export const hours = webhooks.table(
+  'hours',
   {
     source: text('source').notNull(),
     hour: time('hour').notNull(),
   },
   (table) => [primaryKey({ columns: [table.source, table.hour] })],
-);
-
-/** Deliveries by what became of them, for the metrics. A refused delivery leaves no other trace in Postgres. */
-export const webhookDeliveries = pgTable(
-  'webhook_deliveries',
-  {
-    source: text('source').notNull(),
-    outcome: text('outcome').notNull(),
-    count: bigint('count', { mode: 'number' }).notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.source, table.outcome] })],
 );

@@ -1,44 +1,103 @@
+// What an operator sees first, and what the metrics are made of. The shapes are those of the API.
 import { sql } from 'drizzle-orm';
+import * as v from 'valibot';
 import { type Database, run } from './client.ts';
-import { webhookEffects as effects, webhookEvents as events } from './schema.ts';
-import { seenSources } from './seen-sources.ts';
+import { effects, events } from './schema.ts';
+import { at, isoOf } from './sql.ts';
+import { seenSources } from './views.ts';
 
-/** What an operator sees first. The names are those of the API. */
-export interface Status {
-  readonly sources: readonly SourceStatus[];
-  readonly effects: {
-    readonly pending: number;
-    readonly parked: number;
-    readonly sent_last_day: number;
-    readonly oldest_pending_at: string | null;
-  };
-  readonly totals: { readonly pending: number; readonly parked: number; readonly oldest_pending_at: string | null };
-}
-
-export interface SourceStatus {
-  readonly source: string;
-  /** Null if it was not in the last LOOK_BACK_DAYS days. */
-  readonly last_accepted_at: string | null;
-  /** Events received in each of the last 24 hours, the last hour at the end. */
-  readonly accepted_per_hour: readonly number[];
-  readonly pending: number;
-  readonly parked: number;
-  readonly oldest_pending_at: string | null;
-  /** Of the events received in the last day that are done. */
-  readonly seconds_to_done: { readonly p50: number | null; readonly p95: number | null };
-}
-
-export const HOURS = 24;
+const HOURS = 24;
 
 /** How far back the last event of a source is looked for. The list of its events tells more, but takes longer. */
 export const LOOK_BACK_DAYS = 7;
 
-/**
- * One query. It reads the events of the last day (by their time of receipt), and what is pending or parked (each has an index
- * of its own). Only if a source was silent for a day, the events of the days before are read too.
- */
+const Time = v.nullable(v.pipe(v.string(), v.isoTimestamp()));
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const PerHour = v.pipe(
+  v.array(Count),
+  v.length(HOURS),
+  v.description('In each of the last 24 hours, the last hour at the end'),
+);
+const Percentiles = v.strictObject({ p50: v.nullable(v.number()), p95: v.nullable(v.number()) });
+
+export const SourceStatus = v.strictObject({
+  source: v.string(),
+  last_accepted_at: v.pipe(Time, v.description(`Null if it was not in the last ${LOOK_BACK_DAYS} days`)),
+  accepted_per_hour: PerHour,
+  pending: Count,
+  parked: Count,
+  oldest_pending_at: Time,
+  seconds_to_done: v.pipe(Percentiles, v.description('From received to done, of the events received in the last day')),
+});
+export type SourceStatus = v.InferOutput<typeof SourceStatus>;
+
+/** What became of the effects of one kind. */
+export const EffectKindStatus = v.strictObject({
+  kind: v.string(),
+  last_sent_at: v.pipe(Time, v.description('Null if it was not in the last day')),
+  sent_per_hour: PerHour,
+  pending: Count,
+  parked: Count,
+  oldest_pending_at: Time,
+  seconds_to_sent: v.pipe(
+    Percentiles,
+    v.description('From the completion of the event to the sending, of the effects sent in the last day'),
+  ),
+});
+export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
+
+export const Status = v.strictObject({
+  sources: v.array(SourceStatus),
+  effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: Time }),
+  effect_kinds: v.array(EffectKindStatus),
+  totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: Time }),
+});
+export type Status = v.InferOutput<typeof Status>;
+
 export async function loadStatus(db: Database, configured: readonly string[], now: Date): Promise<Status> {
-  const at = sql`${now.toISOString()}::timestamptz`;
+  const [sources, effect_kinds] = await Promise.all([loadSources(db, configured, now), loadEffectKinds(db, now)]);
+  return {
+    sources,
+    effects: {
+      ...totalsOf(effect_kinds),
+      sent_last_day: sum(effect_kinds.flatMap(({ sent_per_hour }) => sent_per_hour)),
+    },
+    effect_kinds,
+    totals: totalsOf(sources),
+  };
+}
+
+function totalsOf(rows: readonly Pick<SourceStatus, 'pending' | 'parked' | 'oldest_pending_at'>[]) {
+  return {
+    pending: sum(rows.map(({ pending }) => pending)),
+    parked: sum(rows.map(({ parked }) => parked)),
+    oldest_pending_at: rows.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? []).sort()[0] ?? null,
+  };
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+/** One row of each table of the overview. */
+interface Row {
+  readonly name: string;
+  readonly last_at: string | null;
+  readonly per_hour: Readonly<Record<string, number>>;
+  readonly pending: number;
+  readonly parked: number;
+  readonly oldest_pending_at: string | null;
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+
+const perHour = (row: Row) => Array.from({ length: HOURS }, (_, n) => row.per_hour[String(HOURS - 1 - n)] ?? 0);
+
+/**
+ * One query. It reads the events of the last day (by their time of receipt), and what is pending or parked (each has an
+ * index of its own). Only if a source was silent for a day, the events of the days before are read too.
+ */
+async function loadSources(db: Database, configured: readonly string[], now: Date): Promise<SourceStatus[]> {
   const rows = await run<Row>(
     db,
     sql`
@@ -50,27 +109,27 @@ export async function loadStatus(db: Database, configured: readonly string[], no
     recent as materialized (
       select ${events.source} as source, ${events.receivedAt} as received_at,
         -- Not extract: it calculates with numeric, which takes several times as long.
-        floor(date_part('epoch', ${at} - ${events.receivedAt}) / 3600)::int as hours_ago,
+        floor(date_part('epoch', ${at(now)} - ${events.receivedAt}) / 3600)::int as hours_ago,
         case when ${events.status} = 'done'
           then date_part('epoch', ${events.finishedAt} - ${events.receivedAt}) end as seconds
       from ${events}
-      where ${events.receivedAt} > ${at} - make_interval(hours => ${HOURS}) and ${events.receivedAt} <= ${at}
+      where ${events.receivedAt} > ${at(now)} - make_interval(hours => ${HOURS}) and ${events.receivedAt} <= ${at(now)}
     ),
     last_day as (
-      select source, max(received_at) as last_accepted_at,
+      select source, max(received_at) as last_at,
         percentile_cont(array[0.5, 0.95]) within group (order by seconds) as percentiles
       from recent group by source
     ),
     silent as (select source from seen_sources where source is not null except select source from last_day),
     last_week as (
-      select ${events.source} as source, max(${events.receivedAt}) as last_accepted_at from ${events}
+      select ${events.source} as source, max(${events.receivedAt}) as last_at from ${events}
       where exists (select from silent) and ${events.source} in (select source from silent)
-        and ${events.receivedAt} > ${at} - make_interval(days => ${LOOK_BACK_DAYS})
-        and ${events.receivedAt} <= ${at} - make_interval(hours => ${HOURS})
+        and ${events.receivedAt} > ${at(now)} - make_interval(days => ${LOOK_BACK_DAYS})
+        and ${events.receivedAt} <= ${at(now)} - make_interval(hours => ${HOURS})
       group by 1
     ),
     per_hour as (
-      select source, json_object_agg(hours_ago, accepted) as accepted
+      select source, json_object_agg(hours_ago, accepted) as per_hour
       from (select source, hours_ago, count(*)::int as accepted from recent group by 1, 2) as counted group by source
     ),
     pending as (
@@ -80,70 +139,123 @@ export async function loadStatus(db: Database, configured: readonly string[], no
     parked as (
       select ${events.source} as source, count(*)::int as parked
       from ${events} where ${events.status} = 'parked' group by 1
-    ),
-    pending_effects as (
-      select count(*)::int as pending, min(${events.finishedAt}) as oldest_pending_at
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${effects.status} = 'pending'
     )
-    select sources.source, coalesce(pending, 0) as pending, coalesce(parked, 0) as parked, oldest_pending_at,
-      percentiles[1] as p50, percentiles[2] as p95,
-      coalesce(accepted, '{}') as accepted,
-      coalesce(last_day.last_accepted_at, last_week.last_accepted_at) as last_accepted_at,
-      null::int as sent_last_day
+    select source as name, coalesce(last_day.last_at, last_week.last_at) as last_at, coalesce(per_hour, '{}') as per_hour,
+      coalesce(pending, 0) as pending, coalesce(parked, 0) as parked, oldest_pending_at,
+      percentiles[1] as p50, percentiles[2] as p95
     from sources left join last_day using (source) left join last_week using (source) left join per_hour using (source)
       left join pending using (source) left join parked using (source)
-    union all
-    select null, pending,
-      (select count(*)::int from ${effects} where ${effects.status} = 'parked'), oldest_pending_at, null, null, '{}', null,
-      (select count(*)::int from ${effects} where ${effects.sentAt} > ${at} - make_interval(hours => ${HOURS}))
-    from pending_effects
     order by 1`,
   );
-  const sources = rows.flatMap((row) => (row.source === null ? [] : [sourceStatus(row.source, row)]));
-  const ofEffects = rows.find(({ source }) => source === null);
-  const oldest = sources.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? []).sort()[0] ?? null;
-  return {
-    sources,
-    effects: {
-      pending: ofEffects?.pending ?? 0,
-      parked: ofEffects?.parked ?? 0,
-      sent_last_day: ofEffects?.sent_last_day ?? 0,
-      oldest_pending_at: isoOf(ofEffects?.oldest_pending_at ?? null),
-    },
-    totals: {
-      pending: sources.reduce((sum, { pending }) => sum + pending, 0),
-      parked: sources.reduce((sum, { parked }) => sum + parked, 0),
-      oldest_pending_at: oldest,
-    },
-  };
-}
-
-function sourceStatus(source: string, row: Row): SourceStatus {
-  return {
-    source,
-    last_accepted_at: isoOf(row.last_accepted_at),
-    accepted_per_hour: Array.from({ length: HOURS }, (_, n) => row.accepted[String(HOURS - 1 - n)] ?? 0),
+  return rows.map((row) => ({
+    source: row.name,
+    last_accepted_at: isoOf(row.last_at),
+    accepted_per_hour: perHour(row),
     pending: row.pending,
     parked: row.parked,
     oldest_pending_at: isoOf(row.oldest_pending_at),
     seconds_to_done: { p50: row.p50, p95: row.p95 },
-  };
+  }));
 }
 
-/** Postgres writes `2026-03-01 12:00:00+00`. */
-export function isoOf(time: string | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
+/**
+ * One query. It reads the effects that were sent in the last day, and what is pending or parked: each has an index. Their
+ * events are read for two days only, by the index of received_at, because a look at all of them would take too long.
+ */
+async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatus[]> {
+  const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
+  const rows = await run<Row>(
+    db,
+    sql`
+    with recent as materialized (
+      select ${effects.kind} as kind, ${effects.sentAt} as sent_at,
+        floor(date_part('epoch', ${at(now)} - ${effects.sentAt}) / 3600)::int as hours_ago,
+        date_part('epoch', ${effects.sentAt} - ${events.finishedAt}) as seconds
+      from ${effects} left join ${events} on ${itsEvent} and ${events.receivedAt} > ${at(now)} - make_interval(days => 2)
+      where ${effects.sentAt} > ${at(now)} - make_interval(hours => ${HOURS}) and ${effects.sentAt} <= ${at(now)}
+    ),
+    last_day as (
+      select kind, max(sent_at) as last_at,
+        percentile_cont(array[0.5, 0.95]) within group (order by seconds) as percentiles
+      from recent group by kind
+    ),
+    per_hour as (
+      select kind, json_object_agg(hours_ago, sent) as per_hour
+      from (select kind, hours_ago, count(*)::int as sent from recent group by 1, 2) as counted group by kind
+    ),
+    pending as (
+      select ${effects.kind} as kind, count(*)::int as pending, min(${events.finishedAt}) as oldest_pending_at
+      from ${effects} join ${events} on ${itsEvent} where ${effects.status} = 'pending' group by 1
+    ),
+    parked as (
+      select ${effects.kind} as kind, count(*)::int as parked
+      from ${effects} where ${effects.status} = 'parked' group by 1
+    )
+    select kind as name, last_at, coalesce(per_hour, '{}') as per_hour, coalesce(pending, 0) as pending,
+      coalesce(parked, 0) as parked, oldest_pending_at, percentiles[1] as p50, percentiles[2] as p95
+    from last_day full join pending using (kind) full join parked using (kind) left join per_hour using (kind)
+    order by kind`,
+  );
+  return rows.map((row) => ({
+    kind: row.name,
+    last_sent_at: isoOf(row.last_at),
+    sent_per_hour: perHour(row),
+    pending: row.pending,
+    parked: row.parked,
+    oldest_pending_at: isoOf(row.oldest_pending_at),
+    seconds_to_sent: { p50: row.p50, p95: row.p95 },
+  }));
 }
 
-interface Row extends Record<string, unknown> {
-  source: string | null;
-  pending: number;
-  parked: number;
-  oldest_pending_at: string | null;
-  last_accepted_at: string | null;
-  p50: number | null;
-  p95: number | null;
-  accepted: Record<string, number>;
-  sent_last_day: number | null;
+/** One number of the metrics. `label` is what its name says: a status, or the number of a bucket. */
+export interface Measurement {
+  readonly name:
+    | 'pending'
+    | 'parked'
+    | 'oldest_pending_at'
+    | 'seconds_bucket'
+    | 'seconds_sum'
+    | 'effects'
+    | 'oldest_pending_effect_at';
+  readonly source: string | null;
+  readonly label: string | null;
+  readonly value: number;
+}
+
+/** Upper bounds of the buckets, in seconds: a queue's second, a minute, the waits of a backlog, a day. */
+export const BUCKETS = [0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 3600, 86_400] as const;
+
+/** Everything that /ops/metrics reads from Postgres, in one query. Times are in seconds since 1970. */
+export async function loadMetrics(db: Database, now: Date): Promise<Measurement[]> {
+  const lastDay = sql`${at(now)} - interval '1 day'`;
+  const epoch = (time: unknown) => sql`date_part('epoch', ${time})`;
+  return run<Measurement>(
+    db,
+    sql`
+    with pending as (
+      select ${events.source} as source, count(*)::float as number, ${epoch(sql`min(${events.receivedAt})`)} as oldest
+      from ${events} where ${events.status} = 'pending' group by 1
+    ),
+    done as materialized (
+      select source, width_bucket(seconds, ${sql.raw(`array[${BUCKETS.join(', ')}]::float[]`)}) as bucket, seconds
+      from (
+        select ${events.source} as source, ${epoch(sql`${events.finishedAt} - ${events.receivedAt}`)} as seconds
+        from ${events} where ${events.status} = 'done' and ${events.receivedAt} > ${lastDay}
+      ) as finished
+    ),
+    pending_effects as (
+      select count(*) as number, ${epoch(sql`min(${events.finishedAt})`)} as oldest
+      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      where ${effects.status} = 'pending'
+    )
+    select 'pending' as name, source, null as label, number as value from pending
+    union all select 'oldest_pending_at', source, null, oldest from pending
+    union all select 'parked', ${events.source}, null, count(*) from ${events} where ${events.status} = 'parked' group by 2
+    union all select 'seconds_bucket', source, bucket::text, count(*) from done group by 2, 3
+    union all select 'seconds_sum', source, null, sum(seconds) from done group by 2
+    union all select 'effects', null, 'pending', number from pending_effects
+    union all select 'oldest_pending_effect_at', null, null, oldest from pending_effects where oldest is not null
+    union all select 'effects', null, 'parked', count(*) from ${effects} where ${effects.status} = 'parked'
+    union all select 'effects', null, 'sent', count(*) from ${effects} where ${effects.sentAt} > ${lastDay}`,
+  );
 }

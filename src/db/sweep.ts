@@ -1,13 +1,9 @@
+// What the cron does to the tables: it takes what is overdue, and deletes what is old.
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
-import { columnNames } from './columns.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { webhookEffects as effects, webhookEvents as events } from './schema.ts';
-
-export interface Overdue {
-  readonly events: EventKey[];
-  readonly effects: EffectKey[];
-}
+import { bodies, effects, events } from './schema.ts';
+import { at, columnNames, lockName } from './sql.ts';
 
 /** Events and effects taken in one statement: as many tickets as five calls of a queue hold. */
 export const SWEEP_CHUNK = 500;
@@ -25,24 +21,26 @@ const effectColumn = columnNames(effects);
  * intervals double, a backlog isn't multiplied by its own tickets, and one bad row doesn't block the others.
  * Two sweeps at once share the work: neither waits for a row that the other holds.
  */
-export async function takeOverdue(db: Database, now: Date): Promise<Overdue> {
-  const at = sql`${now.toISOString()}::timestamptz`;
+export async function takeOverdue(
+  db: Database,
+  now: Date,
+): Promise<{ readonly events: EventKey[]; readonly effects: EffectKey[] }> {
   const nextDue = (since: SQL) =>
-    sql`${at} + least(greatest(${at} - ${since}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
-  const rows = await run<{ source: string; eventId: string; name: string | null }>(
+    sql`${at(now)} + least(greatest(${at(now)} - ${since}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
+  const rows = await run<EventKey & { readonly name: string | null }>(
     db,
     sql`
     with overdue_events as (
       select ${events.source} as source, ${events.eventId} as event_id from ${events}
-      where ${events.status} = 'pending' and ${events.dueAt} <= ${at}
+      where ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)}
       order by ${events.dueAt} limit ${SWEEP_CHUNK} for update skip locked
     ),
     overdue_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
              coalesce(${events.finishedAt}, ${effects.dueAt}) as waiting_since
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at}
-      order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${effects} skip locked
+      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)}
+      order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${lockName(effects)} skip locked
     ),
     taken_events as (
       update ${events} set ${eventColumn.dueAt} = ${nextDue(sql`${events.receivedAt}`)}
@@ -60,10 +58,56 @@ export async function takeOverdue(db: Database, now: Date): Promise<Overdue> {
     union all
     select source, event_id, name from taken_effects`,
   );
-  const overdue: Overdue = { events: [], effects: [] };
-  for (const { source, eventId, name } of rows) {
-    if (name === null) overdue.events.push({ source, eventId });
-    else overdue.effects.push({ source, eventId, name });
-  }
-  return overdue;
+  return {
+    events: rows.filter(({ name }) => name === null).map(({ source, eventId }) => ({ source, eventId })),
+    effects: rows.flatMap(({ source, eventId, name }) => (name === null ? [] : { source, eventId, name })),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** Rows deleted in one statement: they are locked for a few hundred milliseconds, however many there are to delete. */
+export const PRUNE_CHUNK = 1000;
+
+/**
+ * Deletes keys older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
+ * What is pending or parked stays, and so does an event that still has an effect to send.
+ * The oldest go first: both tables have an index in this order, so a chunk reads little more than it deletes.
+ */
+export async function prune(
+  db: Database,
+  now: Date,
+  dedupeDays: number,
+  bodyDays: number,
+): Promise<{ readonly events: number; readonly bodies: number }> {
+  const before = (days: number) => at(new Date(now.getTime() - days * DAY_MS));
+  const [row] = await run<{ events: number; bodies: number }>(
+    db,
+    sql`
+    with old_events as (
+      select ${events.source}, ${events.eventId} from ${events}
+      where ${events.receivedAt} < ${before(dedupeDays)} and ${events.status} in ('done', 'ignored')
+        and not exists (
+          select from ${effects}
+          where (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})
+            and ${effects.status} <> 'sent')
+      order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked
+    ),
+    old_bodies as (
+      select ${bodies.source}, ${bodies.eventId} from ${bodies}
+      join ${events} on (${events.source}, ${events.eventId}) = (${bodies.source}, ${bodies.eventId})
+      where ${bodies.receivedAt} < ${before(bodyDays)}
+        and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)}
+      -- Not of the bodies too: a lock needs the right to update, and no Worker may update a body.
+      order by ${bodies.receivedAt} limit ${PRUNE_CHUNK} for update of ${lockName(events)} skip locked
+    ),
+    pruned_events as (
+      delete from ${events} where (${events.source}, ${events.eventId}) in (select * from old_events) returning 1
+    ),
+    pruned_bodies as (
+      delete from ${bodies} where (${bodies.source}, ${bodies.eventId}) in (select * from old_bodies) returning 1
+    )
+    select (select count(*)::int from pruned_events) as events, (select count(*)::int from pruned_bodies) as bodies`,
+  );
+  return row ?? { events: 0, bodies: 0 };
 }

@@ -1,16 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { PermanentError, RetryLater } from './errors.ts';
+import { PermanentError, RetryLater, withFailure } from './errors.ts';
 import type { Tools } from './handler.ts';
 
 /** Give up after this time, because the other events of the batch wait. The event is tried again later. */
 const TIMEOUT_MS = 10_000;
 
-/** 4xx that may pass: time-out, conflict, too early, too many requests. Any other says that the request itself is wrong. */
+/** 4xx that may pass: time-out, conflict, too early, too many requests. Any other says that the request is wrong. */
 const TEMPORARY_STATUS = [408, 409, 425, 429];
 
-/** The error that a response stands for: none for a success, permanent for a wrong request. Honours `Retry-After`. */
+/** The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`. */
 export function errorFromResponse({ status, ok, headers }: Response, now: Date): Error | undefined {
-  if (ok) return undefined;
+  return ok ? undefined : withFailure(errorFromStatus(status, headers, now), 'response');
+}
+
+function errorFromStatus(status: number, headers: Headers, now: Date): Error {
   const message = `the other side answered ${status}`;
   if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
   const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
@@ -39,6 +42,7 @@ export async function currentState<Schema extends StandardSchemaV1>(
     throw error;
   }
   const result = await schema['~standard'].validate(await response.json());
-  if (result.issues) throw new PermanentError('the current state does not match its schema');
+  // Without the paths: those of a failure are paths in the event's own body.
+  if (result.issues) throw withFailure(new PermanentError('the current state does not match its schema'), 'schema');
   return result.value;
 }

@@ -1,9 +1,11 @@
+import type { Failure } from '../db/schema.ts';
+
 /** Throw it if another try can't help. The event is parked at once. */
 export class PermanentError extends Error {
   override readonly name = 'PermanentError';
 }
 
-/** Throw it to be tried again after this many seconds (from 0 up, at most a day), and not earlier. */
+/** Throw it to have the event tried again, but not before this many seconds have passed: from 0 to 86,400 (a day). */
 export class RetryLater extends Error {
   override readonly name = 'RetryLater';
   readonly seconds: number;
@@ -11,5 +13,35 @@ export class RetryLater extends Error {
   constructor(seconds: number, message = `asked to be tried again in ${seconds} s`) {
     super(message);
     this.seconds = seconds;
+  }
+}
+
+interface FailureFacts {
+  readonly failure: Failure;
+  /** Of the failure `schema`: the paths in the body that don't match. */
+  readonly failedPaths: readonly string[] | null;
+}
+
+/** Kept beside the errors, because an error may be frozen, or have properties of its own with these names. */
+const known = new WeakMap<object, FailureFacts>();
+
+/** Says which failure an error of ours is, so that nobody has to read its message for that. */
+export function withFailure<E extends Error>(error: E, failure: Failure, failedPaths?: readonly string[]): E {
+  known.set(error, { failure, failedPaths: failedPaths ?? null });
+  return error;
+}
+
+/** Which failure was thrown. Never throws, whatever was thrown: a Proxy can answer any question with an error. */
+export function failureOf(thrown: unknown): FailureFacts {
+  // A look-up asks the value nothing, and anything may be looked up.
+  return known.get(thrown as object) ?? { failure: failureByClass(thrown), failedPaths: null };
+}
+
+function failureByClass(thrown: unknown): Failure {
+  try {
+    if (thrown instanceof PermanentError) return 'permanent';
+    return thrown instanceof RetryLater ? 'retry_later' : 'handler';
+  } catch {
+    return 'handler';
   }
 }

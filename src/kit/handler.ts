@@ -1,4 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Statement } from '../db/client.ts';
 import type { ReadOnlyDatabase } from '../db/read-only.ts';
 import type { Effect } from './effect.ts';
@@ -31,7 +33,7 @@ export interface Tools {
   readonly env: ConsumerEnv;
 }
 
-/** A statement that is committed together with the event's completion, or an effect that is sent afterwards. At most 1,000. */
+/** A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000. */
 export type Change = Statement | Effect;
 
 export interface Handler {
@@ -61,4 +63,13 @@ export function defineHandlers<Sources extends Record<string, Source>>(
   handlers: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: Handler } },
 ): Handlers {
   return handlers;
+}
+
+/**
+ * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. Two
+ * events of the same moment are compared by their ids, so that every order ends with the same row.
+ */
+export function newer(changedAt: PgColumn, changedBy: PgColumn): SQL {
+  const incoming = (column: PgColumn) => sql`excluded.${sql.identifier(column.name)}`;
+  return sql`(${incoming(changedAt)}, ${incoming(changedBy)}) > (${changedAt}, ${changedBy})`;
 }

@@ -11,8 +11,15 @@ export {
   type Event,
   type Handler,
   type Handlers,
+  newer,
   type Tools,
 } from './handler.ts';
-export { newer } from './newer.ts';
-export { defineSamples, type OutsideAnswer, type OutsideCall, type SampleBody, type Samples } from './samples.ts';
-export { defineSources, type Source } from './source.ts';
+export {
+  defineSamples,
+  defineSources,
+  type OutsideAnswer,
+  type OutsideCall,
+  type SampleBody,
+  type Samples,
+  type Source,
+} from './source.ts';

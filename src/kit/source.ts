@@ -3,7 +3,7 @@ import type { Provider } from '../providers/types.ts';
 /** One configured sender. Its secret is `<SOURCE>_WEBHOOK_SECRET`: the source's name in upper snake case. */
 export interface Source {
   readonly provider: Provider;
-  /** The types you subscribed to. A handler for any other type doesn't compile; an event of any other type is ignored. */
+  /** The types you subscribed to. A handler for another type doesn't compile; an event of another type is ignored. */
   readonly types: readonly string[];
   /** The largest body that is accepted. Default: the provider's own limit, or 1 MiB. */
   readonly maxBytes?: number;
@@ -13,16 +13,16 @@ export interface Source {
    */
   readonly url?: string;
   /**
-   * Set it while you register a webhook whose provider sends the secret itself (Notion, Asana). The secret is written to
-   * the log, encrypted with the secret that is configured now: see docs/providers.md. Remove it afterwards, because
+   * Set it while you register a webhook whose provider sends the secret itself (Notion, Asana). The secret is written
+   * to the log, encrypted with the secret that is configured now: see docs/providers.md. Remove it afterwards, because
    * anybody can send such a request.
    */
   readonly awaitsSecret?: true;
   /** `content`: the SHA-256 of the body is the event's id, for senders whose own ids are not reliable. */
   readonly dedupe?: 'id' | 'content';
   /**
-   * Two events of this source may have the same body, so the body is not used to detect replays. The price: somebody who
-   * has captured one delivery can send it again under another id, if the provider doesn't sign the id.
+   * Two events of this source may have the same body, so the body is not used to detect replays. The price: somebody
+   * who has captured one delivery can send it again under another id, if the provider doesn't sign the id.
    */
   readonly bodiesRepeat?: true;
 }
@@ -33,3 +33,27 @@ export function defineSources<const Sources extends Record<string, Source>>(
 ): Sources {
   return sources;
 }
+
+/** Makes the body of a sample delivery. A provider that has the id in its body expects this one. */
+export type SampleBody = (event: { readonly id: string; readonly type: string; readonly now: Date }) => object;
+
+export type Samples = Readonly<Record<string, Readonly<Record<string, SampleBody | undefined>> | undefined>>;
+
+/** Bodies of your own for `npm run send`, `npm run demo` and your tests, by source and type. */
+export function defineSamples<Sources extends Record<string, Source>>(
+  _sources: Sources,
+  samples: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: SampleBody } },
+): Samples {
+  return samples;
+}
+
+/** A call of a handler or an effect to the outside. On your machine a stand-in receives it. */
+export interface OutsideCall {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly body: string;
+}
+
+/** The JSON that the stand-in answers. For `undefined` it answers `{}`. */
+export type OutsideAnswer = (call: OutsideCall) => object | undefined;

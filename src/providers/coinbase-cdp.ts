@@ -1,7 +1,6 @@
-import { type Bytes, join } from '../encoding/bytes.ts';
-import { listReader } from '../encoding/header.ts';
+import { type Bytes, join } from '../shared/bytes.ts';
 import { defineProvider } from './define.ts';
-import type { Delivery } from './types.ts';
+import type { Delivery, Place } from './types.ts';
 
 export const coinbaseCdp = defineProvider({
   name: 'coinbase-cdp',
@@ -18,16 +17,13 @@ export const coinbaseCdp = defineProvider({
   type: ['{json:eventType}', '{json:type}'],
 });
 
-const timesIn = listReader('t');
-
-/** The header names in `h` are separated by spaces. `listReader` can't read them: for it, a space ends a value. */
+/** The header names in `h` are separated by spaces. A place can't read them: in a list header, a space ends a value. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
-function signedText({ headers, body }: Delivery): Bytes[] {
-  const header = headers.get('x-hook0-signature') ?? '';
-  const [time, ...moreTimes] = timesIn(header);
-  const names = NAMES.exec(header)?.[1];
-  if (time === undefined || moreTimes.length > 0 || names === undefined) return [];
+function signedText({ headers, body }: Delivery, textAt: (place: Place) => string | undefined): Bytes[] {
+  const time = textAt('header:x-hook0-signature#t');
+  const names = NAMES.exec(headers.get('x-hook0-signature') ?? '')?.[1];
+  if (time === undefined || names === undefined) return [];
   const values = names.split(' ').map((name) => (name === '' ? null : headers.get(name)));
   if (values.includes(null)) return [];
   return [join([`${time}.${names}.${values.join('.')}.`, body])];

@@ -1,4 +1,4 @@
-import { type Bytes, join } from '../encoding/bytes.ts';
+import { type Bytes, join } from '../shared/bytes.ts';
 import { defineProvider } from './define.ts';
 import type { Delivery } from './types.ts';
 

@@ -1,13 +1,13 @@
 import type { Placeholder, Provider, ProviderData } from './types.ts';
 
 /**
- * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, and a property that does not exist
- * are compile errors at the place of the typo. Nothing happens at run time.
+ * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, and a property that does not
+ * exist are compile errors at the place of the typo. Nothing happens at run time.
  */
 export function defineProvider<const Data extends ProviderData>(
   // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then
   // enough.
-  data: Data & (ProviderData extends Data ? unknown : Checked<Data> & OnlyKnown<Data, ProviderData>),
+  data: Data & (ProviderData extends Data ? unknown : CheckTexts<Data> & RefuseUnknown<Data, ProviderData>),
 ): Provider {
   // The brand exists only in the types.
   return data as ProviderData as Provider;
@@ -19,16 +19,16 @@ interface Mistake<Words> {
 }
 
 /**
- * `unknown` for every part of the data that is right, and a `Mistake` for every text that is wrong. `Key` is the
- * property that the data belongs to, and stays `id` for everything inside `id`.
+ * Checks every text in the data: a wrong one becomes a `Mistake`, and everything else becomes `unknown`, which demands
+ * nothing. `Key` is the name of the property that holds the data. For everything inside `id`, it is `id`.
  */
-type Checked<Data, Key = ''> = Data extends string
-  ? CheckedTemplate<Data> & (Key extends 'id' | 'signed' ? CheckedForPlace<Data> : unknown)
+type CheckTexts<Data, Key = ''> = Data extends string
+  ? CheckTemplate<Data> & (Key extends 'id' | 'signed' ? RequirePlace<Data> : unknown)
   : Data extends RegExp | ((...args: never) => unknown)
     ? unknown
     : Data extends object
       ? {
-          readonly [Name in keyof Data]: Checked<
+          readonly [Name in keyof Data]: CheckTexts<
             Data[Name],
             Key extends 'id' ? 'id' : Data extends readonly unknown[] ? Key : Name
           >;
@@ -36,17 +36,17 @@ type Checked<Data, Key = ''> = Data extends string
       : unknown;
 
 /**
- * A `Mistake` for every property that the shape doesn't have. TypeScript itself doesn't look for these in generic data, and
- * a misspelt optional property, such as `timestmap`, would switch a check off.
+ * A `Mistake` for every property that the shape doesn't have. TypeScript itself doesn't look for these in generic data,
+ * and a misspelt optional property, such as `timestmap`, would switch a check off.
  */
-type OnlyKnown<Data, Shape> = Data extends string | number | boolean | RegExp | ((...args: never) => unknown)
+type RefuseUnknown<Data, Shape> = Data extends string | number | boolean | RegExp | ((...args: never) => unknown)
   ? unknown
   : Data extends readonly unknown[]
-    ? { readonly [Index in keyof Data]: OnlyKnown<Data[Index], ItemOf<Shape>> }
+    ? { readonly [Index in keyof Data]: RefuseUnknown<Data[Index], ItemOf<Shape>> }
     : Data extends object
       ? {
           readonly [Name in keyof Data]: Name extends NamesOf<Shape>
-            ? OnlyKnown<Data[Name], ValueOf<Shape, Name>>
+            ? RefuseUnknown<Data[Name], ValueOf<Shape, Name>>
             : Mistake<`there is no property ${Name & string}`>;
         }
       : unknown;
@@ -57,9 +57,9 @@ type ValueOf<Shape, Name> = Shape extends unknown ? (Name extends keyof Shape ? 
 type ItemOf<Shape> = Shape extends readonly (infer Item)[] ? Item : never;
 
 /** Takes the placeholders away one by one. Any brace that is left over is a mistake. */
-type CheckedTemplate<Text extends string> = Text extends `${infer Before}{${infer Inside}}${infer After}`
+type CheckTemplate<Text extends string> = Text extends `${infer Before}{${infer Inside}}${infer After}`
   ? Inside extends Placeholder
-    ? CheckedTemplate<`${Before}${After}`>
+    ? CheckTemplate<`${Before}${After}`>
     : Mistake<`{${Inside}} is not a place`>
   : Text extends `${string}${'{' | '}'}${string}`
     ? Mistake<'a brace is missing'>
@@ -68,7 +68,7 @@ type CheckedTemplate<Text extends string> = Text extends `${infer Before}{${infe
 /**
  * An id or a signed text without any place would be the same for every delivery: `json:id` where `{json:id}` is meant.
  */
-type CheckedForPlace<Text extends string> = string extends Text
+type RequirePlace<Text extends string> = string extends Text
   ? unknown
   : Text extends `${string}{${string}}${string}`
     ? unknown

@@ -1,5 +1,5 @@
-import type { Bytes } from '../encoding/bytes.ts';
-import { fieldsOf, formOf } from '../encoding/form.ts';
+import type { Bytes } from '../shared/bytes.ts';
+import { fieldsOf, formOf } from '../shared/json.ts';
 import { defineProvider } from './define.ts';
 import type { Delivery } from './types.ts';
 

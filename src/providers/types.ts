@@ -1,9 +1,9 @@
-import type { Bytes } from '../encoding/bytes.ts';
+import type { Bytes } from '../shared/bytes.ts';
 
 /**
  * Where a value is found in a delivery. Header names are lower-case.
  *   header:x      the whole header
- *   header:x#k    the values of key k in a list header (src/encoding/header.ts)
+ *   header:x#k    the values of key k in a list header, such as `k=1,k=2` (listReader in src/verify/places.ts)
  *   json:a.b.0    a path in the body. When a body may be parsed: src/verify/delivery.ts
  *   form:x        a field of a form-encoded body
  *   query:x       a parameter of the URL
@@ -27,7 +27,7 @@ export type Placeholder =
   | 'sha256'
   /** For providers whose events can't be told apart at all: every delivery is then a new event. */
   | 'random'
-  /** The value at the place, signed with the secret: for the reply to a handshake, if a condition with `like` limits it. */
+  /** The value at the place, signed with the secret: for the reply to a handshake, if a `like` limits the value. */
   | `hmac-hex:${Place}`;
 
 export interface Delivery {
@@ -72,8 +72,8 @@ export interface Signature {
 
 /** For signed texts that no template can describe. Everything else about the scheme is still data. */
 export interface Custom {
-  /** All texts that the sender may have signed. */
-  readonly custom: (delivery: Delivery) => Bytes[];
+  /** All texts that the sender may have signed. `textAt` gives the only text at a place, as templates read it. */
+  readonly custom: (delivery: Delivery, textAt: (place: Place) => string | undefined) => Bytes[];
   /** For the table in docs/providers.md. */
   readonly words: string;
 }

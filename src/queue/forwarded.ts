@@ -1,15 +1,9 @@
-import type { Claimable } from '../db/incoming.ts';
-import { isKnownVersion, isStorableText, isStorableTime, MESSAGE_VERSION } from './tickets.ts';
+import type { ClaimRequest, NewEvent } from '../db/claim.ts';
+import { isStorableText, isStorableTime } from '../shared/text.ts';
+import { isKnownVersion, MESSAGE_VERSION } from './tickets.ts';
 
 /** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
-export interface Forwarded {
-  readonly source: string;
-  readonly events: readonly Claimable[];
-  readonly headers: Record<string, string>;
-  readonly receivedAt: Date;
-}
-
-export interface Unpacked extends Forwarded {
+export interface ForwardedDelivery extends ClaimRequest {
   /** Ids of events that can't be claimed, because a value is missing or of another kind. They are not in `events`. */
   readonly unreadable: readonly string[];
 }
@@ -18,8 +12,8 @@ export interface Unpacked extends Forwarded {
 const MAX_MESSAGE_BYTES = 127_500;
 
 /** Compresses a delivery, so that larger ones fit into a message too. `undefined` if it is still too large. */
-export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined> {
-  const bytes = await pipe(JSON.stringify({ version: MESSAGE_VERSION, ...forwarded }), new CompressionStream('gzip'));
+export async function pack(request: ClaimRequest): Promise<Uint8Array | undefined> {
+  const bytes = await pipe(JSON.stringify({ version: MESSAGE_VERSION, ...request }), new CompressionStream('gzip'));
   return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
 }
 
@@ -27,13 +21,13 @@ export async function pack(forwarded: Forwarded): Promise<Uint8Array | undefined
  * `undefined` if `pack` has not made this message. Every value is checked, because another version of the receiver, or
  * another program, may have written the message. A broken event doesn't take the others of its delivery along.
  */
-export async function unpack(message: unknown): Promise<Unpacked | undefined> {
+export async function unpack(message: unknown): Promise<ForwardedDelivery | undefined> {
   const packed = await readPacked(message);
   if (packed === undefined) return undefined;
   const { source, headers } = packed;
   const receivedAt = dateOf(packed.receivedAt);
   const usable = isKnownVersion(packed) && isStorableText(source) && isHeaders(headers) && receivedAt;
-  const events = packed.events.map(({ eventId, ...rest }) => ({ eventId, event: claimableOf({ eventId, ...rest }) }));
+  const events = packed.events.map(({ eventId, ...rest }) => ({ eventId, event: newEventOf({ eventId, ...rest }) }));
   return {
     source: isStorableText(source) ? source : '',
     headers: usable ? headers : {},
@@ -44,15 +38,15 @@ export async function unpack(message: unknown): Promise<Unpacked | undefined> {
 }
 
 /** A forwarded delivery as JSON has it. Nothing about its values is known yet. */
-interface Packed extends Record<keyof Forwarded, unknown> {
-  readonly events: readonly Record<keyof Claimable, unknown>[];
+interface PackedRequest extends Record<keyof ClaimRequest, unknown> {
+  readonly events: readonly Record<keyof NewEvent, unknown>[];
 }
 
-async function readPacked(message: unknown): Promise<Packed | undefined> {
+async function readPacked(message: unknown): Promise<PackedRequest | undefined> {
   if (!(message instanceof ArrayBuffer) && !ArrayBuffer.isView(message)) return undefined;
   try {
     const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
-    const packed = JSON.parse(text) as Packed | null;
+    const packed = JSON.parse(text) as PackedRequest | null;
     const isList = Array.isArray(packed?.events) && packed.events.every((event) => typeof event === 'object' && event);
     return isList && packed ? packed : undefined;
   } catch {
@@ -60,7 +54,7 @@ async function readPacked(message: unknown): Promise<Packed | undefined> {
   }
 }
 
-function claimableOf(event: Packed['events'][number]): Claimable | undefined {
+function newEventOf(event: PackedRequest['events'][number]): NewEvent | undefined {
   const { eventId, type, fingerprint, body } = event;
   const occurredAt = event.occurredAt === null ? null : dateOf(event.occurredAt);
   if (!isStorableText(eventId) || !isStorableText(body) || occurredAt === undefined) return undefined;

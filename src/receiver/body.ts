@@ -11,21 +11,21 @@ export type Body =
   | { outcome: 'hung_up' };
 
 /**
- * Slack waits 3 s for our answer, Shopify 5 s, GitHub 10 s. A body that takes longer is of no use to its sender, and what
- * has arrived of it would stay in memory.
+ * Slack waits 3 s for our answer, Shopify 5 s, GitHub 10 s. A body that takes longer is of no use to its sender, and
+ * what has arrived of it would stay in memory.
  */
 export const BODY_DEADLINE_MS = 10_000;
 
 /**
- * All deliveries of an isolate share 128 MB, and a body takes several times its size while it is worked on: as bytes, as
- * text, as parsed JSON and in the request to Neon. So bodies, which strangers can send too, may fill only a small part of it.
- * There is room for four of the largest bodies (5 MiB) at once, or for thousands of ordinary ones.
+ * All deliveries of an isolate share 128 MB, and a body takes several times its size while it is worked on: as bytes,
+ * as text, as parsed JSON and in the request to Neon. So bodies, which strangers can send too, may fill only a small
+ * part of it. There is room for four of the largest bodies (5 MiB) at once, or for thousands of ordinary ones.
  */
 const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
 
 /**
- * The budget counts whole blocks, because a body of one byte occupies one. A larger block would let few small bodies fill
- * the budget.
+ * The budget counts whole blocks, because a body of one byte occupies one. A larger block would let few small bodies
+ * fill the budget.
  */
 const BLOCK_BYTES = 4 * 1024;
 

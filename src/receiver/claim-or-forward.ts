@@ -1,39 +1,45 @@
-import { type Claims, claim } from '../db/claim.ts';
-import { openDatabase } from '../db/client.ts';
+import { type ClaimRequest, type ClaimResult, claim, findOverdue, MAX_REPLAYS } from '../db/claim.ts';
+import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { MAX_REPLAYS } from '../db/park-replays.ts';
-import { traceFields } from '../encoding/traceparent.ts';
-import { errorFields, eventIdFields, type Log } from '../log.ts';
-import { type Forwarded, pack } from '../queue/forwarded.ts';
-import { isWritten, sendTickets } from '../queue/send.ts';
-import { withTimeLimit } from '../time-limit.ts';
+import { pack } from '../queue/forwarded.ts';
+import { isWritten, sendTickets } from '../queue/tickets.ts';
+import { errorFields, eventIdFields, type Log } from '../shared/log.ts';
+import { withTimeLimit } from '../shared/time-limit.ts';
+import { traceFields } from '../shared/trace.ts';
 
-/** Where the events of a verified delivery are now: claimed in Postgres, on the queue until Postgres is back, or nowhere. */
-export type Held = { outcome: 'claimed'; claims: Claims } | { outcome: 'forwarded' } | { outcome: 'not_held' };
+/** Where the events of a verified delivery are now: in Postgres, on the queue until Postgres is back, or nowhere. */
+export type ClaimOutcome =
+  | { outcome: 'claimed'; eventIds: readonly string[]; claims: ClaimResult }
+  | { outcome: 'forwarded'; eventIds: readonly string[] }
+  | { outcome: 'not_held' }
+  | { outcome: 'no_database_url' };
 
 /** Some senders wait three seconds for our answer (Slack, Zoom, Discord), and the queue needs up to one of them. */
 export const CLAIM_TIMEOUT_MS = 1500;
 
 /**
- * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. The claim is
- * not aborted: the runtime ends it after the answer. If it commits all the same, the consumer finds its events claimed, and
- * works them.
+ * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. The claim
+ * is not aborted: the runtime ends it after the answer. If it commits all the same, the consumer finds its events
+ * claimed, and works them.
  */
 export async function claimOrForward(
-  delivery: Forwarded,
-  env: ReceiverEnv,
+  request: ClaimRequest,
+  env: Env,
   log: Log,
   timeoutMs: number,
-): Promise<Held> {
-  const { source, events, headers } = delivery;
-  const about = (eventIds: readonly string[]) => ({
-    source,
-    ...eventIdFields(eventIds),
-    ...traceFields(headers.traceparent),
-  });
+): Promise<ClaimOutcome> {
+  const { source, headers } = request;
+  let db: Database;
   try {
-    const claiming = claimWithSecondTry(delivery, env);
-    const { claims, pending } = await withTimeLimit(timeoutMs, claiming, () => {
+    db = openDatabase(env.DATABASE_URL, null);
+  } catch {
+    // On the queue, the events would wait for a database that was never configured.
+    return { outcome: 'no_database_url' };
+  }
+  const eventIds = request.events.map(({ eventId }) => eventId);
+  const about = (ids: readonly string[]) => ({ source, ...eventIdFields(ids), ...traceFields(headers.traceparent) });
+  try {
+    const { claims, pending } = await withTimeLimit(timeoutMs, claimWithSecondTry(db, request), () => {
       throw new DatabaseError('Postgres did not answer in time', { retryable: true });
     });
     if (claims.dropped.length > 0) {
@@ -41,33 +47,51 @@ export async function claimOrForward(
     }
     const tickets = pending.map((eventId) => ({ source, eventId }));
     if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', outcome: 'not_sent', ...about(pending) });
-    return { outcome: 'claimed', claims };
+    return { outcome: 'claimed', eventIds, claims };
   } catch (error) {
     const mistake = DatabaseError.isCauseOf(error) ? {} : errorFields(error);
-    const reason = DatabaseError.from(error).message;
-    log({ step: 'claim', outcome: 'failed', ...about(events.map(({ eventId }) => eventId)), reason, ...mistake });
+    log({
+      step: 'claim',
+      outcome: 'failed',
+      ...about(eventIds),
+      reason: DatabaseError.from(error).message,
+      ...mistake,
+    });
   }
-  const message = await pack(delivery);
-  const forwarded = message && (await isWritten(env.EVENTS.send(message, { contentType: 'bytes' })));
-  return { outcome: forwarded ? 'forwarded' : 'not_held' };
+  const message = await pack(request);
+  const isForwarded = message && (await isWritten(env.EVENTS.send(message, { contentType: 'bytes' })));
+  return isForwarded ? { outcome: 'forwarded', eventIds } : { outcome: 'not_held' };
 }
 
 /** Both tries share the time limit of the caller. `pending` are the events that need a ticket. */
 async function claimWithSecondTry(
-  { source, events, headers, receivedAt }: Forwarded,
-  env: ReceiverEnv,
-): Promise<{ claims: Claims; pending: readonly string[] }> {
-  const db = openDatabase(env.DATABASE_URL, null);
-  const attempt = () => claim(db, source, events, headers, receivedAt);
+  db: Database,
+  request: ClaimRequest,
+): Promise<{ claims: ClaimResult; pending: readonly string[] }> {
   try {
-    const claims = await attempt();
+    const claims = await claim(db, request);
     return { claims, pending: claims.claimed };
   } catch (error) {
     if (!DatabaseError.from(error).retryable) throw error;
-    const claims = await attempt();
+    const claims = await claim(db, request);
     // The first try may have committed although its answer was lost. Then its events are known now and have no tickets.
     const settled = new Set([...claims.parked, ...claims.dropped]);
-    const pending = events.map(({ eventId }) => eventId).filter((eventId) => !settled.has(eventId));
-    return { claims, pending };
+    return { claims, pending: request.events.map(({ eventId }) => eventId).filter((id) => !settled.has(id)) };
+  }
+}
+
+/** Sends the tickets of duplicates again that may be lost. After the answer, because no sender waits for it. */
+export async function sendOverdueTickets(
+  source: string,
+  eventIds: readonly string[],
+  env: Env,
+  now: Date,
+): Promise<void> {
+  try {
+    const overdue = await findOverdue(openDatabase(env.DATABASE_URL), source, eventIds, now);
+    const tickets = overdue.map((eventId) => ({ source, eventId }));
+    await sendTickets(env.EVENTS, tickets);
+  } catch {
+    // Postgres is away. The sweep asks again.
   }
 }

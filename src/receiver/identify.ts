@@ -1,17 +1,17 @@
-import type { Claimable } from '../db/incoming.ts';
-import { sha256 } from '../encoding/bytes.ts';
-import { formAsJson, formOf } from '../encoding/form.ts';
-import { parseLines } from '../encoding/json.ts';
-import { once } from '../encoding/once.ts';
-import { isTraceparent } from '../encoding/traceparent.ts';
+import type { NewEvent } from '../db/claim.ts';
 import type { Source } from '../kit/index.ts';
 import type { Delivery, Place, Provider } from '../providers/types.ts';
+import { sha256 } from '../shared/bytes.ts';
+import { formAsJson, formOf, parseLines } from '../shared/json.ts';
+import { memoize } from '../shared/memoize.ts';
+import { isStorableTime } from '../shared/text.ts';
+import { isTraceparent } from '../shared/trace.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
 import { itemsOf } from '../verify/items.ts';
-import { fillFirst, headersNamed, jsonAt, listOf, type TemplateValues, valueAt } from '../verify/places.ts';
+import { fillFirst, headersNamed, jsonAt, listOf, type TemplateValues, textAt } from '../verify/places.ts';
 
-export type Identified =
-  | { outcome: 'identified'; events: Claimable[] }
+export type IdentifyResult =
+  | { outcome: 'identified'; events: NewEvent[] }
   | {
       outcome: 'unclaimable';
       reason:
@@ -24,9 +24,7 @@ export type Identified =
         | 'events too large';
     };
 
-/**
- * Enough for ids made of several values, and even in UTF-8 small enough for an index entry of Postgres (2,704 bytes).
- */
+/** Enough for ids made of several values. Even in UTF-8, it fits into an index entry of Postgres (2,704 bytes). */
 const MAX_ID_LENGTH = 512;
 
 /**
@@ -45,43 +43,43 @@ export const MAX_BATCH_BYTES = 6 * 1024 * 1024;
 /** Kept with every event, besides the headers that identified it: they help a person who looks at the event later. */
 const KEPT_HEADERS = ['content-type', 'user-agent'];
 
-/** Turns a verified delivery into what can be claimed: one event, or the events of a batch. */
-export async function identify(source: Source, verified: Delivery): Promise<Identified> {
+/** The event of a verified delivery, or the events of its batch. `randomId` makes ids for events without any. */
+export async function identify(source: Source, verified: Delivery, randomId: () => string): Promise<IdentifyResult> {
   const delivery = DeliveryWithJson.from(verified);
   const text = delivery.readText();
   if (text === undefined) return unclaimable('not UTF-8');
+  const values = { ...delivery, randomId };
   const { batch, form } = source.provider;
   const fields = form && formOf(delivery.headers, delivery.body);
   if (fields) {
     const json = formAsJson(fields);
-    return single(source, { ...delivery, json }, JSON.stringify(json));
+    return single(source, { ...values, json }, JSON.stringify(json));
   }
 
   const whole = delivery.parse();
   const parsed = whole.outcome === 'malformed' && batch?.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
-  if (!batch) return single(source, { ...delivery, json: parsed.json }, text);
+  if (!batch) return single(source, { ...values, json: parsed.json }, text);
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');
-  return batchEvents(source, delivery, items);
+  return batchEvents(source, values, items);
 }
 
-/** Stops at the first event over a limit, so that an oversized batch costs no more than the largest that is accepted. */
-async function batchEvents(source: Source, delivery: DeliveryWithJson, items: Iterable<unknown>): Promise<Identified> {
-  const events: Claimable[] = [];
-  const head = { ...delivery };
+/** Stops at the first event over a limit, so that an oversized batch costs no more than the largest accepted one. */
+async function batchEvents(source: Source, values: TemplateValues, items: Iterable<unknown>): Promise<IdentifyResult> {
+  const events: NewEvent[] = [];
   let bytes = 0;
   for (const item of items) {
     if (events.length === MAX_EVENTS) return unclaimable('too many events');
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
-    events.push(await itemEvent(source, { ...head, json: item }, text));
+    events.push(await itemEvent(source, { ...values, json: item }, text));
   }
   return { outcome: 'identified', events };
 }
 
-async function single(source: Source, values: TemplateValues, text: string): Promise<Identified> {
+async function single(source: Source, values: TemplateValues, text: string): Promise<IdentifyResult> {
   const { json } = values;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
   const event = await eventOf(source, values, text, () => values.body);
@@ -89,8 +87,8 @@ async function single(source: Source, values: TemplateValues, text: string): Pro
 }
 
 /**
- * How many bytes of UTF-8 a text takes in a claim: in an array literal inside JSON. Both escape quotes and backslashes, so
- * each of them takes four bytes.
+ * How many bytes of UTF-8 a text takes in a claim: as JSON inside JSON. Both escape quotes and backslashes,
+ * so each of them takes four bytes.
  */
 function bytesInClaim(text: string): number {
   let bytes = 0;
@@ -108,7 +106,7 @@ function bytesInClaim(text: string): number {
 /**
  * An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well.
  */
-async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<Claimable> {
+async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<NewEvent> {
   const bytes = () => new TextEncoder().encode(text);
   const event = (await eventOf(source, values, text, bytes)) ?? (await eventOf(source, values, text, bytes, true));
   if (!event) throw new Error('an event is always identified by its content');
@@ -122,17 +120,17 @@ async function eventOf(
   text: string,
   bytes: () => Uint8Array,
   byContent = source.dedupe === 'content',
-): Promise<Claimable | undefined> {
+): Promise<NewEvent | undefined> {
   const { id } = source.provider;
   const replayKeys = replayKeysOf(source);
   const values = byContent || needsHash(source) ? { ...given, sha256: await sha256(bytes()) } : given;
 
   const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
-  if (eventId === undefined || eventId.trim() === '' || !isStorable(eventId)) return undefined;
+  if (eventId === undefined || eventId.trim() === '' || !isUsable(eventId)) return undefined;
   return {
     eventId,
     type: typeOf(source.provider, values),
-    occurredAt: occurredAt(source.provider, values),
+    occurredAt: timeOf(source.provider, values),
     fingerprint: await fingerprintOf(fillFirst(replayKeys, values), values),
     body: text,
   };
@@ -143,13 +141,13 @@ async function eventOf(
  * doesn't sign its id, the body. With `bodiesRepeat` no replay key may contain the body's hash, because two real events
  * may have the same body. Mailgun's token still counts then, because it is new for every event.
  */
-const replayKeysOf = once(({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] => {
+const replayKeysOf = memoize(({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] => {
   const keys = [id.replayKey ?? [], id.signed ? [] : '{sha256}'].flat();
   return bodiesRepeat ? keys.filter((key) => !key.includes('{sha256}')) : keys;
 });
 
 /** Whether the body's hash identifies events of this source, or is a part of what does. */
-const needsHash = once((source: Source) => {
+const needsHash = memoize((source: Source) => {
   const templates = [source.provider.id.at, replayKeysOf(source)].flat(2);
   return templates.some((template) => template.includes('{sha256}'));
 });
@@ -172,7 +170,7 @@ export function keptHeaders(provider: Provider, headers: Headers): Record<string
   return kept;
 }
 
-const namesOfKept = once(({ id, type, occurredAt }: Provider) => [
+const namesOfKept = memoize(({ id, type, occurredAt }: Provider) => [
   ...KEPT_HEADERS,
   ...headersNamed([id.at, type, occurredAt?.at ?? []].flat()),
 ]);
@@ -180,43 +178,32 @@ const namesOfKept = once(({ id, type, occurredAt }: Provider) => [
 /** `null` if the type is absent or can't be stored: losing the type is better than losing the event. */
 function typeOf(provider: Provider, values: TemplateValues): string | null {
   const found = fillFirst(provider.type, values);
-  return found !== undefined && isStorable(found) ? found : null;
+  return found !== undefined && isUsable(found) ? found : null;
 }
 
-function occurredAt({ occurredAt }: Provider, values: TemplateValues): Date | null {
+function timeOf({ occurredAt }: Provider, values: TemplateValues): Date | null {
   if (!occurredAt) return null;
-  const found = firstTime(listOf(occurredAt.at), values);
+  const { at, unit } = occurredAt;
+  const found = listOf(at)
+    .map((place) => timeAt(place, values))
+    .find((time) => time !== undefined);
   if (found === undefined || found === '') return null;
-  const { unit } = occurredAt;
   const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
-  // Both Postgres and JavaScript know the years 1 to 9999. Any other year is a mistake, but no reason to lose the
-  // event.
-  const year = time.getUTCFullYear();
-  return year >= 1 && year <= 9999 ? time : null;
+  // Any other time is a mistake, but no reason to lose the event.
+  return isStorableTime(time) ? time : null;
 }
 
-function firstTime(places: readonly Place[], values: TemplateValues): string | number | undefined {
-  for (const place of places) {
-    const time = timeAt(place, values);
-    if (time !== undefined) return time;
-  }
-  return undefined;
-}
-
-/** A time may be a number with fractions (Mailgun). An id may not, so `valueAt` ignores such numbers. */
+/** A time may be a number with fractions (Mailgun). An id may not, so `textAt` ignores such numbers. */
 function timeAt(place: Place, values: TemplateValues): string | number | undefined {
   const value = place.startsWith('json:') ? jsonAt(place.slice('json:'.length), values.json) : undefined;
-  return typeof value === 'number' ? value : valueAt(place, values);
+  return typeof value === 'number' ? value : textAt(place, values);
 }
 
-/**
- * No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8 two different ids would become
- * one).
- */
-function isStorable(text: string): boolean {
+/** No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8, two ids would become one). */
+function isUsable(text: string): boolean {
   return text.length <= MAX_ID_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
 
-function unclaimable(reason: Extract<Identified, { outcome: 'unclaimable' }>['reason']): Identified {
+function unclaimable(reason: Extract<IdentifyResult, { outcome: 'unclaimable' }>['reason']): IdentifyResult {
   return { outcome: 'unclaimable', reason };
 }

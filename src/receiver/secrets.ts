@@ -1,7 +1,8 @@
-import { once } from '../encoding/once.ts';
+import { memoize } from '../shared/memoize.ts';
+import { settingOf } from '../shared/settings.ts';
 
 /** `github-org` → `GITHUB_ORG_WEBHOOK_SECRET`. Only for names of configured sources, because each result is kept. */
-export const secretName = once(
+export const secretName = memoize(
   (source: string) => `${source.replaceAll(/[^a-z0-9]+/gi, '_').toUpperCase()}_WEBHOOK_SECRET`,
 );
 
@@ -10,18 +11,43 @@ export const secretName = once(
  * a source that lost its secret must not go on with an old one.
  */
 export function secretsOf(source: string, env: object): string[] {
-  const name = secretName(source);
-  const [current, previous] = [Reflect.get(env, name), Reflect.get(env, `${name}_PREVIOUS`)];
-  if (typeof current !== 'string' || current === '') return [];
-  return typeof previous === 'string' && previous !== '' ? [current, previous] : [current];
+  const current = settingOf(env, secretName(source));
+  const previous = settingOf(env, `${secretName(source)}_PREVIOUS`);
+  if (current === undefined) return [];
+  return previous === undefined ? [current] : [current, previous];
 }
 
 /** `META_VERIFY_TOKEN`: Meta must send it before its subscription to our address is confirmed. */
-export const verifyTokenName = once((source: string) =>
+export const verifyTokenName = memoize((source: string) =>
   secretName(source).replace(/_WEBHOOK_SECRET$/, '_VERIFY_TOKEN'),
 );
 
-export function verifyTokenOf(source: string, env: object): string | undefined {
-  const token = Reflect.get(env, verifyTokenName(source));
-  return typeof token === 'string' && token !== '' ? token : undefined;
+// Notion and Asana send us the secret with which they will sign. The operator must get it, but the log must not show
+// it. The operator has set a random placeholder as the source's secret until then, so the log shows the real secret
+// encrypted with this placeholder.
+
+/** Somebody who reads the log could guess a shorter passphrase. `openssl rand -hex 32` makes 64 characters. */
+export const MIN_PASSPHRASE = 32;
+
+const IV_BYTES = 12;
+
+export async function seal(secret: string, passphrase: string): Promise<string> {
+  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+  const key = await aesKeyFrom(passphrase);
+  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, new TextEncoder().encode(secret));
+  return btoa(String.fromCharCode(...iv, ...new Uint8Array(sealed)));
+}
+
+/** Throws if the passphrase is wrong or the text was not made by `seal`. */
+export async function unseal(text: string, passphrase: string): Promise<string> {
+  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  const iv = bytes.subarray(0, IV_BYTES);
+  const key = await aesKeyFrom(passphrase);
+  return new TextDecoder().decode(await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, key, bytes.subarray(IV_BYTES)));
+}
+
+/** A plain hash is enough to make a key, because the passphrase is random and long. */
+async function aesKeyFrom(passphrase: string): Promise<CryptoKey> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(passphrase));
+  return crypto.subtle.importKey('raw', hash, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }

@@ -1,5 +1,5 @@
-import type { Bytes } from '../encoding/bytes.ts';
-import type { Algorithm } from '../providers/types.ts';
+import type { Algorithm, Signature } from '../providers/types.ts';
+import { type Bytes, fromBase64, fromHex } from '../shared/bytes.ts';
 
 /** Whether a signature matches. */
 export type Check = (signature: Bytes, signed: Bytes) => Promise<boolean>;
@@ -7,10 +7,10 @@ export type Check = (signature: Bytes, signed: Bytes) => Promise<boolean>;
 /** Imports a key. `undefined` if the bytes are not a key of this algorithm. WebCrypto compares in constant time. */
 export async function checkWith(algorithm: Algorithm, bytes: Bytes): Promise<Check | undefined> {
   try {
-    const { format, importAs, verifyAs, decode = (signature: Bytes) => signature } = ALGORITHMS[algorithm];
+    const { format, importAs, verifyAs } = ALGORITHMS[algorithm];
     const key = await crypto.subtle.importKey(format, bytes, importAs, false, ['verify']);
     return async (signature, signed) => {
-      const raw = decode(signature);
+      const raw = algorithm === 'ecdsa-p256-der' ? fromDer(signature) : signature;
       return raw !== undefined && crypto.subtle.verify(verifyAs, key, raw, signed);
     };
   } catch {
@@ -29,15 +29,7 @@ export async function sameText(one: string, other: string): Promise<boolean> {
   return crypto.subtle.verify('HMAC', key as CryptoKey, signature, utf8.encode(other));
 }
 
-interface Parameters {
-  readonly format: 'raw' | 'spki';
-  readonly importAs: { name: string; hash?: string; namedCurve?: string };
-  readonly verifyAs: { name: string; hash?: string };
-  /** From the form in which the sender writes signatures to the form that WebCrypto reads. */
-  readonly decode?: (signature: Bytes) => Bytes | undefined;
-}
-
-const ALGORITHMS: Readonly<Record<Algorithm, Parameters>> = {
+const ALGORITHMS = {
   'hmac-sha256': { format: 'raw', importAs: { name: 'HMAC', hash: 'SHA-256' }, verifyAs: { name: 'HMAC' } },
   'hmac-sha1': { format: 'raw', importAs: { name: 'HMAC', hash: 'SHA-1' }, verifyAs: { name: 'HMAC' } },
   ed25519: { format: 'raw', importAs: { name: 'Ed25519' }, verifyAs: { name: 'Ed25519' } },
@@ -45,9 +37,8 @@ const ALGORITHMS: Readonly<Record<Algorithm, Parameters>> = {
     format: 'spki',
     importAs: { name: 'ECDSA', namedCurve: 'P-256' },
     verifyAs: { name: 'ECDSA', hash: 'SHA-256' },
-    decode: fromDer,
   },
-};
+} as const satisfies Record<Algorithm, object>;
 
 /** A P-256 signature is two numbers of 32 bytes. */
 const NUMBER_BYTES = 32;
@@ -66,8 +57,7 @@ function fromDer(der: Bytes): Bytes | undefined {
     const value = der.subarray(at + 2, at + 2 + length);
     if (der[at] !== 0x02 || length === 0 || value.length !== length) return undefined;
     const [first = 0, second = 0] = value;
-    // A first bit of 1 means a negative number, which is invalid. A leading zero is allowed only to avoid such a first
-    // bit.
+    // A first bit of 1 means a negative number, which is invalid. A leading zero is allowed only to avoid such a bit.
     if (first > 0x7f || (first === 0 && length > 1 && second <= 0x7f)) return undefined;
     const digits = first === 0 ? value.subarray(1) : value;
     if (digits.length > NUMBER_BYTES) return undefined;
@@ -75,4 +65,47 @@ function fromDer(der: Bytes): Bytes | undefined {
     at += 2 + length;
   }
   return at === der.length ? raw : undefined;
+}
+
+/** The longest signature is Ed25519's: 64 bytes, 128 hex digits. One inside JSON could be as long as the body. */
+const MAX_SIGNATURE_LENGTH = 128;
+
+/** Decodes a signature strictly: each signature has exactly one spelling, so every changed character is refused. */
+export function decodeSignature(text: string, encoding: Signature['encoding']): Bytes | undefined {
+  if (text.length > MAX_SIGNATURE_LENGTH) return undefined;
+  if (encoding === 'hex') return /^([0-9a-f]{2})+$/.test(text) ? fromHex(text) : undefined;
+  const bytes = fromBase64(text);
+  return bytes !== undefined && btoa(String.fromCharCode(...bytes)) === text ? bytes : undefined;
+}
+
+/**
+ * The key bytes of a configured secret; `undefined` if the secret is not in the form that its provider gives out.
+ *
+ * The SDK of Standard Webhooks accepts a shared secret without its prefix, so we do as well. A public key needs its
+ * prefix, because without it the key could be used as an HMAC secret, and anybody may know a public key. (`whpk_…` is
+ * not base64, so it never becomes an HMAC key.) If a public key is configured without its prefix, nothing shows the
+ * mistake.
+ */
+export function keyBytes(
+  secret: string,
+  { algorithm = 'hmac-sha256', key, keyPrefix = '' }: Pick<Signature, 'algorithm' | 'key' | 'keyPrefix'>,
+): Bytes | undefined {
+  const prefixed = secret.startsWith(keyPrefix);
+  if (!prefixed && !algorithm.startsWith('hmac-')) return undefined;
+  const text = prefixed ? secret.slice(keyPrefix.length) : secret;
+  const bytes = decodeKey(text, key);
+  // WebCrypto throws for an empty HMAC key.
+  return bytes === undefined || bytes.length === 0 ? undefined : bytes;
+}
+
+function decodeKey(text: string, key: Signature['key']): Bytes | undefined {
+  switch (key) {
+    case 'utf8':
+      return Uint8Array.from(new TextEncoder().encode(text));
+    case 'base64':
+      return fromBase64(text);
+    case 'hex':
+      // Adyen shows its key in upper case.
+      return /^([0-9a-f]{2})+$/i.test(text) ? fromHex(text) : undefined;
+  }
 }

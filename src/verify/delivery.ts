@@ -1,9 +1,8 @@
-import { decodeText, type Parsed, parseJson } from '../encoding/json.ts';
 import type { Delivery } from '../providers/types.ts';
+import { decodeText, type ParseResult, parseJson } from '../shared/json.ts';
 
 /**
  * A delivery whose body is decoded and parsed when that is first needed, and only once.
- *
  * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun,
  * Adyen), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
  */
@@ -13,8 +12,8 @@ export class DeliveryWithJson implements Delivery {
   readonly headers: Headers;
   readonly body: Uint8Array;
   // Private, so that a copy made with `...` holds no JSON by accident.
-  #text: { readonly decoded: string | undefined } | undefined;
-  #parsed: Parsed | undefined;
+  #text: string | undefined;
+  #parsed: ParseResult | undefined;
 
   constructor({ method, url, headers, body }: Delivery) {
     this.method = method;
@@ -29,11 +28,11 @@ export class DeliveryWithJson implements Delivery {
 
   /** `undefined` if the body is not UTF-8. */
   readText(): string | undefined {
-    this.#text ??= { decoded: decodeText(this.body) };
-    return this.#text.decoded;
+    this.#text ??= decodeText(this.body);
+    return this.#text;
   }
 
-  parse(): Parsed {
+  parse(): ParseResult {
     const text = this.readText();
     this.#parsed ??= text === undefined ? { outcome: 'malformed' } : parseJson(text);
     return this.#parsed;

@@ -1,4 +1,5 @@
 import type { Batch, Envelope } from '../providers/types.ts';
+import { memoize } from '../shared/memoize.ts';
 import { jsonAt } from './places.ts';
 
 /**
@@ -11,36 +12,30 @@ export function itemsOf({ each, envelope }: Batch, json: unknown): Iterable<unkn
   if (each[0] === '*' && typeof json === 'object' && json !== null && !Array.isArray(json)) return [json];
   const first = each[0]?.split('*')[0]?.replace(/\.$/, '') ?? '';
   if (!Array.isArray(first === '' ? json : jsonAt(first, json))) return undefined;
-  return generateItems(
-    each.map((path) => path.split('.')),
-    envelope,
-    json,
-  );
+  const paths = each.map((path) => path.split('.'));
+  return generateItems(paths, envelope, json);
 }
 
 type Path = readonly string[];
 
 function* generateItems(paths: readonly Path[], envelope: Envelope | undefined, json: unknown): Generator<unknown> {
   const taken = new Set<unknown>();
-  const matching = envelope && new MatchingElements(envelope);
+  const pick = envelope && elementPicker(envelope);
   for (const path of paths) {
     const lists = path.map((_key, depth) => otherListsAt(depth, path, paths));
     for (const { item, elements } of walk(json, path)) {
       if (taken.has(elements.at(-1))) continue;
       // Only objects: the number 7 in one list is not the number 7 in another, and no path leads into a number.
       for (const element of elements) if (typeof element === 'object' && element !== null) taken.add(element);
-      yield matching ? copyAround({ item, path, lists, matching }, json, elements) : item;
+      yield pick ? copyAround({ item, path, lists, pick }, json, elements) : item;
     }
   }
 }
 
-interface Found {
-  readonly item: unknown;
-  /** The list elements on the way to the item, one for each `*` of the path, outermost first. */
-  readonly elements: readonly unknown[];
-}
+/** An item, and the list elements on the way to it: one for each `*` of the path, outermost first. */
+type Match = { readonly item: unknown; readonly elements: readonly unknown[] };
 
-function* walk(value: unknown, [key, ...rest]: Path, elements: readonly unknown[] = []): Generator<Found> {
+function* walk(value: unknown, [key, ...rest]: Path, elements: readonly unknown[] = []): Generator<Match> {
   if (key === undefined) yield { item: value, elements };
   else if (key !== '*') {
     const next = jsonAt(key, value);
@@ -62,7 +57,7 @@ interface ItemToCopy {
   readonly path: Path;
   /** For each depth of the path, the lists that are left out. */
   readonly lists: readonly ReadonlySet<string | undefined>[];
-  readonly matching: MatchingElements;
+  readonly pick: ReturnType<typeof elementPicker>;
 }
 
 /** A copy of the body in which every list on the way to the item holds only the item's own element. */
@@ -73,44 +68,27 @@ function copyAround(copied: ItemToCopy, value: unknown, elements: readonly unkno
   const entries: [string, unknown][] = [];
   for (const [name, part] of Object.entries(value)) {
     if (name === key) entries.push([name, copyAround(copied, part, elements, depth + 1)]);
-    else if (!copied.lists[depth]?.has(name)) entries.push([name, copied.matching.of(name, part, copied.item)]);
+    else if (!copied.lists[depth]?.has(name)) entries.push([name, copied.pick(name, part, copied.item)]);
   }
   return Object.fromEntries(entries);
 }
 
 /**
  * Picks the elements of a list beside the items that belong to one item. With all of them in every copy, n messages
- * with n contacts would take n² bytes: 157 KiB became 0.8 GB. Each list is searched once, not once for every item.
+ * with n contacts would take n² bytes: 157 KiB became 0.8 GB.
  */
-class MatchingElements {
-  readonly #envelope: Envelope;
-  readonly #byId = new Map<readonly unknown[], Map<string, unknown[]>>();
-
-  constructor(envelope: Envelope) {
-    this.#envelope = envelope;
-  }
-
-  of(name: string, list: unknown, item: unknown): unknown {
+function elementPicker({ list, elementIds, itemIds }: Envelope) {
+  // Each list is searched once, not once for every item.
+  const elementsById = memoize((elements: readonly unknown[]) => {
+    const entries = elements.flatMap((element) => idsIn(element, elementIds).map((id) => ({ id, element })));
+    return Map.groupBy(entries, ({ id }) => id);
+  });
+  return (name: string, value: unknown, item: unknown): unknown => {
     // A list of one element is kept as it is, matching or not: it doesn't make the copies grow.
-    if (name !== this.#envelope.list || !Array.isArray(list) || list.length === 1) return list;
-    const index = this.#indexOf(list);
-    return [...new Set(idsIn(item, this.#envelope.itemIds).flatMap((id) => index.get(id) ?? []))];
-  }
-
-  #indexOf(list: readonly unknown[]): Map<string, unknown[]> {
-    const known = this.#byId.get(list);
-    if (known) return known;
-    const index = new Map<string, unknown[]>();
-    for (const element of list) {
-      for (const id of idsIn(element, this.#envelope.elementIds)) {
-        const same = index.get(id);
-        if (same) same.push(element);
-        else index.set(id, [element]);
-      }
-    }
-    this.#byId.set(list, index);
-    return index;
-  }
+    if (name !== list || !Array.isArray(value) || value.length === 1) return value;
+    const own = idsIn(item, itemIds).flatMap((id) => elementsById(value).get(id) ?? []);
+    return [...new Set(own.map(({ element }) => element))];
+  };
 }
 
 function idsIn(value: unknown, properties: readonly string[]): string[] {

@@ -1,57 +1,102 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
+import { copyCheckout } from '../../workshop/checkout.ts';
 import { searchCommand } from './canaries/commands.ts';
+import { APP } from './orders-app.ts';
 
-const SHARED = ['src', 'scripts', 'drizzle', 'package.json', 'wrangler.toml', 'wrangler.consumer.toml'];
+const COPIED = ['src', 'scripts', 'workshop', 'drizzle', 'package.json', 'tsconfig.json', 'drizzle.config.ts'];
 
-const EMPTY_APP = {
-  'sources.ts': 'export const sources = {};',
-  'tables.ts': '',
-  'handlers/index.ts': 'export const handlers = {};',
-  'effects/index.ts': 'export const effects = {};',
-  'samples.ts': 'export const samples = {}; export const answers = () => undefined;',
-};
+/** A checkout of its own with an app of its own: what commands do must not depend on what is in src/app. */
+export interface Checkout {
+  readonly path: string;
+  write(file: string, text: string): Promise<void>;
+  /** Runs a command as `npm run` does. */
+  run(args: readonly string[], env?: Record<string, string>): RunningCommand;
+  remove(): Promise<void>;
+}
 
-/** A copy of the checkout in a temporary folder with another app in src/app: what is tested must not depend on the user's. */
-export class Checkout {
-  readonly folder: string;
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  /** All that was printed so far. */
+  readonly output: () => string;
+  /** Resolves at the end. */
+  readonly result: Promise<CommandResult>;
+}
 
-  private constructor(folder: string) {
-    this.folder = folder;
-  }
+export interface CommandResult {
+  readonly code: number | null;
+  /** All that was printed. */
+  readonly text: string;
+  readonly out: string;
+  readonly error: string;
+}
 
-  static async make(app: Record<string, string> = {}): Promise<Checkout> {
-    const folder = await mkdtemp(join(tmpdir(), 'claimcheck-checkout-'));
-    for (const file of SHARED) await cp(file, join(folder, file), { recursive: true });
-    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-    await rm(join(folder, 'src/app'), { recursive: true });
-    for (const [file, text] of Object.entries({ ...EMPTY_APP, ...app })) {
-      const path = join(folder, 'src/app', file);
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, text);
-    }
-    return new Checkout(folder);
-  }
+export async function makeCheckout(files: Readonly<Record<string, string>> = APP): Promise<Checkout> {
+  const path = await mkdtemp(join(tmpdir(), 'claimcheck-checkout-'));
+  copyCheckout(path, COPIED);
+  await rm(join(path, 'src/app'), { recursive: true });
+  const write = async (file: string, text: string) => {
+    await mkdir(dirname(join(path, file)), { recursive: true });
+    await writeFile(join(path, file), text);
+  };
+  for (const [file, text] of Object.entries(files)) await write(file, text);
+  return {
+    path,
+    write,
+    run: (args, env) => runIn(path, args, env),
+    remove: () => rm(path, { recursive: true, force: true }),
+  };
+}
 
-  /** Runs a script to its end, as `npm run` does. */
-  async run(
-    args: readonly string[],
-    env: Record<string, string> = {},
-  ): Promise<{ code: number | null; out: string; error: string }> {
-    const options = { cwd: this.folder, env: { ...process.env, ...env } };
-    const child = spawn(process.execPath, ['scripts/run.mjs', ...args], options);
-    let [out, error] = ['', ''];
-    child.stdout.on('data', (chunk) => (out += chunk));
-    child.stderr.on('data', (chunk) => (error += chunk));
-    const [code] = await once(child, 'close');
-    searchCommand(this.folder, env, args, out + error);
-    return { code: code as number | null, out, error };
-  }
+export function runIn(cwd: string, args: readonly string[], env: Record<string, string> = {}): RunningCommand {
+  // A DATABASE_URL or PORT in the shell that runs the tests would change what the commands do.
+  const variables: Record<string, string | undefined> = { ...process.env, DATABASE_URL: undefined, PORT: undefined };
+  const child = spawn(process.execPath, ['scripts/run.mjs', ...args], {
+    cwd,
+    env: { ...variables, ...env } as NodeJS.ProcessEnv,
+  });
+  let text = '';
+  let out = '';
+  let error = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    text += chunk;
+    error += chunk;
+  });
+  const result = once(child, 'close').then(([code]) => {
+    searchCommand(cwd, env, args, text);
+    return { code: code as number | null, text: text.trim(), out, error };
+  });
+  return { child, output: () => text, result };
+}
 
-  async remove(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+/** Command lines of the processes that a checkout has left behind. Empty on a system without /proc. */
+export function processesOf(...folders: string[]): string[] {
+  return readdirIfThere('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
+    .flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const known = `${readlinkSync(`/proc/${pid}/cwd`)} ${command}`;
+        return folders.some((folder) => known.includes(folder)) ? [command] : [];
+      } catch {
+        // It has ended meanwhile, or is another user's.
+        return [];
+      }
+    });
+}
+
+function readdirIfThere(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }

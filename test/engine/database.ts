@@ -14,6 +14,8 @@ export interface TestDatabase {
   readonly receiver: Database;
   /** Over HTTP, with the role of the consumer. */
   readonly consumer: Database;
+  /** Over HTTP, with the role of the ops Worker. */
+  readonly ops: Database;
   /** Builds statements, as for a handler, with the role of the consumer. */
   readonly readOnly: ReadOnlyDatabase;
   /** Over TCP, as the owner of the tables. */
@@ -46,6 +48,9 @@ export function useDatabase(): TestDatabase {
     },
     get consumer() {
       return openDatabase(stack.workerUrls.consumer);
+    },
+    get ops() {
+      return openDatabase(stack.workerUrls.ops);
     },
     get readOnly() {
       return openReadOnlyDatabase(stack.workerUrls.consumer);

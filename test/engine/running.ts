@@ -8,7 +8,7 @@ import { createFixtureTables } from './fixture/database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
 
-/** Postgres, the Neon endpoint and both Workers, for the tests of one file. */
+/** Postgres, the Neon endpoint and the Workers, for the tests of one file. */
 export interface Running {
   readonly stack: Stack;
   readonly workers: Workers;
@@ -25,12 +25,15 @@ export interface Running {
 /** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
 export const WAIT = { timeout: 60_000, interval: 50 };
 
-/** The fixture's two Workers. */
+/** The fixture's receiver and consumer. They hold every guarantee without the ops Worker. */
 export const FIXTURE: WorkersOptions = {
   sources,
   receiver: 'test/engine/fixture/wrangler.toml',
   consumer: 'test/engine/fixture/wrangler.consumer.toml',
 };
+
+/** For tests of the console, which is then at `/ops` beside the receiver. */
+export const OPS = { ops: 'test/engine/fixture/wrangler.ops.toml' };
 
 export function useRunning(options: Partial<WorkersOptions> = {}): Running {
   let stack: Stack;
@@ -71,7 +74,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
     quiet: () =>
       vi.waitFor(async () => {
         const [row] = await sql<{ pending: number }>(
-          `select count(*)::int as pending from webhook_events where status = 'pending'`,
+          `select count(*)::int as pending from webhooks.events where status = 'pending'`,
         );
         expect(row?.pending, 'events are still pending').toBe(0);
       }, WAIT),
@@ -93,15 +96,15 @@ export function searchLog(workers: Workers): void {
 }
 
 /** Where bodies are kept: the body itself, and what handlers made of it. */
-const WITH_BODIES = ['webhook_bodies', 'webhook_effects', 'balances', 'states'];
+const WITH_BODIES = ['webhooks.bodies', 'webhooks.effects', 'fixture.balances', 'fixture.states'];
 
 /** Searches every row of every table: somebody who can read the database must not find what signs a delivery. */
 export async function searchTables(sql: Running['sql']): Promise<void> {
-  const tables = await sql<{ schema: string; name: string }>(
-    `select schemaname as schema, tablename as name from pg_tables where schemaname in ('public', 'fixture')`,
+  const tables = await sql<{ name: string }>(
+    `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('webhooks', 'public', 'fixture')`,
   );
-  for (const { schema, name } of tables) {
-    const rows = await sql<{ row: string }>(`select t::text as row from ${schema}.${name} t`);
+  for (const { name } of tables) {
+    const rows = await sql<{ row: string }>(`select t::text as row from ${name} t`);
     search(rows.map(({ row }) => row).join('\n'), `the table ${name}`, WITH_BODIES.includes(name) ? ['body'] : []);
   }
 }

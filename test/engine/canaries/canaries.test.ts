@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { startConsole } from '../console/receiver.ts';
-import { searchLog, searchTables, useRunning } from '../running.ts';
+import { startOpsWorker, TOKEN } from '../ops-worker/start.ts';
+import { OPS, searchLog, searchTables, useRunning } from '../running.ts';
 import { searchAnswer } from './answers.ts';
 import { BODY_MARK, type Kind, learn, search, takeLeaks } from './canaries.ts';
 import { searchCommand } from './commands.ts';
 
-const running = useRunning({ consumer: undefined });
+const running = useRunning({ consumer: undefined, ...OPS });
 const { post, sign, sql } = running;
 
 /** What these tests let leak on purpose is forgotten, before the hooks of all test files see it. */
 afterEach(takeLeaks);
 afterAll(async () => {
   running.workers.harness.clearLogs();
-  await sql('truncate webhook_events cascade');
+  await sql('truncate webhooks.events cascade');
 });
 
 const secret = () => randomBytes(32).toString('base64');
@@ -59,7 +59,7 @@ describe('a planted leak is found', () => {
     async (path) => {
       const source = running.secret('stripe');
       await sql(
-        `insert into webhook_events (source, event_id, type, status, received_at, due_at, last_error, completions)
+        `insert into webhooks.events (source, event_id, type, status, received_at, due_at, last_error, completions)
          values ($1, 'a', 't', 'parked', now(), now(), 'Error', 0) on conflict do nothing`,
         [source],
       );
@@ -70,24 +70,24 @@ describe('a planted leak is found', () => {
   );
 
   it('in a table, which holds a body only where bodies are kept', async () => {
-    await sql('truncate webhook_events cascade');
+    await sql('truncate webhooks.events cascade');
     await post('sesmetric', await sign('sesmetric', '{"id":"a"}'));
     await searchTables(sql);
     expect(takeLeaks()).toEqual([]);
-    await sql('update webhook_events set last_error = $1', [`no customer ${BODY_MARK}`]);
-    await sql(`update webhook_bodies set headers = $1`, [JSON.stringify({ authorization: running.secret('stripe') })]);
+    await sql('update webhooks.events set last_error = $1', [`no customer ${BODY_MARK}`]);
+    await sql(`update webhooks.bodies set headers = $1`, [JSON.stringify({ authorization: running.secret('stripe') })]);
     await searchTables(sql);
     expect(takeLeaks().toSorted()).toEqual([
-      leak('secret', 'the table webhook_bodies'),
-      leak('body', 'the table webhook_events'),
+      leak('secret', 'the table webhooks.bodies'),
+      leak('body', 'the table webhooks.events'),
     ]);
   });
 
   it('in a refusal, and in the header of an answer', async () => {
-    const { call } = startConsole({ env: { OPS_TOKEN: secret() } });
-    // The page to sign in keeps the address that was asked for.
-    await call(`/ops/${BODY_MARK}`);
-    expect(takeLeaks()).toContainEqual(leak('body', `the answer 401 of /ops/${BODY_MARK}`));
+    const { get } = startOpsWorker({ env: { OPS_TOKEN: TOKEN } });
+    // The page names the field that is not known.
+    await get(`/ops/events?${BODY_MARK}=1`);
+    expect(takeLeaks()).toContainEqual(leak('body', 'the answer 400 of /ops/events'));
     await searchAnswer(new Response(null, { headers: { location: `/${BODY_MARK}` } }), 'https://example.com/a');
     expect(takeLeaks()).toEqual([leak('body', 'the answer 200 of /a')]);
   });
@@ -128,19 +128,16 @@ it('an operator who opens an event is shown its body, but no secret', async () =
   expect(takeLeaks()).toEqual([leak('secret', 'the answer 200 of /ops/event')]);
 });
 
-it('every file that starts Workers, a receiver or a command searches what they put out', () => {
-  const starts = /\b(startWorkers|createReceiver|spawn)\(/;
-  const searches = /\/canaries\/|searchLog/;
+it('every file that starts Workers, a Worker in Node or a command searches what they put out', () => {
+  const starts = /\b(startWorkers|create(Receiver|Consumer|Ops)|spawn)\(/;
+  // A Worker's own file: those who start it search what it puts out.
+  const isSearched = /\/canaries\/|searchLog|^export default /m;
   const texts = globSync('test/engine/**/*.ts').map((file) => [file, readFileSync(file, 'utf8')] as const);
-  const unsearched = texts.filter(([, text]) => starts.test(text) && !searches.test(text)).map(([file]) => file);
+  const unsearched = texts.filter(([, text]) => starts.test(text) && !isSearched.test(text)).map(([file]) => file);
   expect(unsearched.sort()).toEqual([
-    // Inside a Worker: those who start it search what it puts out.
-    'test/engine/faults/bad-input/worker.ts',
-    'test/engine/faults/previous/both.ts',
-    'test/engine/fixture/make-receiver.ts',
-    'test/engine/receiver/plain/worker.ts',
+    // It knows every line that it expects.
+    'test/engine/consumer/routing.test.ts',
     // A process of its own that shows how much memory the same code needs.
     'test/engine/receiver/providers/batch-memory.ts',
-    'test/engine/receiver/providers/worker.ts',
   ]);
 });

@@ -1,7 +1,7 @@
 // Secrets, bodies, signatures, connection strings and operators' tokens that the tests use, and a search for them in
 // everything that the code under test puts out. console.ts and fetch.ts call it for every test file.
 
-import type { Log } from '../../../src/log.ts';
+import type { Log } from '../../../src/shared/log.ts';
 
 export type Kind = 'body' | 'secret' | 'signature' | 'connection string' | 'operator token';
 

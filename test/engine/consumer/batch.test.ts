@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { workInPortions } from '../../../src/consumer/batch.ts';
-import type { ConsumerDependencies } from '../../../src/consumer/dependencies.ts';
+import { type ConsumerDependencies, workInPortions } from '../../../src/consumer/batch.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pack } from '../../../src/queue/forwarded.ts';
-import { claimable } from '../claimable.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 import {
   BROKEN_DELIVERIES,
   claimEvents,
   consume,
+  effectTicket,
   empty,
   events,
   forwardedWith,
@@ -26,7 +27,7 @@ it('the event of a dead ticket is parked with the reason', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });
   expect((await consume([ticket('a')], QUEUES.eventsDead)).outcome).toBe('ok');
   const [row] = await events();
-  expect(row).toMatchObject({ status: 'parked', attempts: 0 });
+  expect(row).toMatchObject({ status: 'parked', attempts: 0, failure: 'poison' });
   expect(row?.last_error).toContain('the queue gave up');
 });
 
@@ -38,27 +39,28 @@ it('an event that is done stays done when a dead ticket of it arrives', async ()
 });
 
 it('a dead forwarded delivery is claimed, and its event stays pending for the sweep', async () => {
-  const event = claimable('a', { type: 'increments' });
-  const bytes = await pack({ source: 'test', events: [event], headers: {}, receivedAt: new Date() });
+  const bytes = await pack(claimRequest([newEvent('a', { type: 'increments' })], { receivedAt: new Date() }));
   await consume([{ body: bytes?.buffer }], QUEUES.eventsDead);
   expect(await events()).toEqual([expect.objectContaining({ id: 'a', status: 'pending' })]);
 });
 
 it('the effect of a dead ticket is parked and named in the log, without the other effects, and its event stays done', async () => {
   await holdBackEffects('has effects');
-  const body = { source: 'test', eventId: 'a', name: 'held first' };
-  const [line] = await logged(() => consume([{ body }], QUEUES.effectsDead));
+  const [line] = await logged(() => consume([effectTicket('held first')], QUEUES.effectsDead));
   expect(line).toMatchObject({
     step: 'dead_letter',
     outcome: 'parked',
+    failure: 'poison',
     source: 'test',
     event_id: 'a',
     name: 'held first',
   });
-  const effects = await query(sql`select name, status from webhook_effects where name <> 'held gone' order by 1`);
+  const effects = await query(
+    sql`select name, status, failure from webhooks.effects where name <> 'held gone' order by 1`,
+  );
   expect(effects).toEqual([
-    { name: 'held first', status: 'parked' },
-    { name: 'held second', status: 'pending' },
+    { name: 'held first', status: 'parked', failure: 'poison' },
+    { name: 'held second', status: 'pending', failure: null },
   ]);
   expect(await events()).toEqual([expect.objectContaining({ status: 'done' })]);
 });
@@ -105,17 +107,17 @@ describe('a dead letter that can not be read or claimed', () => {
 
   it('an unreadable dead letter among those of effects is kept for four hours, and its neighbours are parked', async () => {
     await holdBackEffects('has effects');
-    const [eventTicket, good] = [ticket('a'), { body: { source: 'test', eventId: 'a', name: 'held first' } }];
-    const { acked, retried } = await consume([eventTicket, { body: null }, good], QUEUES.effectsDead);
+    const messages = [ticket('a'), { body: null }, effectTicket('held first')];
+    const { acked, retried } = await consume(messages, QUEUES.effectsDead);
     expect([acked, retried]).toEqual([['2'], [HELD('0'), HELD('1')]]);
-    expect(await query(sql`select status from webhook_effects where name = 'held first'`)).toEqual([
+    expect(await query(sql`select status from webhooks.effects where name = 'held first'`)).toEqual([
       { status: 'parked' },
     ]);
   });
 });
 
 it('the correct events of a dead forwarded delivery are claimed, although one of its events is broken', async () => {
-  const event = (eventId: unknown) => ({ ...claimable('a'), eventId });
+  const event = (eventId: unknown) => ({ ...newEvent('a'), eventId });
   const delivery = { source: 'test', headers: {}, receivedAt: new Date() };
   const message = await packed({ ...delivery, events: [event('a'), event(null), event('b')] });
   expect((await consume([message], QUEUES.eventsDead)).retried).toEqual([HELD('0')]);
@@ -123,7 +125,7 @@ it('the correct events of a dead forwarded delivery are claimed, although one of
 });
 
 it('while Postgres is away, dead tickets and dead forwarded deliveries are retried after four hours', async () => {
-  await query(sql`alter table webhook_events rename to hidden`);
+  await query(sql`alter table webhooks.events rename to hidden`);
   try {
     // Also alone: after a ticket in the same batch, the delivery would not even be tried.
     for (const messages of [[ticket('a'), await forwardedWith({})], [await forwardedWith({})]]) {
@@ -131,7 +133,7 @@ it('while Postgres is away, dead tickets and dead forwarded deliveries are retri
       expect(retried.map(({ delaySeconds }) => delaySeconds)).toEqual(messages.map(() => 14_400));
     }
   } finally {
-    await query(sql`alter table hidden rename to webhook_events`);
+    await query(sql`alter table webhooks.hidden rename to events`);
   }
 });
 

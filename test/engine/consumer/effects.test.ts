@@ -1,23 +1,30 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimEvents, consume, empty, events, holdBackEffects, logged, QUEUES, query, ticket } from './in-workerd.ts';
+import {
+  claimEvents,
+  consume,
+  effectTicket,
+  empty,
+  events,
+  holdBackEffects,
+  logged,
+  QUEUES,
+  query,
+  ticket,
+  waitsAreOver,
+} from './in-workerd.ts';
 
 const QUEUE = QUEUES.effects;
-const effects = () => query(sql`select name, status, attempts, last_error from webhook_effects order by name`);
-const effectTicket = (name: string, id = 'a') => ({ body: { source: 'test', eventId: id, name } });
-const finished = (name: string, status = 'sent', last_error: string | null = null) => ({
-  name,
-  status,
-  attempts: 1,
-  last_error,
-});
+const effects = () =>
+  query(sql`select name, status, attempts, failure, last_error from webhooks.effects order by name`);
+const sent = (name: string) => ({ name, status: 'sent', attempts: 1, failure: null, last_error: null });
 
 beforeEach(empty);
 
 it('an event’s effects are committed with its completion, and its summary names them', async () => {
   await claimEvents({ id: 'a', type: 'has effects' });
   await consume([ticket('a')]);
-  expect(await query(sql`select status, summary from webhook_events`)).toEqual([
+  expect(await query(sql`select status, summary from webhooks.events`)).toEqual([
     { status: 'done', summary: '0 changes, first, second, gone' },
   ]);
   expect((await effects()).map(({ name }) => name)).toEqual(['first', 'gone', 'second']);
@@ -35,9 +42,15 @@ it('effects are sent, and an effect whose kind no longer exists is parked', asyn
     ).acked,
   ).toEqual(['0', '1', '2']);
   expect(await effects()).toEqual([
-    finished('held first'),
-    finished('held gone', 'parked', 'PermanentError: there is no effect of a kind that is gone in src/app/effects'),
-    finished('held second'),
+    sent('held first'),
+    {
+      name: 'held gone',
+      status: 'parked',
+      attempts: 1,
+      failure: 'no_handler',
+      last_error: 'PermanentError: there is no effect of a kind that is gone in src/app/effects',
+    },
+    sent('held second'),
   ]);
 });
 
@@ -47,7 +60,7 @@ it('a second ticket of an effect that is sent sends nothing', async () => {
   const lines = await logged(() => consume([effectTicket('held first'), effectTicket('held first')], QUEUE));
   // There is a line for every call to the outside.
   expect(lines).toEqual([]);
-  expect(await effects()).toContainEqual(finished('held first'));
+  expect(await effects()).toContainEqual(sent('held first'));
 });
 
 describe('answers of the other side', () => {
@@ -55,20 +68,20 @@ describe('answers of the other side', () => {
     await holdBackEffects('has an effect answered', { status, headers });
     const { retried } = await consume([effectTicket('held answers')], QUEUE);
     const [effect] = await effects();
-    return { delaySeconds: retried[0]?.delaySeconds, status: effect?.status };
+    return { delaySeconds: retried[0]?.delaySeconds, status: effect?.status, failure: effect?.failure };
   };
 
   it.each([200, 201, 204])('an effect that is answered %i is sent', async (status) => {
-    expect(await answered(status)).toEqual({ delaySeconds: undefined, status: 'sent' });
+    expect(await answered(status)).toEqual({ delaySeconds: undefined, status: 'sent', failure: null });
   });
 
   it.each([400, 401, 403, 404, 410, 422])('an effect that is answered %i is parked at once', async (status) => {
-    expect(await answered(status)).toEqual({ delaySeconds: undefined, status: 'parked' });
+    expect(await answered(status)).toEqual({ delaySeconds: undefined, status: 'parked', failure: 'response' });
   });
 
   it.each([408, 409, 425, 429, 500, 502, 503])('an effect that is answered %i is tried again', async (status) => {
-    const { delaySeconds, status: now } = await answered(status);
-    expect(now).toBe('pending');
+    const { delaySeconds, ...effect } = await answered(status);
+    expect(effect).toEqual({ status: 'pending', failure: 'response' });
     expect(delaySeconds).toBeGreaterThanOrEqual(1);
     expect(delaySeconds).toBeLessThanOrEqual(5);
   });
@@ -76,7 +89,8 @@ describe('answers of the other side', () => {
   it.each([429, 503])(
     'an effect that is answered %i with Retry-After is tried again after that time',
     async (status) => {
-      expect(await answered(status, { 'retry-after': '120' })).toEqual({ delaySeconds: 120, status: 'pending' });
+      const expected = { delaySeconds: 120, status: 'pending', failure: 'response' };
+      expect(await answered(status, { 'retry-after': '120' })).toEqual(expected);
     },
   );
 
@@ -98,16 +112,45 @@ it('an effect whose other side can not be reached is tried twelve times, and its
   const name = 'held is not reached';
   for (let attempt = 1; attempt < 12; attempt++) {
     expect((await consume([effectTicket(name)], QUEUE)).retried).toHaveLength(1);
+    await waitsAreOver();
   }
   expect((await consume([effectTicket(name)], QUEUE)).acked).toEqual(['0']);
-  expect(await effects()).toEqual([{ ...finished(name, 'parked', 'TypeError: fetch failed'), attempts: 12 }]);
+  expect(await effects()).toEqual([
+    { name, status: 'parked', attempts: 12, failure: 'handler', last_error: 'TypeError: fetch failed' },
+  ]);
   expect(await events()).toEqual([expect.objectContaining({ status: 'done', attempts: 1 })]);
 });
 
 it('an effect that never gets an answer is tried again', async () => {
   await holdBackEffects('has an effect that hangs');
   expect((await consume([effectTicket('held hangs')], QUEUE)).retried).toHaveLength(1);
-  expect(await effects()).toEqual([finished('held hangs', 'pending', 'Error: the effect took longer than 0.2 s')]);
+  const last_error = 'Error: the effect took longer than 0.2 s';
+  expect(await effects()).toEqual([
+    { name: 'held hangs', status: 'pending', attempts: 1, failure: 'time_limit', last_error },
+  ]);
+});
+
+it('an effect whose call is aborted at its time limit is tried again, and the log says why', async () => {
+  await holdBackEffects('has an effect that is aborted');
+  const [line] = await logged(() => consume([effectTicket('held is aborted')], QUEUE));
+  expect(line).toMatchObject({ step: 'effect', outcome: 'retry', failure: 'time_limit', reason: 'Error' });
+});
+
+it('a second ticket of an effect that was told to wait sends nothing and counts no attempt, until the wait is over', async () => {
+  await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '120' } });
+  await consume([effectTicket('held answers')], QUEUE);
+  // There is a line for every call to the outside.
+  const lines = await logged(async () => {
+    const { acked, retried } = await consume([effectTicket('held answers')], QUEUE);
+    expect([acked, retried.length]).toEqual([[], 1]);
+    expect(retried[0]?.delaySeconds).toBeGreaterThan(110);
+  });
+  expect(lines).toEqual([]);
+  expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+
+  await waitsAreOver();
+  await consume([effectTicket('held answers')], QUEUE);
+  expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 2 })]);
 });
 
 it('a message that is not the ticket of an effect is retried', async () => {
@@ -118,22 +161,22 @@ it('a ticket whose name holds NUL is retried, and its neighbours are worked', as
   await holdBackEffects('has effects');
   const { acked, retried } = await consume([effectTicket('a\0b'), effectTicket('held first')], QUEUE);
   expect([acked, retried.map(({ id }) => id)]).toEqual([['1'], ['0']]);
-  expect(await effects()).toContainEqual(finished('held first'));
+  expect(await effects()).toContainEqual(sent('held first'));
 });
 
 it('an effect that reads the answer itself is sent', async () => {
   await holdBackEffects('has an effect that reads the answer');
   await consume([effectTicket('held reads the answer')], QUEUE);
-  expect(await effects()).toEqual([finished('held reads the answer')]);
+  expect(await effects()).toEqual([sent('held reads the answer')]);
 });
 
 it('while Postgres is away, effects are retried, and no attempt is counted', async () => {
   await holdBackEffects('has effects');
-  await query(sql`alter table webhook_effects rename to hidden`);
+  await query(sql`alter table webhooks.effects rename to hidden`);
   try {
     expect((await consume([effectTicket('held first')], QUEUE)).retried).toHaveLength(1);
   } finally {
-    await query(sql`alter table hidden rename to webhook_effects`);
+    await query(sql`alter table webhooks.hidden rename to effects`);
   }
-  expect(await effects()).toContainEqual({ ...finished('held first', 'pending'), attempts: 0 });
+  expect(await effects()).toContainEqual({ ...sent('held first'), status: 'pending', attempts: 0 });
 });

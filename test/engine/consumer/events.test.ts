@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { pack } from '../../../src/queue/forwarded.ts';
-import { claimable } from '../claimable.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 import {
   BROKEN_DELIVERIES,
   balanceOf,
@@ -10,6 +10,7 @@ import {
   empty,
   events,
   forwardedWith,
+  logged,
   query,
   ticket,
   waitsAreOver,
@@ -23,7 +24,7 @@ describe('tickets', () => {
   it('a ticket is acknowledged after its event is done', async () => {
     await claimEvents(increments('a'));
     expect(await consume([ticket('a')])).toEqual({ outcome: 'ok', acked: ['0'], retried: [] });
-    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, failure: null, last_error: null }]);
     expect(await balanceOf('c')).toBe('1');
   });
 
@@ -32,7 +33,7 @@ describe('tickets', () => {
     const runs = await Promise.all(Array.from({ length: 20 }, () => consume([ticket('a')])));
     expect(runs.every(({ acked }) => acked.length === 1)).toBe(true);
     expect(await balanceOf('c')).toBe('1');
-    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, failure: null, last_error: null }]);
   });
 
   it('a ticket that is twice in a batch works its event once, and the other events too', async () => {
@@ -63,7 +64,7 @@ describe('tickets', () => {
   it('an event without a handler is ignored, with a summary', async () => {
     await claimEvents({ id: 'a', type: 'constructor' }, { id: 'b', type: 'x', source: 'toString' });
     await consume([ticket('a'), ticket('b', 'toString')]);
-    const rows = await query(sql`select status, summary from webhook_events order by event_id`);
+    const rows = await query(sql`select status, summary from webhooks.events order by event_id`);
     expect(rows).toEqual([
       { status: 'ignored', summary: 'no handler for constructor' },
       { status: 'ignored', summary: 'no handler for x' },
@@ -79,13 +80,20 @@ describe('failures', () => {
     expect(retried[0]?.delaySeconds).toBeGreaterThanOrEqual(1);
     expect(retried[0]?.delaySeconds).toBeLessThanOrEqual(5);
     expect(await events()).toEqual([
-      { id: 'a', status: 'pending', attempts: 1, last_error: 'TypeError: canary-9d1e is not a function' },
+      {
+        id: 'a',
+        status: 'pending',
+        attempts: 1,
+        failure: 'handler',
+        last_error: 'TypeError: canary-9d1e is not a function',
+      },
     ]);
   });
 
   it('RetryLater retries the event after the requested time', async () => {
     await claimEvents({ id: 'a', type: 'asks for time' });
     expect((await consume([ticket('a')])).retried).toEqual([{ id: '0', delaySeconds: 90 }]);
+    expect(await events()).toEqual([expect.objectContaining({ failure: 'retry_later' })]);
   });
 
   it('a second ticket during the wait does not run the handler, and counts no attempt', async () => {
@@ -109,6 +117,7 @@ describe('failures', () => {
         id: 'b',
         status: 'pending',
         attempts: 1,
+        failure: 'changes',
         last_error: 'RangeError: Invalid time value',
       }),
     ]);
@@ -118,24 +127,25 @@ describe('failures', () => {
     await claimEvents({ id: 'a', type: 'breaks a check' });
     expect((await consume([ticket('a')])).retried).toHaveLength(1);
     const [row] = await events();
-    expect(row).toMatchObject({ status: 'pending', attempts: 1 });
-    expect(row?.last_error).toContain('known_status');
+    expect(row).toMatchObject({ status: 'pending', attempts: 1, failure: 'database' });
+    expect(row?.last_error).toContain('another_check');
   });
 
   it('an event with two effects of the same name is parked, and neither is enqueued', async () => {
     await claimEvents({ id: 'a', type: 'has two effects of one name' });
     await consume([ticket('a')]);
-    expect(await events()).toEqual([expect.objectContaining({ status: 'parked' })]);
-    expect(await query(sql`select name from webhook_effects`)).toEqual([]);
+    expect(await events()).toEqual([expect.objectContaining({ status: 'parked', failure: 'changes' })]);
+    expect(await query(sql`select name from webhooks.effects`)).toEqual([]);
   });
 
   it('an event whose body is gone is parked', async () => {
     await claimEvents(increments('a'));
-    await query(sql`delete from webhook_bodies`);
+    await query(sql`delete from webhooks.bodies`);
     expect((await consume([ticket('a')])).acked).toEqual(['0']);
     expect(await events()).toEqual([
       expect.objectContaining({
         status: 'parked',
+        failure: 'body_gone',
         last_error: expect.stringContaining('the body of this event is gone'),
       }),
     ]);
@@ -145,12 +155,15 @@ describe('failures', () => {
     await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
     const { acked, retried } = await consume([ticket('a'), ticket('b')]);
     expect([acked, retried.length]).toEqual([['0'], 1]);
-    expect((await events())[1]?.last_error).toBe('Error: the handler took longer than 0.2 s');
+    expect((await events())[1]).toMatchObject({
+      failure: 'time_limit',
+      last_error: 'Error: the handler took longer than 0.2 s',
+    });
   });
 
   it('an event that has failed before is deferred while other events are worked, because its handler may hang again', async () => {
     await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
-    await query(sql`update webhook_events set attempts = 1 where event_id = 'b'`);
+    await query(sql`update webhooks.events set attempts = 1 where event_id = 'b'`);
     const { acked, retried } = await consume([ticket('a'), ticket('b')]);
     expect([acked, retried]).toEqual([['0'], [{ id: '1', delaySeconds: 1 }]]);
     expect(await events()).toContainEqual(expect.objectContaining({ id: 'b', status: 'pending', attempts: 1 }));
@@ -163,7 +176,13 @@ describe('failures', () => {
     await claimEvents({ id: 'a', type: 'fails for good' });
     expect((await consume([ticket('a')])).acked).toEqual(['0']);
     expect(await events()).toEqual([
-      { id: 'a', status: 'parked', attempts: 1, last_error: 'PermanentError: no such customer' },
+      {
+        id: 'a',
+        status: 'parked',
+        attempts: 1,
+        failure: 'permanent',
+        last_error: 'PermanentError: no such customer',
+      },
     ]);
   });
 
@@ -171,9 +190,38 @@ describe('failures', () => {
     await claimEvents({ id: 'a', type: 'increments', data: { customer: ['canary'] } });
     expect((await consume([ticket('a')])).acked).toEqual(['0']);
     const [row] = await events();
-    expect(row).toMatchObject({ status: 'parked' });
+    expect(row).toMatchObject({ status: 'parked', failure: 'schema' });
     expect(row?.last_error).toContain('customer');
     expect(row?.last_error).not.toContain('canary');
+    expect(await query(sql`select failed_paths from webhooks.events`)).toEqual([{ failed_paths: ['customer'] }]);
+  });
+
+  it('a payload that does not match the schema at a key with NUL parks only its own event', async () => {
+    await claimEvents(increments('a'), { id: 'b', type: 'has numbers by key', data: { 'a\0b': 'one' } });
+    expect((await consume([ticket('a'), ticket('b')])).acked).toEqual(['0', '1']);
+    expect((await events()).map(({ status }) => status)).toEqual(['done', 'parked']);
+  });
+
+  it('a body that is not JSON parks the event', async () => {
+    await claimEvents({ id: 'a', type: 'increments', raw: 'customer=c' });
+    expect((await consume([ticket('a')])).acked).toEqual(['0']);
+    expect(await events()).toEqual([
+      expect.objectContaining({
+        status: 'parked',
+        failure: 'schema',
+        last_error: 'PermanentError: the body is not JSON',
+      }),
+    ]);
+  });
+
+  it('the log lines of failed events name the failure, and never the message of an error', async () => {
+    await claimEvents({ id: 'a', type: 'fails' }, { id: 'b', type: 'fails for good' });
+    const lines = await logged(() => consume([ticket('a'), ticket('b')]));
+    expect(lines).toMatchObject([
+      { step: 'completion', event_id: 'a', outcome: 'retry', failure: 'handler', reason: 'TypeError' },
+      { step: 'completion', event_id: 'b', outcome: 'parked', failure: 'permanent', reason: 'PermanentError' },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('canary');
   });
 
   it('an event is parked after the twelfth failed attempt', async () => {
@@ -204,7 +252,7 @@ describe('failures', () => {
     await claimEvents({ id: 'a', type: 'has an effect and breaks a constraint' });
     expect((await consume([ticket('a')])).retried).toHaveLength(1);
     expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
-    expect(await query(sql`select name from webhook_effects`)).toEqual([]);
+    expect(await query(sql`select name from webhooks.effects`)).toEqual([]);
   });
 
   it('an error whose message holds NUL is recorded', async () => {
@@ -230,7 +278,7 @@ describe('failures', () => {
 
   it('while Postgres is away, tickets wait longer each time, and no attempt is counted', async () => {
     await claimEvents(increments('a'));
-    await query(sql`alter table webhook_bodies rename to hidden`);
+    await query(sql`alter table webhooks.bodies rename to hidden`);
     try {
       const delays = [];
       for (const attempts of [1, 5, 9]) {
@@ -242,7 +290,7 @@ describe('failures', () => {
       expect(delays[0]).toBeLessThanOrEqual(5);
       expect(delays[2]).toBeGreaterThan(80);
     } finally {
-      await query(sql`alter table hidden rename to webhook_bodies`);
+      await query(sql`alter table webhooks.hidden rename to bodies`);
     }
     expect(await events()).toEqual([expect.objectContaining({ status: 'pending', attempts: 0 })]);
   });
@@ -250,8 +298,8 @@ describe('failures', () => {
 
 describe('forwarded deliveries', () => {
   const forwarded = async (id: string) => {
-    const event = claimable(id, { type: 'increments', body: '{"customer":"c"}', occurredAt: new Date(0) });
-    const bytes = await pack({ source: 'test', events: [event], headers: { a: 'b' }, receivedAt: new Date(1000) });
+    const event = newEvent(id, { type: 'increments', body: '{"customer":"c"}', occurredAt: new Date(0) });
+    const bytes = await pack(claimRequest([event], { headers: { a: 'b' }, receivedAt: new Date(1000) }));
     return { body: bytes?.buffer };
   };
 
@@ -259,7 +307,7 @@ describe('forwarded deliveries', () => {
     expect((await consume([await forwarded('a')])).acked).toEqual(['0']);
     expect(await balanceOf('c')).toBe('1');
     const rows = await query(sql`
-      select occurred_at, received_at, headers from webhook_events natural join webhook_bodies`);
+      select occurred_at, received_at, headers from webhooks.events natural join webhooks.bodies`);
     expect(rows).toEqual([
       { occurred_at: '1970-01-01 00:00:00+00', received_at: '1970-01-01 00:00:01+00', headers: { a: 'b' } },
     ]);
@@ -267,13 +315,13 @@ describe('forwarded deliveries', () => {
 
   it('while Postgres is away, a ticket is dropped after 20 deliveries, but a forwarded delivery never', async () => {
     await claimEvents(increments('a'));
-    await query(sql`alter table webhook_bodies rename to hidden`);
+    await query(sql`alter table webhooks.bodies rename to hidden`);
     try {
       const tickets = [19, 20].map((attempts) => ({ ...ticket('a'), attempts }));
       const { acked, retried } = await consume([...tickets, { ...(await forwarded('b')), attempts: 99 }]);
       expect([acked, retried.map(({ id }) => id).toSorted()]).toEqual([['1'], ['0', '2']]);
     } finally {
-      await query(sql`alter table hidden rename to webhook_bodies`);
+      await query(sql`alter table webhooks.hidden rename to bodies`);
     }
   });
 

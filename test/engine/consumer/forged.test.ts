@@ -5,6 +5,7 @@ import {
   balanceOf,
   claimEvents,
   consume,
+  effectTicket,
   empty,
   events,
   forwardedWith,
@@ -27,14 +28,14 @@ it('a forged forwarded delivery changes no event that is claimed already', async
   await claimEvents({ id: 'real', type: 'increments', data: { customer: 'owner' } });
   await consume([await forwardedWith({ eventId: 'real', ...body('attacker') })]);
   expect([await balanceOf('owner'), await balanceOf('attacker')]).toEqual(['1', undefined]);
-  expect(await query(sql`select body from webhook_bodies`)).toEqual([
+  expect(await query(sql`select body from webhooks.bodies`)).toEqual([
     { body: expect.stringContaining('"customer":"owner"') },
   ]);
 });
 
 it('a forged ticket names an event and brings nothing along that could change it', async () => {
   await claimEvents({ id: 'real', type: 'increments', data: { customer: 'owner' } });
-  const forged = { source: 'test', eventId: 'real', type: 'other', ...body('attacker'), status: 'parked' };
+  const forged = { ...ticket('real').body, type: 'other', ...body('attacker'), status: 'parked' };
   await consume([{ body: forged }, ticket('unknown')]);
   expect((await events()).map(({ id, status }) => [id, status])).toEqual([['real', 'done']]);
   expect([await balanceOf('owner'), await balanceOf('attacker')]).toEqual(['1', undefined]);
@@ -51,11 +52,11 @@ it('a forged ticket on the dead letter queue parks an event that waits, and chan
   ]);
 });
 
-it('a forged ticket of an effect can not choose what is sent, but uses up the attempts of one that fails', async () => {
-  await holdBackEffects('has an effect not reached');
-  const forged = { source: 'test', eventId: 'a', name: 'held is not reached', kind: 'other', payload: '{}' };
+it('a forged ticket of an effect can not choose what is sent, and neither shortens the wait of one that fails nor uses up its attempts', async () => {
+  await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '120' } });
+  const forged = { ...effectTicket('held answers').body, kind: 'other', payload: '{}' };
   for (let n = 0; n < 12; n++) await consume([{ body: forged }], QUEUES.effects);
-  expect(await query(sql`select kind, status, attempts from webhook_effects`)).toMatchObject([
-    { status: 'parked', attempts: 12 },
+  expect(await query(sql`select kind, status, attempts from webhooks.effects`)).toEqual([
+    { kind: 'answers', status: 'pending', attempts: 1 },
   ]);
 });

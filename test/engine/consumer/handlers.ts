@@ -33,6 +33,10 @@ export const { effects: testEffects, effect } = defineEffects({
     send: async ({ status, headers }: Answer) => new Response(null, { status, ...(headers ? { headers } : {}) }),
   },
   hangs: { send: (_payload: object) => new Promise<never>(() => {}) },
+  'is aborted': {
+    send: (_payload: object, { signal }) =>
+      new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+  },
   'reads the answer': {
     send: async (_payload: object) => {
       const response = Response.json({ ok: true });
@@ -60,14 +64,16 @@ export const testHandlers = {
     ],
   }),
   'breaks a check': defineHandler({
-    handle: ({ source, id }, { db }) => [
-      db.execute(sql`update webhook_events set status = 'nonsense' where (source, event_id) = (${source}, ${id})`),
+    handle: (_event, { db }) => [
+      db.execute(sql`do $$ begin raise check_violation using constraint = 'another_check'; end $$`),
     ],
   }),
+  'has numbers by key': defineHandler({ schema: v.record(v.string(), v.number()), handle: () => [] }),
   'has two effects of one name': defineHandler({
     handle: () => [effect('answers', { status: 200 }), effect('answers', { status: 200 })],
   }),
   'has an effect that hangs': defineHandler({ handle: () => [effect('hangs', {})] }),
+  'has an effect that is aborted': defineHandler({ handle: () => [effect('is aborted', {})] }),
   'has an effect that reads the answer': defineHandler({ handle: () => [effect('reads the answer', {})] }),
   'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
   'breaks a constraint': defineHandler({

@@ -4,8 +4,9 @@ import { type SQL, sql } from 'drizzle-orm';
 import { vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
+import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
 import { learnPassword, withMark } from '../canaries/canaries.ts';
-import { claimable } from '../claimable.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 
 /** The consumer under test has a role of its own. What a test prepares and looks at is done as the owner of the tables. */
 const { OWNER_URL, DATABASE_URL } = env as unknown as { OWNER_URL: string; DATABASE_URL: string };
@@ -22,21 +23,23 @@ export const QUEUES = {
 export const database = () => openDatabase(OWNER_URL);
 export const query = <Row extends Record<string, unknown>>(statement: SQL) => run<Row>(database(), statement);
 
-export const empty = () => query(sql`truncate webhook_events, fixture.balances cascade`);
+export const empty = () => query(sql`truncate webhooks.events, fixture.balances cascade`);
 
 interface EventLike {
   readonly id: string;
   readonly type: string;
   readonly source?: string;
   readonly data?: unknown;
+  /** Instead of `data`. */
+  readonly raw?: string;
   readonly occurredAt?: Date;
 }
 
 /** Claims events as the receiver would. */
 export async function claimEvents(...events: EventLike[]): Promise<void> {
-  for (const { source = 'test', id, type, data = {}, occurredAt } of events) {
-    const body = withMark(JSON.stringify(data));
-    await claim(database(), source, [claimable(id, { type, body, occurredAt: occurredAt ?? null })], {}, new Date());
+  for (const { source = 'test', id, type, data = {}, raw, occurredAt = null } of events) {
+    const event = newEvent(id, { type, body: raw ?? withMark(JSON.stringify(data)), occurredAt });
+    await claim(database(), claimRequest([event], { source, receivedAt: new Date() }));
   }
 }
 
@@ -68,8 +71,10 @@ export async function consume(messages: readonly Delivered[], queue = QUEUES.eve
 }
 
 /** A message as `pack` makes it, but of any value. */
-export async function packed(value: unknown): Promise<Delivered> {
-  const stream = new Response(JSON.stringify(value)).body?.pipeThrough(new CompressionStream('gzip'));
+export async function packed(value: object): Promise<Delivered> {
+  const stream = new Response(JSON.stringify({ version: MESSAGE_VERSION, ...value })).body?.pipeThrough(
+    new CompressionStream('gzip'),
+  );
   return { body: await new Response(stream).arrayBuffer() };
 }
 
@@ -77,7 +82,7 @@ export async function packed(value: unknown): Promise<Delivered> {
 export const forwardedWith = (event: object, delivery: object = {}) =>
   packed({
     source: 'test',
-    events: [{ ...claimable('a', { type: 'increments', body: '{"customer":"c"}' }), ...event }],
+    events: [{ ...newEvent('a', { type: 'increments', body: '{"customer":"c"}' }), ...event }],
     headers: {},
     receivedAt: '2026-03-01T12:00:00.000Z',
     ...delivery,
@@ -112,15 +117,25 @@ export const BROKEN_DELIVERIES: [string, object, object?][] = [
   ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
 ];
 
-/** Ends the waits of all events. */
-export const waitsAreOver = () => query(sql`update webhook_events set not_before = now()`);
+/** Ends the waits of all events and effects. */
+export const waitsAreOver = () =>
+  query(sql`
+    with all_effects as (update webhooks.effects set not_before = now())
+    update webhooks.events set not_before = now()`);
 
-export const ticket = (id: string, source = 'test') => ({ body: { source, eventId: id } });
+export const ticket = (id: string, source = 'test') => ({ body: { version: MESSAGE_VERSION, source, eventId: id } });
+export const effectTicket = (name: string) => ({ body: { ...ticket('a').body, name } });
+
+interface EventRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly failure: string | null;
+  readonly last_error: string | null;
+}
 
 export const events = () =>
-  query<{ id: string; status: string; attempts: number; last_error: string | null }>(
-    sql`select event_id as id, status, attempts, last_error from webhook_events order by 1`,
-  );
+  query<EventRow>(sql`select event_id as id, status, attempts, failure, last_error from webhooks.events order by 1`);
 
 export const balanceOf = async (customer: string) => {
   const [row] = await query<{ balance: string }>(
@@ -134,8 +149,8 @@ export async function holdBackEffects(type: string, data: unknown = {}): Promise
   await claimEvents({ id: 'a', type, data });
   await query(sql`create or replace function hold_back() returns trigger language plpgsql as
     $$ begin new.name = 'held ' || new.name; return new; end $$`);
-  await query(sql`create or replace trigger hold_back before insert on webhook_effects
+  await query(sql`create or replace trigger hold_back before insert on webhooks.effects
     for each row execute function hold_back()`);
   await consume([ticket('a')]);
-  await query(sql`drop trigger hold_back on webhook_effects`);
+  await query(sql`drop trigger hold_back on webhooks.effects`);
 }

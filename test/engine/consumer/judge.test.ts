@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { backoff } from '../../../src/consumer/backoff.ts';
-import { judge } from '../../../src/consumer/judge.ts';
+import { backoff, judge } from '../../../src/consumer/judge.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
+import { withFailure } from '../../../src/kit/errors.ts';
 import { PermanentError, RetryLater } from '../../../src/kit/index.ts';
 
 describe('backoff', () => {
@@ -19,11 +19,15 @@ describe('judge', () => {
   const judged = (failure: unknown, before = 0, attempts?: number) => judge(failure, before, 0, attempts);
 
   it.each([
-    ['an error is tried again', new Error('no'), { outcome: 'retry', seconds: 5 }],
+    ['an error is tried again', new Error('no'), { outcome: 'retry', seconds: 5, failure: 'handler' }],
     ['an error at the eleventh attempt is tried again', new Error('no'), { outcome: 'retry', seconds: 3600 }, 10],
     ['an error at the twelfth attempt is parked', new Error('no'), { outcome: 'parked', error: 'Error: no' }, 11],
-    ['a PermanentError is parked', new PermanentError('no'), { outcome: 'parked' }],
-    ['RetryLater is tried again after its time', new RetryLater(90), { outcome: 'retry', seconds: 90 }],
+    ['a PermanentError is parked', new PermanentError('no'), { outcome: 'parked', failure: 'permanent' }],
+    [
+      'RetryLater is tried again after its time',
+      new RetryLater(90),
+      { outcome: 'retry', seconds: 90, failure: 'retry_later' },
+    ],
     ['RetryLater beyond a day is tried again after a day', new RetryLater(1e9), { outcome: 'retry', seconds: 86_400 }],
     ['RetryLater(0) is tried again after a second', new RetryLater(0), { outcome: 'retry', seconds: 1 }],
     ['RetryLater at the twelfth attempt is parked', new RetryLater(90), { outcome: 'parked' }, 11],
@@ -36,7 +40,7 @@ describe('judge', () => {
     [
       'a retryable error of Postgres is tried again',
       new DatabaseError('away', { retryable: true }),
-      { outcome: 'retry' },
+      { outcome: 'retry', failure: 'database' },
     ],
     [
       'a retryable error of Postgres at the twelfth attempt is parked',
@@ -57,6 +61,14 @@ describe('judge', () => {
       expect([error.length, error.isWellFormed()]).toEqual([1000, true]);
     },
   );
+
+  it('the paths that failed are cut to what Postgres can store and a person would read', () => {
+    const paths = ['a\0b.c', 'x'.repeat(10_000), ...Array.from({ length: 5000 }, String)];
+    expect(judged(withFailure(new PermanentError('no'), 'schema', paths))).toMatchObject({
+      failure: 'schema',
+      failedPaths: ['a b.c', 'x'.repeat(200), ...Array.from({ length: 18 }, String)],
+    });
+  });
 
   it('the message of an error goes to Postgres, and only its name goes to the log', () => {
     const failure = judged(new TypeError('about somebody'));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { inLockOrder } from '../../../src/consumer/lock-order.ts';
-import type { Completion } from '../../../src/db/complete.ts';
+import { inLockOrder } from '../../../src/consumer/commit.ts';
+import type { Completion } from '../../../src/db/events.ts';
 
 const completion = (eventId: string, ...params: unknown[][]): Completion => ({
   source: 'test',

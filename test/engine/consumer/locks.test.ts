@@ -27,7 +27,7 @@ it('eight concurrent consumers that lock the same rows in opposite orders commit
   );
 
   const total = groups.length * perGroup;
-  expect(await query(sql`select status, count(*)::int from webhook_events group by 1`)).toEqual([
+  expect(await query(sql`select status, count(*)::int from webhooks.events group by 1`)).toEqual([
     { status: 'done', count: total },
   ]);
   const balances = await Promise.all(customers.map(balanceOf));

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { balanceOf, claimEvents, consume, empty, events, query, ticket } from './in-workerd.ts';
-import { CONTROL_STATEMENTS, parkedAtOnce, triedAgain } from './mistakes.ts';
+import { CONTROL_STATEMENTS, ENGINE_STATEMENTS, parkedAtOnce, triedAgain } from './mistakes.ts';
 
 beforeEach(empty);
 
@@ -23,7 +23,7 @@ describe('mistakes that another try can not correct', () => {
     'a handler that %s has its event parked at once, and its neighbours are done',
     async (type) => {
       const { event, acked } = await workBetweenNeighbours(type);
-      expect(event).toMatchObject({ status: 'parked', attempts: 1 });
+      expect(event).toMatchObject({ status: 'parked', attempts: 1, failure: parkedAtOnce[type]?.failure ?? 'changes' });
       expect(event?.last_error).toContain(parkedAtOnce[type]?.error);
       expect(acked).toEqual(['0', '1', '2']);
     },
@@ -41,12 +41,36 @@ describe('statements that control transactions', () => {
   );
 });
 
+describe('statements that name a table of the engine', () => {
+  it.each(ENGINE_STATEMENTS.map((text) => [JSON.stringify(text), text]))(
+    'a returned statement %s is refused, and its neighbours stay committed',
+    async (_name, type) => {
+      const { event } = await workBetweenNeighbours(type);
+      expect(event).toMatchObject({ status: 'parked', attempts: 1, failure: 'changes' });
+      expect(event?.last_error).toContain('belongs to the engine: keep what you need in a table of your own');
+    },
+  );
+
+  it('a table and a column of the app that are called webhooks are not refused', async () => {
+    await query(sql`create table public.webhooks (id text primary key, webhooks text)`);
+    await query(sql`grant all on public.webhooks to public`);
+    try {
+      await claimEvents({ id: 'a', type: 'uses a table of its own called webhooks', source: 'mistakes' });
+      await consume([ticket('a', 'mistakes')]);
+      expect(await events()).toEqual([expect.objectContaining({ status: 'done', last_error: null })]);
+      expect(await query(sql`select webhooks from public.webhooks`)).toEqual([{ webhooks: 'updated twice' }]);
+    } finally {
+      await query(sql`drop table public.webhooks`);
+    }
+  });
+});
+
 describe('failures that another try may correct', () => {
   it.each(Object.keys(triedAgain))(
     'a handler that %s has its event tried again, and its neighbours are done',
     async (type) => {
       const { event, acked, retried } = await workBetweenNeighbours(type);
-      expect(event).toMatchObject({ status: 'pending', attempts: 1 });
+      expect(event).toMatchObject({ status: 'pending', attempts: 1, failure: triedAgain[type]?.failure ?? 'handler' });
       expect(event?.last_error).toContain(triedAgain[type]?.error);
       expect([acked, retried.length]).toEqual([['0', '2'], 1]);
     },
@@ -68,7 +92,7 @@ describe('the handler’s db', () => {
   it('statements of every form that a handler returns are committed read-write', async () => {
     await claimEvents({ id: 'a', type: 'returns statements of every form', source: 'mistakes' });
     await consume([ticket('a', 'mistakes')]);
-    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, failure: null, last_error: null }]);
     expect(await query(sql`select customer, balance from fixture.balances`)).toEqual([
       { customer: 'mistake', balance: '111' },
     ]);
@@ -78,7 +102,7 @@ describe('the handler’s db', () => {
     await query(sql`insert into fixture.balances (customer, balance) values ('c', 7)`);
     await claimEvents({ id: 'a', type: 'reads in every form', source: 'mistakes' });
     await consume([ticket('a', 'mistakes')]);
-    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, last_error: null }]);
+    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, failure: null, last_error: null }]);
     expect(await balanceOf('c')).toBe('8');
   });
 });

@@ -1,10 +1,17 @@
 // Handlers with the mistakes that a handler's author can make by accident, and what the error of each must say.
 import { sql } from 'drizzle-orm';
+import { pgTable, text } from 'drizzle-orm/pg-core';
+import type { Failure } from '../../../src/db/schema.ts';
 import { type Change, defineHandler, Effect, type Handler, RetryLater, type Tools } from '../../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
 
 type Db = Tools['db'];
-type Mistakes = Readonly<Record<string, { readonly error: string; readonly handler: Handler }>>;
+interface Mistake {
+  readonly error: string;
+  readonly failure?: Failure;
+  readonly handler: Handler;
+}
+type Mistakes = Readonly<Record<string, Mistake>>;
 
 const row = { customer: 'mistake', balance: 1n };
 
@@ -37,7 +44,7 @@ const whatToReturn = 'return an array of changes';
 const whatAChangeIs = 'a change is a statement';
 const control = 'begins, ends or changes a transaction';
 
-/** Each is parked at its first attempt, because another try can't help. */
+/** Each is parked at its first attempt, because another try can't help. The failure is `changes` if none is given. */
 export const parkedAtOnce: Mistakes = {
   'awaits an insert': { error: onlyReads, handler: awaits((db) => db.insert(balances).values(row)) },
   'awaits db.execute': {
@@ -151,9 +158,10 @@ export const parkedAtOnce: Mistakes = {
     ]),
   ),
 
-  'throws what can not be read': { error: 'can not be read', handler: throwing(unreadable) },
+  'throws what can not be read': { error: 'can not be read', failure: 'handler', handler: throwing(unreadable) },
   'throws an error whose message can not be read': {
     error: 'can not be read',
+    failure: 'handler',
     handler: throwing(() =>
       Object.defineProperty(new Error(), 'message', {
         get() {
@@ -164,6 +172,7 @@ export const parkedAtOnce: Mistakes = {
   },
   'throws an error whose message is a symbol': {
     error: 'can not be read',
+    failure: 'handler',
     handler: throwing(() => Object.assign(new Error(), { message: Symbol('no') })),
   },
   ...Object.fromEntries(
@@ -171,6 +180,7 @@ export const parkedAtOnce: Mistakes = {
       `asks to be tried again after ${String(seconds)}`,
       {
         error: 'RetryLater takes a number of seconds from 0 up',
+        failure: 'retry_later',
         handler: throwing(() => new RetryLater(seconds as number)),
       },
     ]),
@@ -180,6 +190,7 @@ export const parkedAtOnce: Mistakes = {
       `fails, and has ${String(attempts)} attempts`,
       {
         error: 'attempts must be a whole number from 1 up',
+        failure: 'handler',
         handler: throwing(() => new Error('no'), { attempts: attempts as number }),
       },
     ]),
@@ -214,10 +225,26 @@ export const CONTROL_STATEMENTS = [
   'commit;',
 ];
 
-/** Another try may help, so each is tried again like any other failure. */
+/** Statements that name a table of the engine, in the ways that Postgres accepts. */
+export const ENGINE_STATEMENTS = [
+  'delete from webhooks.events',
+  `update "webhooks"."events" set status = 'done'`,
+  'insert into WEBHOOKS . bodies select * from WEBHOOKS . bodies',
+  'delete from webhooks\n.\n"effects"',
+  'with gone as (delete from webhooks.alerts returning 1) select * from gone',
+  'update fixture.balances set balance = 0 from webhooks.hours',
+  'set local search_path to fixture, webhooks',
+  "select set_config('search_path', 'webhooks', true)",
+];
+
+/** A table of the app in `public`. Its name is that of the engine's schema, and so is the name of a column. */
+const ownWebhooks = pgTable('webhooks', { id: text('id').primaryKey(), webhooks: text('webhooks') });
+
+/** Another try may help, so each is tried again like any other failure: `handler`, if no other is given. */
 export const triedAgain: Mistakes = {
   'returns a statement with a list of bigints that divides by zero': {
     error: 'SQLSTATE 22012',
+    failure: 'database',
     handler: returning((db) => [db.execute(sql`select 1 / 0 from unnest(${sql.param([1n, 2n])}::bigint[])`)]),
   },
   'throws undefined': { error: 'not an Error (undefined)', handler: throwing(() => undefined) },
@@ -258,6 +285,14 @@ const correct = {
     db.insert(balances).values({ customer: 'deleted', balance: 1n }),
     db.delete(balances).where(sql`${balances.customer} = 'deleted'`),
   ]),
+  'uses a table of its own called webhooks': returning((db) => [
+    db
+      .insert(ownWebhooks)
+      .values({ id: 'a', webhooks: 'inserted' })
+      .onConflictDoUpdate({ target: ownWebhooks.id, set: { webhooks: sql`${ownWebhooks.webhooks} || '!'` } }),
+    db.update(ownWebhooks).set({ webhooks: 'updated' }).where(sql`${ownWebhooks.webhooks} = 'inserted'`),
+    db.execute(sql`update public.webhooks set webhooks = webhooks.webhooks || ' twice'`),
+  ]),
   'changes a setting': returning((db) => [
     db.execute(sql`select set_config('app.customer', 'mistake', true)`),
     db.execute(sql`insert into fixture.balances values (current_setting('app.customer') || ' of its own', 1)`),
@@ -284,5 +319,10 @@ export const mistakenHandlers: Record<string, Handler> = {
   ...handlersOf(parkedAtOnce),
   ...handlersOf(triedAgain),
   ...correct,
-  ...Object.fromEntries(CONTROL_STATEMENTS.map((text) => [text, returning((db) => [db.execute(sql.raw(text))])])),
+  ...Object.fromEntries(
+    [...CONTROL_STATEMENTS, ...ENGINE_STATEMENTS].map((statement) => [
+      statement,
+      returning((db) => [db.execute(sql.raw(statement))]),
+    ]),
+  ),
 };

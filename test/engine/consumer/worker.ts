@@ -1,5 +1,5 @@
-import { createConsumer } from '../../../src/consumer/worker.ts';
-import { log } from '../../../src/log.ts';
+import { createConsumer } from '../../../src/consumer/consumer.ts';
+import { log } from '../../../src/shared/log.ts';
 import { testEffects, testHandlers } from './handlers.ts';
 import { mistakenHandlers } from './mistakes.ts';
 

@@ -1,29 +1,20 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { NeonRequest } from '../../../scripts/local/neon.ts';
-import { type Claims, claim } from '../../../src/db/claim.ts';
-import { discardParked } from '../../../src/db/discard.ts';
-import { findOverdue } from '../../../src/db/overdue.ts';
-import { MAX_REPLAYS } from '../../../src/db/park-replays.ts';
-import { retryParked } from '../../../src/db/retry.ts';
-import { claimable } from '../claimable.ts';
+import type { NeonRequest } from '../../../scripts/local/neon/endpoint.ts';
+import { runAction } from '../../../src/db/actions.ts';
+import { type ClaimResult, claim, findOverdue, MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 import { WAIT } from '../running.ts';
 
 const database = useDatabase();
 const { sql } = database;
 
 const NOW = new Date('2026-03-01T12:00:00Z');
-const claimAll = (ids: string[], now = NOW, source = 'test') =>
-  claim(
-    database.receiver,
-    source,
-    ids.map((id) => claimable(id)),
-    {},
-    now,
-  );
+const claimAll = (ids: string[], source = 'test') =>
+  claim(database.receiver, claimRequest(ids, { source, receivedAt: NOW }));
 
-const claims = (lists: Partial<Claims> = {}): Claims => ({
+const claims = (lists: Partial<ClaimResult> = {}): ClaimResult => ({
   claimed: [],
   parked: [],
   dropped: [],
@@ -34,7 +25,7 @@ const claims = (lists: Partial<Claims> = {}): Claims => ({
 let requests: NeonRequest[];
 
 beforeEach(async () => {
-  await sql('truncate webhook_events cascade');
+  await sql('truncate webhooks.events cascade');
   requests = [];
   database.stack.neon.fault = (request) => {
     requests.push(request);
@@ -49,7 +40,7 @@ afterEach(() => {
 it('claims an event and keeps its body in one request', async () => {
   await claimAll(['a']);
   expect(requests).toHaveLength(1);
-  expect(await sql('select event_id, body from webhook_bodies')).toEqual([{ event_id: 'a', body: '{}' }]);
+  expect(await sql('select event_id, body from webhooks.bodies')).toEqual([{ event_id: 'a', body: '{}' }]);
 });
 
 it('claims each event of a delivery once, though one comes twice in it and one was there before', async () => {
@@ -60,7 +51,7 @@ it('claims each event of a delivery once, though one comes twice in it and one w
 
 it('tells two sources with the same id apart', async () => {
   await claimAll(['a']);
-  expect((await claimAll(['a'], NOW, 'other')).claimed).toEqual(['a']);
+  expect((await claimAll(['a'], 'other')).claimed).toEqual(['a']);
 });
 
 it('finds an event overdue only once its time has passed, and only while it is pending', async () => {
@@ -69,7 +60,7 @@ it('finds an event overdue only once its time has passed, and only while it is p
     findOverdue(database.db, 'test', ['a', 'unknown'], new Date(NOW.getTime() + minutes * 60_000));
   expect(await overdueAfter(9)).toEqual([]);
   expect(await overdueAfter(10)).toEqual(['a']);
-  await sql(`update webhook_events set status = 'done'`);
+  await sql(`update webhooks.events set status = 'done'`);
   expect(await overdueAfter(10)).toEqual([]);
 });
 
@@ -82,7 +73,7 @@ it('does not deadlock when deliveries carry the same events in opposite orders',
   // Holds the event in the middle until both claims wait: each has inserted the events that it takes before that one.
   const other = new pg.Client({ connectionString: database.stack.databaseUrl });
   await other.connect();
-  await other.query(`begin; insert into webhook_events (source, event_id, received_at, due_at)
+  await other.query(`begin; insert into webhooks.events (source, event_id, received_at, due_at)
                             values ('test', 'b', now(), now())`);
   const claiming = Promise.allSettled([claimAll(['a', 'b', 'c']), claimAll(['c', 'b', 'a'])]);
   await vi.waitFor(async () => {
@@ -101,12 +92,12 @@ describe('a suspected replay', () => {
   const replay = (...eventIds: string[]) =>
     claim(
       database.receiver,
-      'test',
-      eventIds.map((id) => claimable(id, { fingerprint: 'same' })),
-      {},
-      NOW,
+      claimRequest(
+        eventIds.map((id) => newEvent(id, { fingerprint: 'same' })),
+        { receivedAt: NOW },
+      ),
     );
-  const counts = () => sql(`select status, count(*)::int from webhook_events group by 1 order by 1`);
+  const counts = () => sql(`select status, count(*)::int from webhooks.events group by 1 order by 1`);
 
   it('is claimed as parked in a second request, with its body and with an error that says what to do', async () => {
     await replay('first');
@@ -114,13 +105,15 @@ describe('a suspected replay', () => {
     const answer = await replay('second').catch((error: unknown) => error);
     expect(answer).toEqual(claims({ parked: ['second'] }));
     expect(requests).toHaveLength(2);
-    const [row] = await sql<{ status: string; last_error: string; finished_at: Date; body: string }>(
-      `select status, last_error, finished_at, body from webhook_events join webhook_bodies using (source, event_id)
+    const [row] = await sql<{ last_error: string }>(
+      `select status, failure, last_error, finished_at, body from webhooks.events join webhooks.bodies using (source, event_id)
        where event_id = 'second'`,
     );
-    expect(row).toMatchObject({ status: 'parked', finished_at: NOW, body: '{}' });
+    expect(row).toMatchObject({ status: 'parked', failure: 'replay', finished_at: NOW, body: '{}' });
     expect(row?.last_error).toMatch(/event first has the same body.*retry.*discard.*bodiesRepeat/i);
-    expect(await sql(`select last_error from webhook_events where event_id = 'first'`)).toEqual([{ last_error: null }]);
+    expect(await sql(`select last_error from webhooks.events where event_id = 'first'`)).toEqual([
+      { last_error: null },
+    ]);
   });
 
   it('that is delivered again is known by its own id', async () => {
@@ -138,14 +131,14 @@ describe('a suspected replay', () => {
 
   it('at another source is an ordinary event', async () => {
     await replay('first');
-    const event = claimable('second', { fingerprint: 'same' });
-    expect(await claim(database.receiver, 'other', [event], {}, NOW)).toEqual(claims({ claimed: ['second'] }));
+    const request = claimRequest([newEvent('second', { fingerprint: 'same' })], { source: 'other', receivedAt: NOW });
+    expect(await claim(database.receiver, request)).toEqual(claims({ claimed: ['second'] }));
   });
 
   it('is an ordinary event once the first event of its replay key has been pruned', async () => {
     await replay('first');
     await replay('second');
-    await sql(`delete from webhook_events where event_id = 'first'`);
+    await sql(`delete from webhooks.events where event_id = 'first'`);
     expect(await replay('third')).toEqual(claims({ claimed: ['third'] }));
   });
 
@@ -161,15 +154,12 @@ describe('a suspected replay', () => {
 
   it('makes room for another one by being retried or discarded, and never for more', async () => {
     for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
-    const by = { at: NOW, who: 'test' };
-    await retryParked(database.receiver, { filter: { eventId: 'evt_3' }, action: { ...by, action: 'retry' } });
-    await discardParked(database.receiver, {
-      filter: { eventId: 'evt_4' },
-      action: { ...by, action: 'discard', reason: 'not real' },
-    });
+    const by = { at: NOW, who: 'test', sendEffectsAgain: false, reason: 'because' };
+    await runAction(database.ops, { ...by, action: 'retry', filter: { eventId: 'evt_3' } });
+    await runAction(database.ops, { ...by, action: 'discard', filter: { eventId: 'evt_4' } });
     const all = await Promise.all(['x', 'y', 'z'].map((name) => replay(name)));
     expect([all.flatMap(({ parked }) => parked).length, all.flatMap(({ dropped }) => dropped).length]).toEqual([2, 1]);
-    const states = `select event_id, status from webhook_events where event_id in ('evt_3', 'evt_4') order by 1`;
+    const states = `select event_id, status from webhooks.events where event_id in ('evt_3', 'evt_4') order by 1`;
     expect(await sql(states)).toEqual([
       { event_id: 'evt_3', status: 'pending' },
       { event_id: 'evt_4', status: 'ignored' },
@@ -180,7 +170,7 @@ describe('a suspected replay', () => {
     const client = new pg.Client({ connectionString: database.stack.databaseUrl });
     await client.connect();
     try {
-      await client.query(`begin; insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
+      await client.query(`begin; insert into webhooks.events (source, event_id, received_at, due_at, fingerprint)
                                  values ('test', 'first', now(), now(), 'same')`);
       const waiting = Promise.all([replay('a'), replay('b')]);
       await vi.waitFor(async () => {
@@ -212,15 +202,17 @@ describe('a suspected replay', () => {
 
 it('finds a duplicate through indexes only, by id and by replay key', async () => {
   await sql(`
-    insert into webhook_events (source, event_id, received_at, due_at, fingerprint)
+    insert into webhooks.events (source, event_id, received_at, due_at, fingerprint)
     select 'test', 'evt_' || n, now(), now(), 'print_' || n from generate_series(1, 20000) n`);
-  await sql('analyze webhook_events');
-  await claim(database.receiver, 'test', [claimable('evt_1', { fingerprint: 'print_1' })], {}, NOW);
-  await claim(database.receiver, 'test', [claimable('new', { fingerprint: 'print_2' })], {}, NOW);
+  await sql('analyze webhooks.events');
+  const claimWith = (id: string, fingerprint: string) =>
+    claim(database.receiver, claimRequest([newEvent(id, { fingerprint })], { receivedAt: NOW }));
+  await claimWith('evt_1', 'print_1');
+  await claimWith('new', 'print_2');
   const planOf = async ({ query, params = [] }: NeonRequest) =>
     (await sql<{ 'QUERY PLAN': string }>(`explain ${query}`, params)).map((row) => row['QUERY PLAN']).join('\n');
   const [duplicate = '', , suspect = ''] = await Promise.all(requests.map(planOf));
-  expect(duplicate).toContain('webhook_events_source_event_id_pk');
-  expect(suspect).toContain('webhook_events_fingerprint');
-  for (const plan of [duplicate, suspect]) expect(plan).not.toMatch(/Seq Scan on webhook_events|webhook_events_due/);
+  expect(duplicate).toContain('events_source_event_id_pk');
+  expect(suspect).toContain('fingerprint_once');
+  for (const plan of [duplicate, suspect]) expect(plan).not.toMatch(/Seq Scan on events|events_due/);
 });

@@ -2,12 +2,12 @@ import { sql as statement } from 'drizzle-orm';
 import pg from 'pg';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
-import { type Completion, complete } from '../../../src/db/complete.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
-import { parkEvents, recordFailures } from '../../../src/db/fail.ts';
-import { type Query, queryOf } from '../../../src/db/statement.ts';
-import { claimable } from '../claimable.ts';
+import { type Completion, complete, parkEvents, recordFailures } from '../../../src/db/events.ts';
+import type { Query } from '../../../src/db/sql.ts';
+import { queryOf } from '../../../src/db/user-statement.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
 import { WAIT } from '../running.ts';
 
 const database = useDatabase();
@@ -29,22 +29,15 @@ const completion = (eventId: string, changes = [increment()]): Completion => ({
   effects: [],
 });
 
-const claimAll = (...ids: string[]) =>
-  claim(
-    database.consumer,
-    'test',
-    ids.map((id) => claimable(id)),
-    {},
-    NOW,
-  );
-const failureOf = (work: Promise<unknown>) =>
+const claimAll = (...ids: string[]) => claim(database.consumer, claimRequest(ids, { receivedAt: NOW }));
+const errorOf = (work: Promise<unknown>) =>
   work.then(
     () => undefined,
     (error: unknown) => error,
   );
 const balance = async () => (await sql<{ balance: string }>('select balance from fixture.balances'))[0]?.balance;
 
-beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
+beforeEach(() => sql('truncate webhooks.events, fixture.balances cascade'));
 
 it('complete commits a hundred events and their changes in one request', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => `evt_${n}`);
@@ -67,7 +60,7 @@ it('complete commits a hundred events and their changes in one request', async (
 it('exactly one of twenty concurrent runs of an event commits', async () => {
   await claimAll('a');
   const runs = await Promise.all(
-    Array.from({ length: 20 }, () => failureOf(complete(database.consumer, [completion('a')], NOW))),
+    Array.from({ length: 20 }, () => errorOf(complete(database.consumer, [completion('a')], NOW))),
   );
   expect(runs.filter((error) => error === undefined)).toHaveLength(1);
   expect(runs.filter(isCompletedBefore)).toHaveLength(19);
@@ -77,9 +70,9 @@ it('exactly one of twenty concurrent runs of an event commits', async () => {
 it('a whole group is rolled back if one of its events is already done', async () => {
   await claimAll('a', 'b');
   await complete(database.consumer, [completion('a')], NOW);
-  const error = await failureOf(complete(database.consumer, [completion('b'), completion('a')], NOW));
+  const error = await errorOf(complete(database.consumer, [completion('b'), completion('a')], NOW));
   expect(isCompletedBefore(error)).toBe(true);
-  expect(await sql('select event_id, status from webhook_events order by 1')).toEqual([
+  expect(await sql('select event_id, status from webhooks.events order by 1')).toEqual([
     { event_id: 'a', status: 'done' },
     { event_id: 'b', status: 'pending' },
   ]);
@@ -91,29 +84,29 @@ it('a completion is rolled back if a change fails, and the error is not a duplic
   const broken = database.readOnly.execute(
     statement`insert into fixture.balances (customer, balance) values ('c', null)`,
   );
-  const error = await failureOf(complete(database.consumer, [completion('a', [increment(), broken])], NOW));
+  const error = await errorOf(complete(database.consumer, [completion('a', [increment(), broken])], NOW));
   expect(error).toBeInstanceOf(DatabaseError);
   expect(isCompletedBefore(error)).toBe(false);
-  expect(await sql('select status, completions from webhook_events')).toEqual([{ status: 'pending', completions: 0 }]);
+  expect(await sql('select status, completions from webhooks.events')).toEqual([{ status: 'pending', completions: 0 }]);
   expect(await balance()).toBeUndefined();
 });
 
 it('a violation of an app’s own constraint called completed_at_most_once is not a duplicate', async () => {
-  await sql(`create table if not exists fixture.guarded (n int constraint completed_at_most_once check (n <= 1))`);
-  await sql(`grant insert on fixture.guarded to claimcheck_consumer`);
+  await sql(`create table if not exists fixture.events (n int constraint completed_at_most_once check (n <= 1))`);
+  await sql(`grant insert on fixture.events to claimcheck_consumer`);
   await claimAll('a');
-  const breaks = database.readOnly.execute(statement`insert into fixture.guarded (n) values (2)`);
-  const error = await failureOf(complete(database.consumer, [completion('a', [breaks])], NOW));
-  expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'guarded' });
+  const breaks = database.readOnly.execute(statement`insert into fixture.events (n) values (2)`);
+  const error = await errorOf(complete(database.consumer, [completion('a', [breaks])], NOW));
+  expect(error).toMatchObject({ constraint: 'completed_at_most_once', table: 'fixture.events' });
   expect(isCompletedBefore(error)).toBe(false);
 });
 
 it('an event that was parked or discarded meanwhile can not be completed', async () => {
   await claimAll('a', 'b');
-  await parkEvents(database.consumer, [{ source: 'test', eventId: 'a' }], 'reason', NOW);
-  await sql(`update webhook_events set status = 'ignored' where event_id = 'b'`);
+  await parkEvents(database.consumer, [{ source: 'test', eventId: 'a' }], { failure: 'poison', error: 'reason' }, NOW);
+  await sql(`update webhooks.events set status = 'ignored' where event_id = 'b'`);
   for (const id of ['a', 'b']) {
-    expect(isCompletedBefore(await failureOf(complete(database.consumer, [completion(id)], NOW)))).toBe(true);
+    expect(isCompletedBefore(await errorOf(complete(database.consumer, [completion(id)], NOW)))).toBe(true);
   }
   expect(await balance()).toBeUndefined();
 });
@@ -122,15 +115,15 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}`);
   await claimAll(...ids);
   // With so many other rows, Postgres looks up the rows of a group one by one, in the group's order, not in the table's.
-  await sql(`insert into webhook_events (source, event_id, received_at, due_at)
+  await sql(`insert into webhooks.events (source, event_id, received_at, due_at)
     select 'other', n::text, now(), now() from generate_series(1, 20000) n`);
-  await sql('analyze webhook_events');
+  await sql('analyze webhooks.events');
   // Holds a row in the middle until both groups wait: each has locked the rows that it takes before that one.
   const other = new pg.Client(database.stack.databaseUrl);
   await other.connect();
-  await other.query(`begin; select from webhook_events where event_id = 'evt_10' for update`);
+  await other.query(`begin; select from webhooks.events where event_id = 'evt_10' for update`);
   const groups = [ids, ids.toReversed()].map((order) => order.map((id) => completion(id, [])));
-  const finished = Promise.all(groups.map((group) => failureOf(complete(database.consumer, group, NOW))));
+  const finished = Promise.all(groups.map((group) => errorOf(complete(database.consumer, group, NOW))));
   await vi.waitFor(async () => {
     expect(await sql('select from pg_stat_activity where wait_event_type = $$Lock$$')).toHaveLength(2);
   }, WAIT);
@@ -140,24 +133,36 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
 });
 
-it('recordFailures counts an attempt and keeps the error, and does not change finished events', async () => {
+it('recordFailures counts an attempt and keeps why it failed, and does not change finished events', async () => {
   await claimAll('a', 'b', 'c');
   await complete(database.consumer, [completion('c')], NOW);
   const notBefore = new Date(NOW.getTime() + 60_000);
   const dueAt = new Date(NOW.getTime() + 11 * 60_000);
-  const failure = { source: 'test', error: 'Error: no', notBefore };
+  const failure = { source: 'test', failure: 'handler', error: 'Error: no', failedPaths: null, notBefore } as const;
   await recordFailures(
     database.consumer,
     [
       { ...failure, eventId: 'a', parked: false },
-      { ...failure, eventId: 'b', parked: true },
+      { ...failure, eventId: 'b', failure: 'schema', failedPaths: ['a.0', 'b'], parked: true },
       { ...failure, eventId: 'c', parked: true },
     ],
     NOW,
   );
-  expect(await sql('select event_id, status, attempts, last_error, due_at from webhook_events order by 1')).toEqual([
-    { event_id: 'a', status: 'pending', attempts: 1, last_error: 'Error: no', due_at: dueAt },
-    { event_id: 'b', status: 'parked', attempts: 1, last_error: 'Error: no', due_at: dueAt },
-    expect.objectContaining({ event_id: 'c', status: 'done', attempts: 1, last_error: null }),
+  const columns = 'event_id, status, attempts, failure, last_error, failed_paths, due_at';
+  const kept = { attempts: 1, last_error: 'Error: no', due_at: dueAt };
+  expect(await sql(`select ${columns} from webhooks.events order by 1`)).toEqual([
+    { ...kept, event_id: 'a', status: 'pending', failure: 'handler', failed_paths: null },
+    { ...kept, event_id: 'b', status: 'parked', failure: 'schema', failed_paths: ['a.0', 'b'] },
+    expect.objectContaining({ event_id: 'c', status: 'done', attempts: 1, failure: null, last_error: null }),
+  ]);
+});
+
+it('a completion clears why the attempts before it failed', async () => {
+  await claimAll('a');
+  const failed = { failure: 'schema', error: 'PermanentError: no', failedPaths: ['x'], parked: false } as const;
+  await recordFailures(database.consumer, [{ source: 'test', eventId: 'a', ...failed, notBefore: NOW }], NOW);
+  await complete(database.consumer, [completion('a')], NOW);
+  expect(await sql('select attempts, failure, last_error, failed_paths from webhooks.events')).toEqual([
+    { attempts: 2, failure: null, last_error: null, failed_paths: null },
   ]);
 });

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
+import { NeonDbError } from '@neondatabase/serverless';
 import { sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Fault } from '../../../scripts/local/faults.ts';
-import { startNeon } from '../../../scripts/local/neon.ts';
-import { listen } from '../../../scripts/local/port.ts';
+import { listen } from '../../../scripts/lib/port.ts';
+import { startNeon } from '../../../scripts/local/neon/endpoint.ts';
+import type { Fault } from '../../../scripts/local/neon/faults.ts';
 import { type Database, openDatabase, run } from '../../../src/db/client.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
 import { useDatabase } from '../database.ts';
@@ -85,6 +86,17 @@ describe('retryable errors', () => {
     expect(error).toMatchObject({ retryable: true, message: 'Postgres did not answer in time' });
   });
 
+  it('an answer that breaks off is retryable', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200).write('{');
+      setTimeout(() => response.destroy(), 20);
+    });
+    const port = await listen(server, 0);
+    const error = await errorOf(ask(withUrl((url) => (url.port = String(port)))));
+    server.close();
+    expect(error).toMatchObject({ retryable: true, message: 'Postgres could not be reached' });
+  });
+
   it('a refused connection is retryable', async () => {
     const { port, close } = await startNeon({ postgresPort: database.stack.postgres.port });
     await close();
@@ -100,13 +112,13 @@ describe('errors that are not retryable', () => {
 
   it('a violated constraint is not retryable, and the error names it', async () => {
     await database.sql(
-      `insert into webhook_events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
+      `insert into webhooks.events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
     );
     const again = run(
       database.db,
-      sql`insert into webhook_events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
+      sql`insert into webhooks.events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
     );
-    expect(await errorOf(again)).toMatchObject({ retryable: false, constraint: 'webhook_events_source_event_id_pk' });
+    expect(await errorOf(again)).toMatchObject({ retryable: false, constraint: 'events_source_event_id_pk' });
   });
 
   it('a missing table is not retryable, and the error says to run the migrations', async () => {
@@ -126,13 +138,15 @@ describe('errors that are not retryable', () => {
   });
 
   it('a request that Neon could not parse is not retryable, and the error gives the reason', () => {
-    const error = DatabaseError.fromRefusal({ message: 'could not parse the HTTP request body', code: '' });
-    expect(error.retryable).toBe(false);
-    expect(error.message).toContain('half a character');
+    const refusal = Object.assign(new NeonDbError('could not parse the HTTP request body'), { code: '' });
+    expect(DatabaseError.reduce(refusal)).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining('half a character'),
+    });
   });
 
   it.each([
-    ['COPY', () => sql`copy webhook_events from stdin`, 'Neon takes no COPY statement'],
+    ['COPY', () => sql`copy webhooks.events from stdin`, 'Neon takes no COPY statement'],
     [
       'more parameters than Neon takes',
       () =>
@@ -165,6 +179,14 @@ describe('errors that are not retryable', () => {
     } finally {
       await small.close();
     }
+  });
+
+  it('a mistake in our own code is not taken for an error of the database', async () => {
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    const error = await run(database.db, sql`select ${circular}::jsonb`).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(DatabaseError.isCauseOf(error)).toBe(false);
   });
 
   it.each([undefined, '', 'not a url', `https://${CANARY}@example.com/`])(

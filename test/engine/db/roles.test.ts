@@ -1,25 +1,26 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connect, migrate } from '../../../scripts/local/migrations.ts';
-import { createWorkerRoles } from '../../../scripts/local/worker-roles.ts';
+import { WORKERS, type WorkerKind } from '../../../scripts/config/worker-config.ts';
+import { connect } from '../../../scripts/database/connect.ts';
+import { migrate } from '../../../scripts/database/migrations.ts';
+import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { run } from '../../../src/db/client.ts';
-import type { WorkerKind } from '../../../src/db/rights.ts';
-import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
 
 const database = useDatabase();
 
-/** Refused to both: what only the owner of the tables or a superuser may do. */
+/** Refused to all: what only the owner of the tables or a superuser may do. */
 const OWNERS_ONLY = [
-  'alter table webhook_events add column more int',
-  'alter table webhook_events drop constraint completed_at_most_once',
-  'alter table webhook_events disable trigger user',
-  'drop table webhook_bodies',
-  'drop index webhook_events_due',
-  'truncate webhook_alerts',
-  'create index on webhook_events (type)',
-  'create trigger mine before insert on webhook_events for each row execute function suppress_redundant_updates_trigger()',
+  'alter table webhooks.events add column more int',
+  'alter table webhooks.events drop constraint completed_at_most_once',
+  'alter table webhooks.events disable trigger user',
+  'drop table webhooks.bodies',
+  'drop index webhooks.events_due',
+  'truncate webhooks.alerts',
+  'create index on webhooks.events (type)',
+  'create trigger mine before insert on webhooks.events for each row execute function suppress_redundant_updates_trigger()',
   'create table mine (n int)',
   'create table fixture.mine (n int)',
   'create function mine() returns int language sql as $$ select 1 $$',
@@ -30,8 +31,11 @@ const OWNERS_ONLY = [
   `alter role claimcheck password 'x'`,
   'alter role claimcheck_consumer createdb',
   'alter role claimcheck_receiver bypassrls',
-  'select * from drizzle.__drizzle_migrations',
-  'delete from drizzle.__drizzle_migrations',
+  'alter role claimcheck_ops bypassrls',
+  'select * from drizzle.engine_migrations',
+  'delete from drizzle.app_migrations',
+  'create table webhooks.mine (n int)',
+  'drop schema webhooks cascade',
   'alter table fixture.balances add column more int',
   'drop table fixture.balances',
   'truncate fixture.balances',
@@ -39,60 +43,79 @@ const OWNERS_ONLY = [
   `select pg_read_file('PG_VERSION')`,
   `copy (select 1) to program 'true'`,
   `alter system set work_mem = '8MB'`,
-  `update webhook_bodies set body = ''`,
-  `update webhook_events set source = ''`,
-  `update webhook_events set event_id = ''`,
-  `update webhook_events set received_at = now()`,
-  'update webhook_events set fingerprint = null',
-  'update webhook_events set replay_number = 1',
-  `insert into webhook_events (source, event_id, received_at, due_at, completions) values ('a', 'b', now(), now(), -9)`,
+  `update webhooks.bodies set body = ''`,
+  `update webhooks.events set source = ''`,
+  `update webhooks.events set event_id = ''`,
+  `update webhooks.events set received_at = now()`,
+  'update webhooks.events set fingerprint = null',
+  'update webhooks.events set replay_number = 1',
+  `insert into webhooks.events (source, event_id, received_at, due_at, completions) values ('a', 'b', now(), now(), -9)`,
+];
+
+const NOT_THE_APPS = [
+  'select * from fixture.balances',
+  `insert into fixture.balances (customer, balance) values ('c', 1)`,
+  'update fixture.balances set balance = 1',
+  'delete from fixture.balances',
 ];
 
 const REFUSED: Readonly<Record<WorkerKind, readonly string[]>> = {
   receiver: [
     ...OWNERS_ONLY,
-    'select payload from webhook_effects',
-    'select * from webhook_effects',
-    `insert into webhook_effects (source, event_id, name, kind, payload, due_at) values ('a', 'b', 'c', 'd', '{}', now())`,
-    `update webhook_effects set payload = '{}'`,
-    'update webhook_effects set sent_at = now()',
-    'select * from fixture.balances',
-    `insert into fixture.balances (customer, balance) values ('c', 1)`,
-    'update fixture.balances set balance = 1',
-    'delete from fixture.balances',
+    ...NOT_THE_APPS,
+    'select type from webhooks.events',
+    'select last_error from webhooks.events',
+    'select body from webhooks.bodies',
+    'select headers from webhooks.bodies',
+    `update webhooks.events set status = 'done'`,
+    'update webhooks.events set due_at = now()',
+    'update webhooks.events set completions = 0',
+    'delete from webhooks.events',
+    'delete from webhooks.bodies',
+    'select source from webhooks.effects',
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('a', 'b', 'c', 'd', '{}', now())`,
+    `update webhooks.effects set status = 'sent'`,
+    'delete from webhooks.effects',
+    'select * from webhooks.alerts',
+    'select * from webhooks.hours',
+    'select source from webhooks.events for update',
   ],
   consumer: [
     ...OWNERS_ONLY,
-    'select actions from webhook_events',
-    'select last_error, summary from webhook_events',
-    'select last_error from webhook_effects',
-    'select * from webhook_events',
-    `update webhook_events set actions = '[]'`,
-    'delete from webhook_events',
-    'delete from webhook_bodies',
-    'delete from webhook_effects',
-    `update webhook_effects set payload = '{}'`,
-    `update webhook_effects set name = 'other'`,
-    'select * from webhook_alerts',
-    'delete from webhook_alerts',
-    'select * from webhook_hours',
-    'delete from webhook_hours',
-    'select * from webhook_deliveries',
-    'update webhook_deliveries set count = 0',
+    'select actions from webhooks.events',
+    'select last_error, summary from webhooks.events',
+    'select last_error from webhooks.effects',
+    'select * from webhooks.events',
+    `update webhooks.events set actions = '[]'`,
+    'delete from webhooks.effects',
+    `update webhooks.effects set payload = '{}'`,
+    `update webhooks.effects set name = 'other'`,
+  ],
+  ops: [
+    ...OWNERS_ONLY,
+    ...NOT_THE_APPS,
+    'select payload from webhooks.effects',
+    'select * from webhooks.effects',
+    `insert into webhooks.events (source, event_id, received_at, due_at) values ('a', 'b', now(), now())`,
+    `insert into webhooks.bodies (source, event_id, body, headers, received_at) values ('a', 'b', '', '{}', now())`,
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('a', 'b', 'c', 'd', '{}', now())`,
+    `update webhooks.effects set payload = '{}'`,
+    'update webhooks.effects set sent_at = now()',
+    'delete from webhooks.events',
+    'delete from webhooks.bodies',
+    'update webhooks.alerts set sent_at = now()',
+    'delete from webhooks.alerts',
+    'delete from webhooks.hours',
   ],
 };
 
 // So that a statement which is not refused finds a row to change.
 beforeAll(async () => {
-  await claim(database.receiver, 'test', [claimable('evt_1')], {}, new Date());
+  await claim(database.receiver, claimRequest(['evt_1'], { receivedAt: new Date() }));
 });
 
-describe('the receiver’s role may not', () => {
-  it.each(REFUSED.receiver)('%s', (statement) => expectRefused('receiver', statement));
-});
-
-describe('the consumer’s role may not', () => {
-  it.each(REFUSED.consumer)('%s', (statement) => expectRefused('consumer', statement));
+describe.each(WORKERS)('the role of the %s may not', (worker) => {
+  it.each(REFUSED[worker])('%s', (statement) => expectRefused(worker, statement));
 });
 
 async function expectRefused(worker: WorkerKind, statement: string): Promise<void> {
@@ -100,30 +123,27 @@ async function expectRefused(worker: WorkerKind, statement: string): Promise<voi
 }
 
 it('a right that is missing is named in our own words, with the command that grants it', async () => {
-  const error = await run(database.consumer, sql`select * from webhook_alerts`).catch((thrown: Error) => thrown);
+  const error = await run(database.ops, sql`delete from webhooks.alerts`).catch((thrown: Error) => thrown);
   expect(String(error)).toBe(
     "DatabaseError: Postgres refused with SQLSTATE 42501: the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
   );
 });
 
-it.each(['receiver', 'consumer'] as const)(
-  'the role of the %s has time-outs, and is a member of nothing',
-  async (name) => {
-    const show = async (setting: string) =>
-      (await run<Record<string, string>>(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
-    expect(await show('statement_timeout')).toBe('15s');
-    expect(await show('lock_timeout')).toBe('10s');
-    expect(await show('idle_in_transaction_session_timeout')).toBe('10s');
-    const [role] = await database.sql(
-      `select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as powerful,
+it.each(WORKERS)('the role of the %s has time-outs, and is a member of nothing', async (name) => {
+  const show = async (setting: string) =>
+    (await run<Record<string, string>>(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
+  expect(await show('statement_timeout')).toBe('15s');
+  expect(await show('lock_timeout')).toBe('10s');
+  expect(await show('idle_in_transaction_session_timeout')).toBe('10s');
+  const [role] = await database.sql(
+    `select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as powerful,
             (select count(*)::int from pg_auth_members where member = pg_roles.oid) as groups,
             (select count(*)::int from pg_class where relowner = pg_roles.oid) as owned
      from pg_roles where rolname = $1`,
-      [`claimcheck_${name}`],
-    );
-    expect(role).toEqual({ powerful: false, groups: 0, owned: 0 });
-  },
-);
+    [`claimcheck_${name}`],
+  );
+  expect(role).toEqual({ powerful: false, groups: 0, owned: 0 });
+});
 
 describe('a table of the app that a later migration makes', () => {
   beforeAll(async () => {
@@ -144,7 +164,9 @@ describe('a table of the app that a later migration makes', () => {
     ]);
   });
 
-  it('the receiver may not even look into its schema', () => expectRefused('receiver', 'select * from later.numbers'));
+  it.each(['receiver', 'ops'] as const)('the %s may not even look into its schema', (worker) =>
+    expectRefused(worker, 'select * from later.numbers'),
+  );
 });
 
 describe('npm run db:roles, a second time,', () => {
@@ -156,15 +178,19 @@ describe('npm run db:roles, a second time,', () => {
 
   it('grants what is missing and revokes what is too much, and leaves the passwords as they are', async () => {
     const { databaseUrl, workerUrls } = database.stack;
-    await database.sql('revoke insert on webhook_bodies from claimcheck_receiver');
-    await database.sql('grant select on fixture.balances to claimcheck_receiver');
-    await database.sql('grant update (actions), delete on webhook_events to claimcheck_consumer');
+    await database.sql('revoke insert on webhooks.bodies from claimcheck_receiver');
+    await database.sql(
+      'grant usage on schema fixture to claimcheck_ops; grant select on fixture.balances to claimcheck_ops',
+    );
+    await database.sql('grant update (status), delete on webhooks.events to claimcheck_receiver');
+    await database.sql('grant update (actions) on webhooks.events to claimcheck_consumer');
     expect((await createWorkerRoles(databaseUrl, { rotate: [] })).urls).toEqual({});
-    expect(await Promise.all(Object.values(workerUrls).map(canConnect))).toEqual([true, true]);
-    await claim(database.receiver, 'test', [claimable('evt_2')], {}, new Date());
-    await expectRefused('receiver', 'select * from fixture.balances');
-    await expectRefused('consumer', `update webhook_events set actions = '[]'`);
-    await expectRefused('consumer', 'delete from webhook_events');
+    expect(await Promise.all(Object.values(workerUrls).map(canConnect))).toEqual([true, true, true]);
+    await claim(database.receiver, claimRequest(['evt_2'], { receivedAt: new Date() }));
+    await expectRefused('ops', 'select * from fixture.balances');
+    await expectRefused('receiver', `update webhooks.events set status = 'done'`);
+    await expectRefused('receiver', 'delete from webhooks.events');
+    await expectRefused('consumer', `update webhooks.events set actions = '[]'`);
   });
 
   it('with --rotate gives one role a new password, and the other keeps its own', async () => {
@@ -188,7 +214,7 @@ describe('in another database of the same server', () => {
   });
 
   it('a role that may do more than it should is refused, and a migration without roles names who has none', async () => {
-    expect(await migrate(otherUrl())).toEqual(['receiver', 'consumer']);
+    expect(await migrate(otherUrl())).toEqual(WORKERS);
     await database.sql('create role other_receiver login createdb');
     await expect(createWorkerRoles(otherUrl(), { rotate: [] })).rejects.toThrow(/^the role other_receiver may do more/);
     await database.sql('drop role other_receiver');
@@ -198,14 +224,14 @@ describe('in another database of the same server', () => {
     const { urls } = await createWorkerRoles(otherUrl(), { rotate: [] });
     expect(new URL(urls.receiver ?? '').username).toBe('other_receiver');
     const client = await connect(new URL('/claimcheck', urls.receiver).href);
-    await expect(client.query('select * from webhook_events')).rejects.toMatchObject({ code: '42501' });
+    await expect(client.query('select * from webhooks.events')).rejects.toMatchObject({ code: '42501' });
     await client.end();
   });
 });
 
 it('a migration and npm run db:roles with the URL of a Worker are refused in one line', async () => {
   await expect(createWorkerRoles(database.stack.workerUrls.receiver, { rotate: [] })).rejects.toThrow(
-    "the role in DATABASE_URL owns no table webhook_events: use the URL of the tables' owner",
+    "the role in DATABASE_URL owns no table webhooks.events: use the URL of the tables' owner",
   );
   await expect(migrate(database.stack.workerUrls.receiver)).rejects.toThrow(
     'the role in DATABASE_URL may not do this: use the URL of the role that owns the tables',

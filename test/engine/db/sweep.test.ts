@@ -1,43 +1,38 @@
 import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
-import { prune } from '../../../src/db/prune.ts';
-import { takeOverdue } from '../../../src/db/sweep.ts';
-import { claimable } from '../claimable.ts';
+import { prune, takeOverdue } from '../../../src/db/sweep.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
 
 const database = useDatabase();
 const { sql } = database;
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const later = ({ minutes = 0, days = 0 }) => new Date(NOW.getTime() + minutes * 60_000 + days * 86_400_000);
-const claimMany = (count: number, source = 'test') =>
-  claim(
-    database.receiver,
-    source,
-    Array.from({ length: count }, (_, n) => claimable(`evt_${n}`)),
-    {},
-    NOW,
-  );
+const claimMany = (count: number) => {
+  const ids = Array.from({ length: count }, (_, n) => `evt_${n}`);
+  return claim(database.receiver, claimRequest(ids, { receivedAt: NOW }));
+};
 const finish = (id: string, status = 'done') =>
-  sql(`update webhook_events set status = $2, finished_at = $3 where event_id = $1`, [id, status, NOW]);
+  sql(`update webhooks.events set status = $2, finished_at = $3 where event_id = $1`, [id, status, NOW]);
 const addEffect = (id: string, status = 'pending') =>
   sql(
-    `insert into webhook_effects (source, event_id, name, kind, payload, status, due_at)
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
      values ('test', $1, 'receipt', 'receipt', '{}', $2, $3)`,
     [id, status, NOW],
   );
 
-beforeEach(() => sql('truncate webhook_events cascade'));
+beforeEach(() => sql('truncate webhooks.events cascade'));
 
 describe('the sweep', () => {
   it('the sweep takes only pending events that are overdue', async () => {
     await claimMany(4);
     await finish('evt_1');
     await finish('evt_2', 'parked');
-    await sql('update webhook_events set due_at = $1 where event_id = $2', [later({ minutes: 60 }), 'evt_3']);
-    expect((await takeOverdue(database.receiver, later({ minutes: 9 }))).events).toEqual([]);
-    expect((await takeOverdue(database.receiver, later({ minutes: 10 }))).events).toEqual([
+    await sql('update webhooks.events set due_at = $1 where event_id = $2', [later({ minutes: 60 }), 'evt_3']);
+    expect((await takeOverdue(database.consumer, later({ minutes: 9 }))).events).toEqual([]);
+    expect((await takeOverdue(database.consumer, later({ minutes: 10 }))).events).toEqual([
       { source: 'test', eventId: 'evt_0' },
     ]);
   });
@@ -48,16 +43,16 @@ describe('the sweep', () => {
     await finish('evt_1');
     await addEffect('evt_0');
     await addEffect('evt_1', 'sent');
-    const overdue = await takeOverdue(database.receiver, later({ minutes: 1 }));
+    const overdue = await takeOverdue(database.consumer, later({ minutes: 1 }));
     expect(overdue).toEqual({ events: [], effects: [{ source: 'test', eventId: 'evt_0', name: 'receipt' }] });
-    expect((await takeOverdue(database.receiver, later({ minutes: 2 }))).effects).toEqual([]);
+    expect((await takeOverdue(database.consumer, later({ minutes: 2 }))).effects).toEqual([]);
   });
 
   it('the sweep takes an event that stays pending at intervals that double up to a day', async () => {
     await claimMany(1);
     const takenAt: number[] = [];
     for (let minutes = 0; minutes < 6 * 24 * 60; minutes += 15) {
-      const { events } = await takeOverdue(database.receiver, later({ minutes }));
+      const { events } = await takeOverdue(database.consumer, later({ minutes }));
       if (events.length > 0) takenAt.push(minutes / 60);
     }
     expect(takenAt).toEqual([0.25, 0.5, 1, 2, 4, 8, 16, 32, 56, 80, 104, 128]);
@@ -65,8 +60,8 @@ describe('the sweep', () => {
 
   it('two sweeps take a backlog in chunks, because what the first one took is not overdue any more', async () => {
     await claimMany(501);
-    const first = await takeOverdue(database.receiver, later({ minutes: 10 }));
-    const second = await takeOverdue(database.receiver, later({ minutes: 10 }));
+    const first = await takeOverdue(database.consumer, later({ minutes: 10 }));
+    const second = await takeOverdue(database.consumer, later({ minutes: 10 }));
     expect([first.events.length, second.events.length]).toEqual([500, 1]);
   });
 
@@ -75,8 +70,8 @@ describe('the sweep', () => {
     const other = new pg.Client({ connectionString: database.stack.databaseUrl });
     await other.connect();
     await other.query('begin');
-    await other.query(`select from webhook_events where event_id = 'evt_1' for update`);
-    const { events } = await takeOverdue(database.receiver, later({ minutes: 10 }));
+    await other.query(`select from webhooks.events where event_id = 'evt_1' for update`);
+    const { events } = await takeOverdue(database.consumer, later({ minutes: 10 }));
     await other.query('rollback');
     await other.end();
     expect(events.map(({ eventId }) => eventId).toSorted()).toEqual(['evt_0', 'evt_2']);
@@ -85,10 +80,10 @@ describe('the sweep', () => {
 
 describe('pruning', () => {
   const left = async () => ({
-    events: (await sql<{ event_id: string }>('select event_id from webhook_events order by 1')).map(
+    events: (await sql<{ event_id: string }>('select event_id from webhooks.events order by 1')).map(
       (row) => row.event_id,
     ),
-    bodies: (await sql<{ event_id: string }>('select event_id from webhook_bodies order by 1')).map(
+    bodies: (await sql<{ event_id: string }>('select event_id from webhooks.bodies order by 1')).map(
       (row) => row.event_id,
     ),
   });
@@ -96,29 +91,29 @@ describe('pruning', () => {
   it('the body of a finished event is pruned after BODY_DAYS, and its key after DEDUPE_DAYS', async () => {
     await claimMany(1);
     await finish('evt_0');
-    expect(await prune(database.receiver, later({ days: 7 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
-    expect(await prune(database.receiver, later({ days: 8 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
-    expect(await prune(database.receiver, later({ days: 30 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
-    expect(await prune(database.receiver, later({ days: 31 }), 30, 7)).toMatchObject({ events: 1 });
+    expect(await prune(database.consumer, later({ days: 7 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.consumer, later({ days: 8 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+    expect(await prune(database.consumer, later({ days: 30 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.consumer, later({ days: 31 }), 30, 7)).toMatchObject({ events: 1 });
     expect(await left()).toEqual({ events: [], bodies: [] });
   });
 
   it('the body of an event that was finished late is kept for BODY_DAYS from then on', async () => {
     await claimMany(1);
-    await sql(`update webhook_events set status = 'done', finished_at = $1`, [later({ days: 20 })]);
-    expect(await prune(database.receiver, later({ days: 27 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
-    expect(await prune(database.receiver, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+    await sql(`update webhooks.events set status = 'done', finished_at = $1`, [later({ days: 20 })]);
+    expect(await prune(database.consumer, later({ days: 27 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
+    expect(await prune(database.consumer, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
   });
 
   it('the oldest events are pruned first, in whatever order they are stored', async () => {
     await sql(
-      `insert into webhook_events (source, event_id, received_at, due_at, status, finished_at)
+      `insert into webhooks.events (source, event_id, received_at, due_at, status, finished_at)
        select 'test', 'evt_' || n, at, at, 'done', at
        from generate_series(1, 1500) n, lateral (select $1::timestamptz - n * interval '1 second' as at) as received`,
       [NOW],
     );
-    expect(await prune(database.db, later({ days: 31 }), 30, 7)).toEqual({ events: 1000, bodies: 0 });
-    expect(await sql(`select min(received_at) as oldest from webhook_events`)).toEqual([
+    expect(await prune(database.consumer, later({ days: 31 }), 30, 7)).toEqual({ events: 1000, bodies: 0 });
+    expect(await sql(`select min(received_at) as oldest from webhooks.events`)).toEqual([
       { oldest: new Date(NOW.getTime() - 500_000) },
     ]);
   });
@@ -130,15 +125,15 @@ describe('pruning', () => {
     await addEffect('evt_2');
     await addEffect('evt_3', 'parked');
     await addEffect('evt_4', 'sent');
-    await prune(database.receiver, later({ days: 365 }), 30, 7);
+    await prune(database.consumer, later({ days: 365 }), 30, 7);
     expect(await left()).toEqual({ events: ['evt_0', 'evt_1', 'evt_2', 'evt_3'], bodies: ['evt_0', 'evt_1'] });
   });
 
   it('one run prunes at most a thousand events', async () => {
     await claimMany(1500);
-    await sql(`update webhook_events set status = 'done', finished_at = $1`, [NOW]);
+    await sql(`update webhooks.events set status = 'done', finished_at = $1`, [NOW]);
     const pruned = [];
-    for (let run = 0; run < 3; run++) pruned.push((await prune(database.receiver, later({ days: 31 }), 30, 60)).events);
+    for (let run = 0; run < 3; run++) pruned.push((await prune(database.consumer, later({ days: 31 }), 30, 60)).events);
     expect(pruned).toEqual([1000, 500, 0]);
   });
 });

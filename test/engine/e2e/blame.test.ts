@@ -2,8 +2,8 @@ import { type SQL, sql as statement } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
-import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();
@@ -28,24 +28,17 @@ const consume = (tickets: Record<string, number>) => {
   const messages = Object.entries(tickets).map(([id, ticketDeliveries]) => new FakeMessage(id, ticketDeliveries));
   return consumeInNode(messages, handler, database.stack.workerUrls.consumer);
 };
-const claimAll = (...ids: string[]) =>
-  claim(
-    database.consumer,
-    'test',
-    ids.map((id) => claimable(id)),
-    {},
-    new Date(),
-  );
-const waitsAreOver = () => sql('update webhook_events set not_before = null');
+const claimAll = (...ids: string[]) => claim(database.consumer, claimRequest(ids, { receivedAt: new Date() }));
+const waitsAreOver = () => sql('update webhooks.events set not_before = null');
 const eventsWith = async (ids: string[]) =>
   sql<{ event_id: string; status: string; attempts: number; last_error: string | null }>(
-    'select event_id, status, attempts, last_error from webhook_events where event_id = any($1) order by 1',
+    'select event_id, status, attempts, last_error from webhooks.events where event_id = any($1) order by 1',
     [ids],
   );
 const bad = async () => (await eventsWith(['bad']))[0];
 
 beforeEach(async () => {
-  await sql('truncate webhook_events, fixture.balances cascade');
+  await sql('truncate webhooks.events, fixture.balances cascade');
   await sql(`create or replace function raise_error(code text) returns void language plpgsql as
     $$ begin raise exception using errcode = code, message = 'raised by a test'; end $$`);
   change = statement`select 1`;
@@ -110,12 +103,12 @@ describe('while Postgres does not work', () => {
     await claimAll(...ids);
     await sql(`create or replace function refuse() returns trigger language plpgsql as
       $$ begin raise exception using errcode = split_part(new.event_id, '_', 2); end $$`);
-    await sql('create trigger refuse before update on webhook_events for each row execute function refuse()');
+    await sql('create trigger refuse before update on webhooks.events for each row execute function refuse()');
     try {
       const settled = (await Promise.all(ids.map((id) => consume({ [id]: 2 })))).map(([message]) => message?.settled);
       expect(settled.every((delay) => typeof delay === 'number')).toBe(true);
     } finally {
-      await sql('drop trigger refuse on webhook_events');
+      await sql('drop trigger refuse on webhooks.events');
     }
     expect((await eventsWith(ids)).every(({ status, attempts }) => status === 'pending' && attempts === 0)).toBe(true);
   });

@@ -1,5 +1,7 @@
-import { createConsumer } from '../../../src/consumer/worker.ts';
+import { createConsumer } from '../../../src/consumer/consumer.ts';
 import type { Handler } from '../../../src/kit/index.ts';
+import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
+import { searchedLog } from '../canaries/canaries.ts';
 
 /** A message of the queue that remembers what became of it: acknowledged, or returned with a delay in seconds. */
 export class FakeMessage {
@@ -11,7 +13,7 @@ export class FakeMessage {
 
   constructor(id: string, ticketDeliveries = 1) {
     this.id = id;
-    this.body = { source: 'test', eventId: id };
+    this.body = { version: MESSAGE_VERSION, source: 'test', eventId: id };
     this.attempts = ticketDeliveries;
   }
 
@@ -31,7 +33,7 @@ export async function consumeInNode(messages: FakeMessage[], handler: Handler, d
     effects: {},
     now: () => new Date(),
     random: () => 0.5,
-    log: () => {},
+    log: searchedLog,
     handlerMs: 1000,
     effectMs: 1000,
   });

@@ -21,9 +21,9 @@ async function balanceOf(customer: string): Promise<string | undefined> {
   return rows[0]?.balance;
 }
 
-const claims = async () => (await sql<{ count: number }>('select count(*)::int from webhook_events'))[0]?.count;
+const claims = async () => (await sql<{ count: number }>('select count(*)::int from webhooks.events'))[0]?.count;
 
-beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
+beforeEach(() => sql('truncate webhooks.events, fixture.balances cascade'));
 
 describe('one event', () => {
   it('an event that is delivered twice is worked once', async () => {
@@ -33,7 +33,7 @@ describe('one event', () => {
     await quiet();
     expect(answers).toEqual([{ status: 'accepted' }, { status: 'duplicate' }]);
     expect(await balanceOf(customer)).toBe('4200');
-    expect(await sql('select kind from webhook_effects')).toEqual([{ kind: 'thanks' }]);
+    expect(await sql('select kind from webhooks.effects')).toEqual([{ kind: 'thanks' }]);
   });
 
   it('a delivery with one changed byte is refused', async () => {
@@ -83,7 +83,7 @@ describe('one event', () => {
     expect(await (await post('stripe', await sign('stripe', body))).json()).toEqual({ status: 'duplicate' });
 
     await vi.waitFor(
-      async () => expect(await sql('select status from webhook_effects')).toEqual([{ status: 'sent' }]),
+      async () => expect(await sql('select status from webhooks.effects')).toEqual([{ status: 'sent' }]),
       WAIT,
     );
     await running.workers.tick(new Date(Date.now() + 31 * DAY_MS));
@@ -103,8 +103,8 @@ it('fifty deliveries of one event at the same moment are one claim and one effec
   const count = (status: string) => answers.filter((answer) => answer.status === status).length;
   expect([count('accepted'), count('duplicate')]).toEqual([1, 49]);
   expect(await balanceOf(customer)).toBe('4200');
-  expect(await sql('select completions from webhook_events')).toEqual([{ completions: 1 }]);
-  expect(await sql('select name from webhook_effects')).toEqual([{ name: 'thanks' }]);
+  expect(await sql('select completions from webhooks.events')).toEqual([{ completions: 1 }]);
+  expect(await sql('select name from webhooks.effects')).toEqual([{ name: 'thanks' }]);
 });
 
 it('an effect is sent until the other side accepts it, always with the same idempotency key', async () => {
@@ -114,7 +114,7 @@ it('an effect is sent until the other side accepts it, always with the same idem
   outside.answer = () => (received().length < 3 ? { status: 503, headers: { 'retry-after': '1' } } : undefined);
   await post('stripe', await sign('stripe', charge().body));
   await vi.waitFor(async () => {
-    expect(await sql('select status, attempts from webhook_effects')).toEqual([{ status: 'sent', attempts: 3 }]);
+    expect(await sql('select status, attempts from webhooks.effects')).toEqual([{ status: 'sent', attempts: 3 }]);
   }, WAIT);
   outside.answer = undefined;
   expect(received()).toHaveLength(3);
@@ -128,7 +128,7 @@ it('a duplicate of an event whose ticket was lost sends it again', async () => {
   await quiet();
   // The state ten minutes after the queue has lost the ticket.
   await sql(`delete from fixture.balances`);
-  await sql(`update webhook_events set status = 'pending', completions = 0, due_at = now()`);
+  await sql(`update webhooks.events set status = 'pending', completions = 0, due_at = now()`);
   expect(await (await post('stripe', signed)).json()).toEqual({ status: 'duplicate' });
   await quiet();
   expect(await balanceOf(customer)).toBe('4200');

@@ -2,8 +2,8 @@ import { sql as statement } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
-import { claimable } from '../claimable.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();
@@ -29,20 +29,13 @@ const increments = (customer = 'c'): Handler =>
 const consume = (messages: FakeMessage[], handler: Handler = increments()) =>
   consumeInNode(messages, handler, database.stack.workerUrls.consumer);
 
-const claimAll = (ids: string[]) =>
-  claim(
-    database.consumer,
-    'test',
-    ids.map((id) => claimable(id)),
-    {},
-    new Date(),
-  );
+const claimAll = (ids: string[]) => claim(database.consumer, claimRequest(ids, { receivedAt: new Date() }));
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => `evt_${String(n).padStart(3, '0')}`);
 const balance = async () => (await sql<{ balance: string }>('select balance from fixture.balances'))[0]?.balance;
-const attempts = () => sql('select status, attempts from webhook_events group by 1, 2');
+const attempts = () => sql('select status, attempts from webhooks.events group by 1, 2');
 
 beforeEach(async () => {
-  await sql('truncate webhook_events, fixture.balances cascade');
+  await sql('truncate webhooks.events, fixture.balances cascade');
   requests = [];
   worked = [];
   database.stack.neon.fault = ({ queries }) => {
@@ -66,7 +59,7 @@ it('an event that somebody else completes meanwhile costs its group one query an
   const meanwhile = defineHandler({
     async handle(event, tools) {
       if (event.id === 'evt_050') {
-        await sql(`update webhook_events set status = 'done', completions = 1 where event_id = 'evt_050'`);
+        await sql(`update webhooks.events set status = 'done', completions = 1 where event_id = 'evt_050'`);
       }
       return increments().handle(event as never, tools);
     },

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
-import { childTraceparent, isTraceparent, traceFields } from '../../../src/encoding/traceparent.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
-import { claimable } from '../claimable.ts';
+import { childTraceparent, isTraceparent, traceFields } from '../../../src/shared/trace.ts';
+import { claimRequest } from '../new-event.ts';
 import { useRunning, WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
@@ -13,7 +13,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
 const CHILD = new RegExp(`^00-${TRACE_ID}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`);
 
-beforeEach(() => running.sql('truncate webhook_events cascade'));
+beforeEach(() => running.sql('truncate webhooks.events cascade'));
 afterEach(() => {
   running.stack.neon.fault = undefined;
 });
@@ -50,7 +50,7 @@ describe('an event', () => {
 
   it('is traced through the queue as well while Postgres is away, and the line of the failed claim names it', async () => {
     running.stack.neon.fault = ({ query }) =>
-      query?.includes('insert into "webhook_events"') ? { kind: 'refused' } : undefined;
+      query?.includes('insert into "webhooks"."events"') ? { kind: 'refused' } : undefined;
     await deliver('evt_2', { traceparent: TRACEPARENT });
     running.stack.neon.fault = undefined;
     const lines = await linesOf('evt_2');
@@ -72,7 +72,7 @@ describe('an event', () => {
     await deliver(id, headers);
     for (const line of await linesOf(id)) expect(line).not.toHaveProperty('trace_id');
     expect(thanksTo(id)?.traceparent).toBeUndefined();
-    expect(await running.sql(`select headers -> 'traceparent' as kept from webhook_bodies`)).toEqual([{ kept: null }]);
+    expect(await running.sql(`select headers -> 'traceparent' as kept from webhooks.bodies`)).toEqual([{ kept: null }]);
   });
 });
 
@@ -89,15 +89,10 @@ it('the calls of a handler continue the trace, each with a parent id of its own,
       return [];
     },
   });
-  await claim(
-    openDatabase(workerUrls.receiver),
-    'test',
-    [claimable('evt_1')],
-    { traceparent: TRACEPARENT },
-    new Date(),
-  );
+  const received = { headers: { traceparent: TRACEPARENT }, receivedAt: new Date() };
+  await claim(openDatabase(workerUrls.receiver), claimRequest(['evt_1'], received));
   await consumeInNode([new FakeMessage('evt_1')], handler, workerUrls.consumer);
-  expect(await running.sql('select status from webhook_events')).toEqual([{ status: 'done' }]);
+  expect(await running.sql('select status from webhooks.events')).toEqual([{ status: 'done' }]);
   const [one, two, own] = ['/one', '/two', '/own'].map((path) =>
     outside.requests.find((request) => request.path === path),
   );

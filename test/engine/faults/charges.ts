@@ -21,8 +21,8 @@ interface Around {
 export async function expectChargedOnce(count: number, { sql, queues, outside }: Around): Promise<void> {
   await vi.waitFor(async () => {
     const states = await sql(`
-      select (select count(*)::int from webhook_events where status = 'done') as done,
-             (select count(*)::int from webhook_effects where status = 'sent') as sent`);
+      select (select count(*)::int from webhooks.events where status = 'done') as done,
+             (select count(*)::int from webhooks.effects where status = 'sent') as sent`);
     expect(states).toEqual([{ done: count, sent: count }]);
     expect(queues.unsettled).toBe(0);
   }, WAIT);

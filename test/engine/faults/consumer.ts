@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createConsumer } from '../../../src/consumer/worker.ts';
+import { createConsumer } from '../../../src/consumer/consumer.ts';
 import { defineHandler, type Handler, RetryLater } from '../../../src/kit/index.ts';
-import { log } from '../../../src/log.ts';
+import { log } from '../../../src/shared/log.ts';
 import { charged, effects } from '../fixture/handlers.ts';
 
 /** The share of runs of a handler that fail. Twelve failures in a row are practically impossible. */
@@ -48,6 +48,7 @@ const consumer = createConsumer({
 });
 
 export default {
+  ...consumer,
   queue(batch, env, ctx) {
     const dying = Promise.withResolvers<never>();
     return batches.run(dying, () => Promise.race([consumer.queue?.(batch, env, ctx), dying.promise]));

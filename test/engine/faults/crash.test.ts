@@ -131,12 +131,11 @@ describe('the check can fail: it finds', () => {
   });
 
   it('a cron that sends no tickets', async () => {
-    const mistake = { tick: async () => {} };
-    expect(await finding('something stays pending', SMALL, 'end', lane, mistake)).toBeDefined();
+    expect(await finding('something stays pending', SMALL, 'end', lane, { hasNoCron: true })).toBeDefined();
   });
 
   it('a completion that Postgres does not guard', async () => {
-    await lane.sql('alter table webhook_events drop constraint completed_at_most_once');
+    await lane.sql('alter table webhooks.events drop constraint completed_at_most_once');
     expect(await finding('the balance of', MIXED, 'error', lane)).toBeDefined();
   });
 });

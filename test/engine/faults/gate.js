@@ -1,9 +1,9 @@
-// Beside the two Workers in workerd: the way of a queue to its consumer, and of the clock to the receiver's cron.
+// Beside the two Workers in workerd: the way of a queue, and of the clock, to the consumer.
 export default {
   async fetch(request, env) {
     const { queue, messages, scheduledTime } = await request.json();
     if (!queue)
-      return Response.json(await env.RECEIVER.scheduled({ scheduledTime: new Date(scheduledTime), cron: '*' }));
+      return Response.json(await env.CONSUMER.scheduled({ scheduledTime: new Date(scheduledTime), cron: '*' }));
     const received = messages.map(({ id, timestamp, attempts, json, bytes }) => ({
       id,
       timestamp: new Date(timestamp),

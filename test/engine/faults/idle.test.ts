@@ -1,21 +1,26 @@
 import { beforeEach, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
-import { parkEvents } from '../../../src/db/fail.ts';
-import { tick } from '../../../src/receiver/cron.ts';
-import { claimable } from '../claimable.ts';
-import { startConsole, TOKEN } from '../console/receiver.ts';
+import { parkEvents } from '../../../src/db/events.ts';
+import { createReceiver } from '../../../src/receiver/receive.ts';
+import { searchedLog } from '../canaries/canaries.ts';
 import { useDatabase } from '../database.ts';
+import consumer from '../fixture/consumer.ts';
+import { sources } from '../fixture/sources.ts';
+import { claimRequest } from '../new-event.ts';
+import { BEARER, startOpsWorker, TOKEN } from '../ops-worker/start.ts';
 import { Compute } from './compute.ts';
 import { isLong, report, seed } from './form.ts';
 import { randomFrom } from './random.ts';
 
 const database = useDatabase();
 
-const [SECOND, MINUTE, DAY] = [1000, 60_000, 86_400_000];
+const SECOND = 1000;
+const MINUTE = 60_000;
+const DAY = 86_400_000;
 const DAYS = isLong ? 7 : 1;
 const START = Date.parse('2026-03-01T00:00:00Z');
 
-/** The crons of wrangler.toml. Cloudflare doesn't promise the second in which one starts. */
+/** The cron of wrangler.consumer.toml. Cloudflare doesn't promise the second in which one starts. */
 const CRON_EVERY_MS = 15 * MINUTE;
 const CRON_LATE_MS = MINUTE;
 
@@ -30,10 +35,11 @@ const STRANGER_EVERY_MS = 7 * MINUTE;
 const COMPUTE_UNITS = 0.25;
 
 beforeEach(async () => {
-  await database.sql('truncate webhook_events, webhook_alerts cascade');
+  await database.sql('truncate webhooks.events, webhooks.alerts cascade');
   // Something that is parked is a standing alert.
-  await claim(database.receiver, 'stripe', [claimable('evt_1')], {}, new Date(START));
-  await parkEvents(database.consumer, [{ source: 'stripe', eventId: 'evt_1' }], 'Error: no', new Date(START));
+  const event = { source: 'stripe', eventId: 'evt_1' };
+  await claim(database.receiver, claimRequest([event.eventId], { source: event.source, receivedAt: new Date(START) }));
+  await parkEvents(database.consumer, [event], { failure: 'handler', error: 'Error: no' }, new Date(START));
 });
 
 it.each([
@@ -50,34 +56,36 @@ it.each([
       compute.ask(now);
       return undefined;
     };
-    const env = {
-      DATABASE_URL: database.stack.workerUrls.receiver,
-      OPS_TOKEN: TOKEN,
+    const urls = database.stack.workerUrls;
+    const consumerEnv = {
+      DATABASE_URL: urls.consumer,
       DEDUPE_DAYS: 30,
       BODY_DAYS: 7,
-      STRIPE_WEBHOOK_SECRET: 'whsec_of_this_test',
       ...(alerts ? { ALERT_WEBHOOK_URL: `${database.stack.outside.url}/alerts` } : {}),
-    };
-    const isolates = Array.from({ length: ISOLATES }, () => startConsole({ env }));
-    const call = (path: string, init: RequestInit) => {
+    } as unknown as ConsumerEnv;
+    const receiver = createReceiver({ sources, now: () => new Date(now), log: searchedLog });
+    const receiverEnv = { DATABASE_URL: urls.receiver, STRIPE_WEBHOOK_SECRET: 'whsec_of_this_test' };
+    const opsEnv = { DATABASE_URL: urls.ops, OPS_TOKEN: TOKEN };
+    const isolates = Array.from({ length: ISOLATES }, () => startOpsWorker({ env: opsEnv }));
+    const callOps = (path: string, init: RequestInit) => {
       const isolate = isolates[Math.floor(random() * ISOLATES)];
       if (isolate) isolate.time.now = new Date(now);
       return isolate?.call(path, init);
     };
-    const authorization = `Bearer ${TOKEN}`;
-    const ticks = every(CRON_EVERY_MS, (scheduled) => ({
-      at: scheduled + random() * CRON_LATE_MS,
-      happens: () => tick(env as unknown as ReceiverEnv, new Date(scheduled), () => {}),
+    const ticks = every(CRON_EVERY_MS, (scheduledTime) => ({
+      at: scheduledTime + random() * CRON_LATE_MS,
+      happens: async () => consumer.scheduled?.({ scheduledTime, cron: '', noRetry() {} }, consumerEnv, CONTEXT),
     }));
     const scraped = every(SCRAPE_EVERY_MS, (at) => ({
       at,
-      happens: () => call('/ops/metrics', { headers: { authorization } }),
+      happens: () => callOps('/ops/metrics', { headers: BEARER }),
     }));
+    const forged = { method: 'POST', headers: { 'stripe-signature': 't=1,v1=00' }, body: '{}' };
     const strangers = every(STRANGER_EVERY_MS, (at) => ({
       at,
       happens: async () => {
-        await call('/ops', {});
-        await call('/webhooks/stripe', { method: 'POST', headers: { 'stripe-signature': 't=1,v1=00' }, body: '{}' });
+        expect((await callOps('/ops', {}))?.status).toBe(401);
+        expect((await receiver.request('/webhooks/stripe', forged, receiverEnv)).status).toBe(401);
       },
     }));
     const day = [...ticks, ...(scrapes ? scraped : []), ...strangers].toSorted((a, b) => a.at - b.at);
@@ -100,6 +108,9 @@ it.each([
     });
   },
 );
+
+/** The cron waits for all that it does. */
+const CONTEXT = {} as ExecutionContext;
 
 interface Happening {
   readonly at: number;

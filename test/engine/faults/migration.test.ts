@@ -1,15 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DrizzleSnapshotJSON, generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { migrate } from '../../../scripts/local/migrations.ts';
-import { createWorkerRoles } from '../../../scripts/local/worker-roles.ts';
-import * as schema from '../../../src/db/schema.ts';
+import { migrate } from '../../../scripts/database/migrations.ts';
+import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
 import { createFixtureTables } from '../fixture/database.ts';
 import { charge, expectChargedOnce } from './charges.ts';
-import { PREVIOUS, useCloud } from './cloud.ts';
+import { PREVIOUS, PREVIOUS_MIGRATIONS, useCloud } from './cloud.ts';
 import { report } from './form.ts';
 import type { Workerd } from './workerd.ts';
 
@@ -18,6 +16,7 @@ const SENDERS = 4;
 const PAUSE_MS = 100;
 
 const cloud = useCloud();
+const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
 let url: string;
 let client: pg.Client;
 let previous: Workerd;
@@ -31,12 +30,14 @@ beforeAll(async () => {
   url = new URL('/previous', cloud.stack.databaseUrl).href;
   client = new pg.Client({ connectionString: url });
   await client.connect();
-  for (const statement of await generateMigration(generateDrizzleJson({}), previousTables()))
-    await client.query(statement);
+  await migrate(url, { engine: PREVIOUS_MIGRATIONS, app: 'drizzle/app' });
   await createFixtureTables(url);
   previous = await cloud.start({ ...PREVIOUS, databaseUrls: { receiver: url, consumer: url } });
 });
-afterAll(() => client?.end());
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await client?.end();
+});
 
 it("under load, the previous release's tables are migrated to today's and beyond, no delivery fails, and both releases work on", async () => {
   let workers = [previous];
@@ -63,14 +64,14 @@ it("under load, the previous release's tables are migrated to today's and beyond
 
   // A transaction that reads the ledger for a while, like a backup. What alters the table has to wait for it.
   await client.query('begin');
-  await client.query('select count(*) from webhook_events');
-  const migrating = inFolder(await additive(), async (folder) => void (await migrate(url, folder)));
+  await client.query('select count(*) from webhooks.events');
+  const migrating = migrate(url, { engine: nextRelease(), app: 'drizzle/app' });
   await pause(4000);
   const beforeMigration = sent;
   await client.query('commit');
   await migrating;
   await client.query(
-    'create index concurrently release_marks on webhook_events (release_mark) where release_mark is null',
+    'create index concurrently release_marks on webhooks.events (release_mark) where release_mark is null',
   );
   // Rolled back, or not yet deployed: the previous Workers alone, on the new tables. Then both beside each other.
   await pause(1000);
@@ -99,28 +100,16 @@ it("under load, the previous release's tables are migrated to today's and beyond
   });
 });
 
-/** What `npm run db:generate` would write after an update of the template, and a column with a default, as a later release may add. */
-async function additive(): Promise<string[]> {
-  const update = await generateMigration(previousTables(), generateDrizzleJson(schema, previousTables().id));
-  return [...update, `alter table webhook_events add column release_mark text default 'none'`];
-}
-
-function previousTables(): DrizzleSnapshotJSON {
-  return JSON.parse(readFileSync('test/engine/faults/previous/schema.json', 'utf8'));
-}
-
-/** A folder of migrations, as drizzle-kit writes it. */
-async function inFolder(statements: readonly string[], work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'migrations-'));
-  try {
-    mkdirSync(join(folder, 'meta'));
-    const entries = [{ idx: 0, version: '7', when: 1, tag: '0000_next', breakpoints: true }];
-    writeFileSync(join(folder, 'meta/_journal.json'), JSON.stringify({ version: '7', dialect: 'postgresql', entries }));
-    writeFileSync(join(folder, '0000_next.sql'), statements.join('--> statement-breakpoint\n'));
-    await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+/** The migrations of a later release: today's, and a column with a default. */
+function nextRelease(): string {
+  cpSync('drizzle/engine', folder, { recursive: true });
+  const path = join(folder, 'meta/_journal.json');
+  const journal = JSON.parse(readFileSync(path, 'utf8'));
+  const last = journal.entries.at(-1);
+  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1, tag: 'next' });
+  writeFileSync(path, JSON.stringify(journal));
+  writeFileSync(join(folder, 'next.sql'), `alter table webhooks.events add column release_mark text default 'none'`);
+  return folder;
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

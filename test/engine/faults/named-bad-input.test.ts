@@ -67,7 +67,7 @@ it('a body that goes on behind its announced length is cut there, and the rest i
   expect(answer).toBe('HTTP/1.1 200 OK');
   const longer = deliver('gethook', `${event('announced')}${event('smuggled')}`);
   expect((await trickle([`${rawHead(sent.body.length, longer)}${event('announced')}`])).answer).toContain('401');
-  expect(await database.sql(`select event_id from webhook_events where source = 'gethook'`)).toEqual([
+  expect(await database.sql(`select event_id from webhooks.events where source = 'gethook'`)).toEqual([
     { event_id: 'announced' },
   ]);
 });

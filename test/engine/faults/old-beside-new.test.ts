@@ -24,32 +24,29 @@ const onlyToday = () => today;
 const onlyPrevious = () => previous;
 const either = () => (random() < 0.5 ? today : previous);
 
-for (const { title, receiver, worksEvents, sendsEffects, versions } of [
+for (const { title, receiver, worksEvents, sendsEffects } of [
   {
     title: "the previous receiver's messages are worked by today's consumer, and its effects sent by the previous one",
     receiver: onlyPrevious,
     worksEvents: onlyToday,
     sendsEffects: onlyPrevious,
-    versions: [undefined],
   },
   {
     title: "today's messages are worked by the previous consumer, as after a rollback, and its effects sent by today's",
     receiver: onlyToday,
     worksEvents: onlyPrevious,
     sendsEffects: onlyToday,
-    versions: [1],
   },
   {
     title: 'both receivers and both consumers work side by side on the same queues, as during a deploy',
     receiver: either,
     worksEvents: either,
     sendsEffects: either,
-    versions: [1, undefined],
   },
 ]) {
   it(title, async () => {
     const { queues, stack, sql, sign } = cloud;
-    await sql('truncate webhook_events, fixture.balances cascade');
+    await sql('truncate webhooks.events, fixture.balances cascade');
     stack.outside.requests.length = 0;
 
     // Nothing is consumed yet, and a part of the claims fails: so tickets and forwarded deliveries wait on the queue.
@@ -70,10 +67,10 @@ for (const { title, receiver, worksEvents, sendsEffects, versions } of [
     const waiting = queues.waitingOn('deadline-events');
     const forwarded = waiting.flatMap(({ bytes }) => (bytes ? [versionOf(bytes)] : []));
     const tickets = waiting.flatMap(({ json }) => (json ? [Reflect.get(json, 'version')] : []));
-    expect([new Set(forwarded), new Set(tickets)]).toEqual([new Set(versions), new Set(versions)]);
+    expect([new Set(forwarded), new Set(tickets)]).toEqual([new Set([1]), new Set([1])]);
 
     queues.loseTickets('deadline-events');
-    await receiver().tick(new Date(Date.now() + 3_600_000));
+    await worksEvents().tick(new Date(Date.now() + 3_600_000));
     queues.consume = (queue, messages) =>
       (queue === 'deadline-events' ? worksEvents : sendsEffects)().consume(queue, messages);
     await expectChargedOnce(EVENTS, { sql, queues, outside: stack.outside });

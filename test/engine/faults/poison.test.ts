@@ -12,14 +12,14 @@ it('an event that kills its isolate is parked as a dead letter, and its neighbou
   await Promise.all(deliveries.map((delivery, at) => post(at < 4 ? 'gethook' : 'awardee', delivery)));
 
   const rows = await vi.waitFor(async () => {
-    const found = await sql<{ event_id: string; status: string; last_error: string | null }>(
-      'select event_id, status, last_error from webhook_events order by event_id',
+    const found = await sql<{ event_id: string; status: string; failure: string | null }>(
+      'select event_id, status, failure from webhooks.events order by event_id',
     );
     if (found.some(({ status }) => status === 'pending')) throw new Error('still pending');
     return found;
   }, WAIT);
   expect(rows).toEqual([
-    ...[1, 2, 3, 4].map((n) => ({ event_id: `neighbour_${n}`, status: 'ignored', last_error: null })),
-    { event_id: 'poison', status: 'parked', last_error: expect.stringContaining('the queue gave up') },
+    ...[1, 2, 3, 4].map((n) => ({ event_id: `neighbour_${n}`, status: 'ignored', failure: null })),
+    { event_id: 'poison', status: 'parked', failure: 'poison' },
   ]);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { readConfig } from '../../../scripts/local/config.ts';
-import { listen } from '../../../scripts/local/port.ts';
+import { readConfig } from '../../../scripts/config/worker-config.ts';
+import { listen } from '../../../scripts/lib/port.ts';
 
 interface Message {
   readonly id: string;

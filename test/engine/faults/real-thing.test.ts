@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { Fault } from '../../../scripts/local/faults.ts';
+import type { Fault } from '../../../scripts/local/neon/faults.ts';
 import type { Name } from '../signatures.ts';
 import { charge, sums } from './charges.ts';
 import { useCloud } from './cloud.ts';
@@ -87,7 +87,7 @@ it(
 
     const events = EVENTS_PER_SECOND * SECONDS;
     await untilQuiet(workerd);
-    const states = await sql('select status, count(*)::int as events from webhook_events group by 1 order by 1');
+    const states = await sql('select status, count(*)::int as events from webhooks.events group by 1 order by 1');
     // A 200 was given for each of them, so a missing row is a lost event.
     expect(states).toEqual([
       { status: 'done', events },
@@ -160,8 +160,8 @@ async function untilQuiet(workerd: Workerd): Promise<void> {
         hours = Math.min(hours * 2, 128);
       }
       const [pending] = await cloud.sql<{ events: number; effects: number }>(`
-        select (select count(*)::int from webhook_events where status = 'pending') as events,
-               (select count(*)::int from webhook_effects where status = 'pending') as effects`);
+        select (select count(*)::int from webhooks.events where status = 'pending') as events,
+               (select count(*)::int from webhooks.effects where status = 'pending') as effects`);
       expect({ ...pending, messages: cloud.queues.unsettled }).toEqual({ events: 0, effects: 0, messages: 0 });
     },
     { timeout: QUIET_WITHIN_MS, interval: 1000 },

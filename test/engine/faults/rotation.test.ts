@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { createReceiver } from '../../../src/receiver/app.ts';
+import { createReceiver } from '../../../src/receiver/receive.ts';
 import { learnVariables, searchedLog } from '../canaries/canaries.ts';
 import { useDatabase } from '../database.ts';
 import { sources } from '../fixture/sources.ts';
@@ -16,7 +16,7 @@ const OLD = secretOf('old');
 const NEW = secretOf('new');
 
 /** The receiver as it is deployed with these secrets. A deploy takes a while: the one before answers some deliveries, too. */
-function deployed(source: Name, secrets: { current: string; previous?: string }): ReceiverEnv {
+function deployed(source: Name, secrets: { current: string; previous?: string }): Env {
   const name = `${source.toUpperCase()}_WEBHOOK_SECRET`;
   const queue = { send: async () => {}, sendBatch: async () => {} };
   const vars = {
@@ -25,11 +25,11 @@ function deployed(source: Name, secrets: { current: string; previous?: string })
     [`${name}_PREVIOUS`]: secrets.previous,
   };
   learnVariables(vars);
-  return { ...vars, EVENTS: queue } as unknown as ReceiverEnv;
+  return { ...vars, EVENTS: queue } as unknown as Env;
 }
 
 /** How many deliveries are refused, if each is signed with one of these secrets and answered by one of these receivers. */
-async function refused(source: Name, envs: readonly ReceiverEnv[], secrets: readonly string[]): Promise<number> {
+async function refused(source: Name, envs: readonly Env[], secrets: readonly string[]): Promise<number> {
   const statuses = await Promise.all(
     Array.from({ length: DELIVERIES }, async (_, n) => {
       const body = JSON.stringify({ id: randomUUID(), type: 'any' });
@@ -65,6 +65,7 @@ it.each(SOURCES)(
 );
 
 it('in the other order, deliveries signed with the old secret are refused', async () => {
-  const [before, early] = [deployed('stripe', { current: OLD }), deployed('stripe', { current: NEW })];
+  const before = deployed('stripe', { current: OLD });
+  const early = deployed('stripe', { current: NEW });
   expect(await refused('stripe', [before, early], [OLD])).toBe(DELIVERIES / 2);
 });

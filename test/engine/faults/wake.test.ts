@@ -52,7 +52,7 @@ it.each(WAKES_IN_MS)(
 
     await vi.waitFor(async () => {
       const [row] = await sql(
-        `select count(*)::int as done from webhook_events where status = 'done' and starts_with(event_id, $1)`,
+        `select count(*)::int as done from webhooks.events where status = 'done' and starts_with(event_id, $1)`,
         [`${prefix}_`],
       );
       expect(row).toEqual({ done: DELIVERIES });

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { listen } from '../../../scripts/local/port.ts';
-import { type Checkout, makeCheckout } from './checkout.ts';
+import { listen } from '../../../scripts/lib/port.ts';
+import { type Checkout, makeCheckout } from '../checkout.ts';
 
 const ADVISORY = {
   id: 1,
@@ -42,11 +42,11 @@ afterAll(async () => {
 
 async function audit(status: number, answer: object) {
   Object.assign(registry, { status, answer, asked: [] });
-  return checkout.run(['audit'], { npm_config_registry: address, npm_config_fetch_retries: '0' }).result;
+  return checkout.run(['workshop/audit'], { npm_config_registry: address, npm_config_fetch_retries: '0' }).result;
 }
 
 it('without an advisory the audit says so, and only packages that are deployed are asked about', async () => {
-  expect(await audit(200, {})).toEqual({
+  expect(await audit(200, {})).toMatchObject({
     code: 0,
     text: 'audit: no package that is deployed has a known vulnerability',
   });

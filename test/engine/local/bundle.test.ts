@@ -1,39 +1,42 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { OFFLINE } from '../../../scripts/local/offline.ts';
+import { readConfig } from '../../../scripts/config/worker-config.ts';
 import { providers } from '../../../src/providers/index.ts';
+import { bundle } from '../../../workshop/bundle.ts';
 import { sources } from '../fixture/sources.ts';
 
 let folder = '';
-let bundle = '';
+let receiver = '';
+let consumer = '';
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'claimcheck-bundle-'));
-  bundle = bundleOf('test/engine/fixture/wrangler.toml', 'receiver.js');
+  receiver = bundleOf('test/engine/fixture/wrangler.toml');
+  consumer = bundleOf('test/engine/fixture/wrangler.consumer.toml');
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function bundleOf(config: string, file: string): string {
-  const wrangler = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '-c', config];
-  // An absolute folder: wrangler takes a relative one from where its configuration is.
-  execFileSync(process.execPath, [...wrangler, '--outdir', folder], {
-    stdio: 'ignore',
-    env: { ...process.env, ...OFFLINE },
-  });
-  return readFileSync(join(folder, file), 'utf8');
+function bundleOf(path: string): string {
+  const { name, main, raw } = readConfig(path);
+  return readFileSync(bundle(join(dirname(path), main), raw, join(folder, name)), 'utf8');
 }
 
 const named = new Set(Object.values(sources).map(({ provider }) => provider.name));
-const isThere = (name: string) => bundle.includes(`docs: "${providers[name]?.docs}"`);
+const isThere = (name: string) => receiver.includes(`docs: "${providers[name]?.docs}"`);
 
-it('a receiver that is not given the console has nothing of it in its bundle', () => {
-  expect(bundle).toContain('Cloudflare Access has not confirmed');
-  const plain = bundleOf('test/engine/receiver/plain/wrangler.toml', 'worker.js');
-  expect(plain).not.toContain('Cloudflare Access has not confirmed');
-  expect(plain).not.toContain('/ops/assets');
+it('neither receiver nor consumer has anything of the console in its bundle', () => {
+  for (const code of [receiver, consumer]) {
+    expect(code).not.toContain('/ops/');
+    expect(code).not.toContain('OPS_TOKEN');
+  }
+});
+
+it('the consumer’s bundle has neither HTTP routing nor what keeps a local run from calling the outside', () => {
+  expect(receiver).toContain('node_modules/hono');
+  expect(consumer).not.toContain('node_modules/hono');
+  expect(consumer).not.toContain('from a local run');
 });
 
 it('only the providers that a source names reach the bundle of the receiver', () => {

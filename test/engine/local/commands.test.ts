@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listen } from '../../../scripts/local/port.ts';
-import { type Checkout, makeCheckout, RECEIVER, runIn } from './checkout.ts';
+import { listen } from '../../../scripts/lib/port.ts';
+import { type Checkout, makeCheckout, runIn } from '../checkout.ts';
+import { RECEIVER } from '../orders-app.ts';
 
 let checkout: Checkout;
 beforeAll(async () => {
@@ -18,21 +19,21 @@ const run = (args: readonly string[], env: Record<string, string> = {}) => check
 describe('an option that a command doesn’t know is refused with one line by', () => {
   it.each([
     'dev',
+    'db',
     'check',
     'deploy',
     'migrate',
     'roles',
     'studio',
     'types',
-    'size',
-    'docs-providers',
     'unseal',
     'position',
+    'workshop/check',
+    'workshop/docs-providers',
+    'workshop/size',
   ])('%s', async (command) => {
-    // It reads the test vectors of this repository.
-    const folder = command === 'docs-providers' ? '.' : checkout.path;
-    const { code, text } = await runIn(folder, [command, '--nonsense']).result;
-    expect([code, text]).toEqual([1, expect.stringContaining(`${command}: there is no option --nonsense: `)]);
+    const { code, text } = await run([command, '--nonsense']);
+    expect([code, text]).toEqual([1, expect.stringContaining(`${basename(command)}: there is no option --nonsense: `)]);
     expect(text.split('\n')).toHaveLength(1);
   });
 });
@@ -100,6 +101,14 @@ it('a command without the packages says how to install them', async () => {
   const { code, text } = await runIn(bare, ['dev']).result;
   await rm(bare, { recursive: true });
   expect([code, text]).toEqual([1, 'dev: the packages are not installed: run npm ci']);
+});
+
+it('a command runs in a folder whose name a URL would encode', async () => {
+  const strange = `${checkout.path} 100% #ü`;
+  await rename(checkout.path, strange);
+  const { code, text } = await runIn(strange, ['send', '--list']).result;
+  await rename(strange, checkout.path);
+  expect([code, text]).toEqual([0, expect.stringContaining('stripe')]);
 });
 
 it('a command that needs a variable names it', async () => {

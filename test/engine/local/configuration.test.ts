@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkerConfig } from '../../../scripts/local/config.ts';
-import { type Configuration, checkConfiguration } from '../../../scripts/local/configuration.ts';
+import { type Configuration, checkConfiguration } from '../../../scripts/config/configuration.ts';
+import type { WorkerConfig } from '../../../scripts/config/worker-config.ts';
 import { adyen } from '../../../src/providers/adyen.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
 
@@ -18,27 +18,40 @@ const worker = (path: string, config: Partial<WorkerConfig>): WorkerConfig => ({
 });
 
 const RECEIVER: Partial<WorkerConfig> = {
-  vars: { DEDUPE_DAYS: 30 },
   secrets: ['DATABASE_URL', 'MY_SHOP_WEBHOOK_SECRET'],
-  produces: { EVENTS: 'one', EFFECTS: 'two' },
+  produces: { EVENTS: 'one' },
+};
+
+const VARS = {
+  EVENTS_QUEUE: 'one',
+  EVENTS_DEAD_QUEUE: 'one-dead',
+  EFFECTS_QUEUE: 'two',
+  EFFECTS_DEAD_QUEUE: 'two-dead',
+  DEDUPE_DAYS: 30,
 };
 
 const CONSUMER: Partial<WorkerConfig> = {
-  vars: { EVENTS_QUEUE: 'one', EVENTS_DEAD_QUEUE: 'one-dead', EFFECTS_QUEUE: 'two', EFFECTS_DEAD_QUEUE: 'two-dead' },
+  vars: VARS,
   consumes: ['one', 'two', 'one-dead', 'two-dead'],
   deadLetterQueues: { one: 'one-dead', two: 'two-dead' },
-  produces: { EFFECTS: 'two' },
+  produces: { EVENTS: 'one', EFFECTS: 'two' },
 };
 
-function check(
-  receiver: Partial<WorkerConfig> = {},
-  consumer: Partial<WorkerConfig> = {},
-  sources: Configuration['sources'] = { 'my-shop': { provider: gethook, types: [] } },
-) {
+const OPS: Partial<WorkerConfig> = { produces: { EVENTS: 'one', EFFECTS: 'two' } };
+
+interface Changes {
+  readonly receiver?: Partial<WorkerConfig>;
+  readonly consumer?: Partial<WorkerConfig>;
+  readonly ops?: Partial<WorkerConfig> | undefined;
+  readonly sources?: Configuration['sources'];
+}
+
+function check({ receiver, consumer, ops = {}, sources }: Changes = {}) {
   return checkConfiguration({
-    sources,
+    sources: sources ?? { 'my-shop': { provider: gethook, types: [] } },
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
+    ops: worker('ops.toml', { ...OPS, ...ops }),
   });
 }
 
@@ -46,15 +59,22 @@ it('a complete configuration has neither errors nor hints', () => {
   expect(check()).toEqual({ errors: [], hints: [] });
 });
 
+it('the ops Worker may be missing', () => {
+  const receiver = worker('receiver.toml', RECEIVER);
+  const consumer = worker('consumer.toml', CONSUMER);
+  const sources = { 'my-shop': { provider: gethook, types: [] } };
+  expect(checkConfiguration({ sources, receiver, consumer, ops: undefined }).errors).toEqual([]);
+});
+
 describe('a source', () => {
   it('without a secret is named, with the line that is missing', () => {
-    expect(check({ secrets: ['DATABASE_URL'] }).errors).toEqual([
+    expect(check({ receiver: { secrets: ['DATABASE_URL'] } }).errors).toEqual([
       'source my-shop has no secret: add "MY_SHOP_WEBHOOK_SECRET" to secrets.required in receiver.toml',
     ]);
   });
 
   it('that is gone leaves a secret behind, which is a hint and no error', () => {
-    const { errors, hints } = check({}, {}, {});
+    const { errors, hints } = check({ sources: {} });
     expect(errors).toEqual([]);
     expect(hints).toEqual([expect.stringMatching(/^MY_SHOP_WEBHOOK_SECRET .* belongs to no source/)]);
   });
@@ -63,73 +83,79 @@ describe('a source', () => {
     [
       30,
       [
-        'source my-shop: adyen retries for 30 days, but keys are forgotten after 30: set DEDUPE_DAYS in receiver.toml to 31 or more',
+        'source my-shop: adyen retries for 30 days, but keys are forgotten after 30: set DEDUPE_DAYS in consumer.toml to 31 or more',
       ],
     ],
     [31, []],
   ])('whose provider retries for 30 days is compared with DEDUPE_DAYS %i', (days, errors) => {
     const sources = { 'my-shop': { provider: adyen, types: [] } };
-    expect(check({ vars: { DEDUPE_DAYS: days } }, {}, sources).errors).toEqual(errors);
+    expect(check({ consumer: { vars: { ...VARS, DEDUPE_DAYS: days } }, sources }).errors).toEqual(errors);
   });
 
   it('needs DEDUPE_DAYS to be a number', () => {
-    expect(check({ vars: {} }).errors).toEqual(['DEDUPE_DAYS in [vars] of receiver.toml must be a number of days']);
+    const { DEDUPE_DAYS: _, ...vars } = VARS;
+    expect(check({ consumer: { vars } }).errors).toEqual([
+      'DEDUPE_DAYS in [vars] of consumer.toml must be a number of days',
+    ]);
   });
 });
 
 describe('the queues', () => {
-  const vars = (changes: Record<string, string | undefined>) => ({ vars: { ...CONSUMER.vars, ...changes } });
+  const vars = (changes: Record<string, string | undefined>) => ({ consumer: { vars: { ...VARS, ...changes } } });
 
   it.each([
-    ['a missing variable', {}, vars({ EVENTS_QUEUE: undefined }), /^EVENTS_QUEUE is missing/],
+    ['a missing variable', vars({ EVENTS_QUEUE: undefined }), /^EVENTS_QUEUE is missing/],
     [
       'a variable with a typo',
-      {},
       vars({ EFFECTS_QUEUE: 'tow' }),
       /^EFFECTS_QUEUE is tow, which consumer\.toml doesn't consume$/,
     ],
     [
       'two variables for one queue',
-      {},
       vars({ EFFECTS_QUEUE: 'one' }),
       /^EFFECTS_QUEUE and EVENTS_QUEUE .* are the same queue$/,
     ],
     [
       'another dead letter queue',
-      {},
-      { deadLetterQueues: { one: 'two-dead', two: 'two-dead' } },
+      { consumer: { deadLetterQueues: { one: 'two-dead', two: 'two-dead' } } },
       /^EVENTS_DEAD_QUEUE is one-dead, but the dead letter queue of one in consumer\.toml is two-dead$/,
     ],
-    ['no dead letter queue', {}, { deadLetterQueues: { one: 'one-dead' } }, /of two in consumer\.toml is not set$/],
+    [
+      'no dead letter queue',
+      { consumer: { deadLetterQueues: { one: 'one-dead' } } },
+      /of two in consumer\.toml is not set$/,
+    ],
     [
       'a receiver that sends to another queue',
-      { produces: { EVENTS: 'other', EFFECTS: 'two' } },
-      {},
+      { receiver: { produces: { EVENTS: 'other' } } },
       /^the producer EVENTS in receiver\.toml sends to other, but EVENTS_QUEUE in consumer\.toml is one$/,
     ],
     [
       'a consumer that sends effects nowhere',
-      {},
-      { produces: {} },
+      { consumer: { produces: { EVENTS: 'one' } } },
       /^the producer EFFECTS in consumer\.toml sends to nothing/,
     ],
     [
+      'an ops Worker that sends events to the queue of effects',
+      { ops: { produces: { EVENTS: 'two', EFFECTS: 'two' } } },
+      /^the producer EVENTS in ops\.toml sends to two, but EVENTS_QUEUE in consumer\.toml is one$/,
+    ],
+    [
       'a queue that no variable names',
-      {},
-      { consumes: ['one', 'two', 'one-dead', 'two-dead', 'more'] },
+      { consumer: { consumes: ['one', 'two', 'one-dead', 'two-dead', 'more'] } },
       /^consumer\.toml consumes more, but none of its variables/,
     ],
-  ] as const)('with %s are refused', (_what, receiver, consumer, error) => {
-    expect(check(receiver, consumer).errors).toEqual([expect.stringMatching(error)]);
+  ] as const)('with %s are refused', (_what, changes, error) => {
+    expect(check(changes).errors).toEqual([expect.stringMatching(error)]);
   });
 });
 
 it('two Workers with the same name are refused', () => {
-  expect(check({ name: 'hooks' }, { name: 'hooks' }).errors).toEqual([
-    expect.stringMatching(/have the same name: the second deploy would replace the first Worker$/),
+  expect(check({ receiver: { name: 'hooks' }, ops: { name: 'hooks' } }).errors).toEqual([
+    'receiver.toml and ops.toml have the same name: the second deploy would replace the first Worker',
   ]);
 });
 
 it('a Worker without a name is refused', () => {
-  expect(check({ name: '' }).errors).toEqual(['receiver.toml has no name']);
+  expect(check({ receiver: { name: '' } }).errors).toEqual(['receiver.toml has no name']);
 });

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { Checkout } from '../checkout.ts';
+import { type Checkout, makeCheckout } from '../checkout.ts';
+import { appOf } from '../orders-app.ts';
 
 let checkout: Checkout;
 afterEach(() => checkout.remove());
@@ -7,8 +8,9 @@ afterEach(() => checkout.remove());
 const numberIn = (text: string, title: string) => Number(new RegExp(`^\\s*${title}\\s+(\\d+)`, 'm').exec(text)?.[1]);
 
 it('the demo finds every event of every provider, batches and providers without ids included', async () => {
-  checkout = await Checkout.make({
-    'sources.ts': `
+  checkout = await makeCheckout(
+    appOf({
+      'sources.ts': `
       import { providers } from '../providers/index.ts';
       const signTheUrl = ['square', 'twilio', 'hubspot-v3'];
       const byName = Object.entries(providers).map(([name, provider]) =>
@@ -17,8 +19,9 @@ it('the demo finds every event of every provider, batches and providers without 
         ...Object.fromEntries(byName),
         'by-content': { provider: providers.gethook, types: [], dedupe: 'content' },
       };`,
-  });
-  const { code, out } = await checkout.run(['demo']);
+    }),
+  );
+  const { code, out } = await checkout.run(['demo']).result;
   expect(out).not.toContain('should be');
   expect(out).not.toContain('holds no event');
   expect(code).toBe(0);
@@ -28,11 +31,12 @@ it('the demo finds every event of every provider, batches and providers without 
 }, 600_000);
 
 it('the demo names the handlers that fail, and still shows that nothing is lost', async () => {
-  checkout = await Checkout.make({
-    'sources.ts': `
+  checkout = await makeCheckout(
+    appOf({
+      'sources.ts': `
       import { gethook } from '../providers/gethook.ts';
       export const sources = { orders: { provider: gethook, types: ['order.paid', 'order.sent'] } };`,
-    'handlers/index.ts': `
+      'handlers/index.ts': `
       import { PermanentError } from '#kit';
       export const handlers = {
         orders: {
@@ -40,15 +44,16 @@ it('the demo names the handlers that fail, and still shows that nothing is lost'
           'order.sent': { handle() { throw new TypeError('not a function'); } },
         },
       };`,
-  });
-  const { code, out } = await checkout.run(['demo']);
+    }),
+  );
+  const { code, out } = await checkout.run(['demo']).result;
   expect(out).toContain('orders order.paid, 13 times parked: PermanentError: no such order');
   expect(out).toContain('orders order.sent, 12 times pending: TypeError: not a function');
   expect([code, numberIn(out, 'events lost')]).toEqual([0, 0]);
 });
 
 it('the demo of an app without any source passes', async () => {
-  checkout = await Checkout.make();
-  const { code, out } = await checkout.run(['demo']);
+  checkout = await makeCheckout(appOf());
+  const { code, out } = await checkout.run(['demo']).result;
   expect([code, numberIn(out, 'deliveries sent')]).toEqual([0, 0]);
 });

@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
-import { createPrinter } from '../../../scripts/local/dev-printer.ts';
-import { readable } from '../../../scripts/local/log-lines.ts';
-import { ownFrames } from '../../../scripts/local/positions.ts';
-import { createSorter } from '../../../scripts/local/wrangler-output.ts';
+import { readable } from '../../../scripts/dev/log-lines.ts';
+import { createPrinter } from '../../../scripts/dev/printer.ts';
+import { createSorter } from '../../../scripts/dev/wrangler-output.ts';
+import { ownFrames } from '../../../scripts/lib/positions.ts';
 
 it('a delivery of many events names the first of them', () => {
   const line = { step: 'delivery', source: 's', event_ids: ['a', 'b'], events: 7, outcome: 'accepted', ms: 3 } as const;
@@ -53,7 +53,12 @@ it('frames in the app come alone, and others only if there are none in the app',
 });
 
 it('of what wrangler prints only the Workers’ own lines and reloads are passed on', () => {
-  const sort = createSorter({ receiver: 'in', consumer: 'out' });
+  const sort = createSorter(
+    new Map([
+      ['receiver', 'in'],
+      ['consumer', 'out'],
+    ]),
+  );
   const printed = [
     'Using secrets defined in .dev.vars',
     'in has access to the following bindings:',
@@ -88,8 +93,8 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
 it('with --json the log lines are printed as they are, and everything else elsewhere', async () => {
   const said: string[] = [];
   const out = vi.spyOn(console, 'log').mockImplementation(() => {});
-  const ledger = { detailsOf: () => Promise.reject(new Error('not needed')) };
-  const printer = createPrinter({ ledger, json: true, say: (text) => said.push(text) });
+  const events = { detailsOf: () => Promise.reject(new Error('not needed')) };
+  const printer = createPrinter({ events, json: true, say: (text) => said.push(text) });
   const raw = '{"step":"delivery","outcome":"accepted"}';
   printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' }, raw });
   printer.outside({

@@ -3,19 +3,11 @@ import { appendFile, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { connect } from '../../../scripts/database/connect.ts';
+import { freePort, isListening, listen } from '../../../scripts/lib/port.ts';
 import { keptDir } from '../../../scripts/local/data-dir.ts';
-import { freePort, isListening, listen } from '../../../scripts/local/port.ts';
-import {
-  APP,
-  type Checkout,
-  consumerConfig,
-  effectsCalling,
-  HANDLER,
-  makeCheckout,
-  processesOf,
-  type Running,
-  SOURCES,
-} from './checkout.ts';
+import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
+import { APP, consumerConfig, effectsCalling, HANDLER, SOURCES } from '../orders-app.ts';
 
 /** A rebuild, a reload and the local queue's waits, on a slow machine. */
 const SOON = { timeout: 60_000, interval: 50 };
@@ -28,7 +20,7 @@ const canary = createServer((request, response) => {
 });
 
 let checkout: Checkout;
-let dev: Running;
+let dev: RunningCommand;
 let port = 0;
 let real = '';
 let dataDir = '';
@@ -74,6 +66,10 @@ async function send(id: string, body: object = { record: 'r' }, env: Record<stri
   return (await checkout.run(['send', 'orders', '--body', text], env).result).text;
 }
 
+async function databaseUrl(file = '.dev.vars'): Promise<string> {
+  return /DATABASE_URL"?[:=] ?"(.*?)"/.exec(await readFile(join(checkout.path, file), 'utf8'))?.[1] ?? '';
+}
+
 async function changed(file: string, text: string): Promise<void> {
   const printed = since();
   await checkout.write(file, text);
@@ -90,19 +86,22 @@ describe('npm run dev', () => {
   });
 
   it('writes secrets that nobody else may read, into .dev.vars and into its copies', async () => {
-    for (const file of ['.dev.vars', '.data/dev/receiver/wrangler.json', '.data/dev/consumer/wrangler.json']) {
+    const copies = ['receiver', 'consumer', 'ops'].map((worker) => `.data/dev/${worker}/wrangler.json`);
+    for (const file of ['.dev.vars', ...copies]) {
       expect((await stat(join(checkout.path, file))).mode & 0o777).toBe(0o600);
     }
     expect(await readFile(join(checkout.path, '.dev.vars'), 'utf8')).toMatch(/^ORDERS_WEBHOOK_SECRET="\w{64}"$/m);
-    expect(await readFile(join(checkout.path, '.data/dev/consumer/wrangler.json'), 'utf8')).not.toContain('ORDERS');
+    for (const worker of ['consumer', 'ops']) {
+      expect(await readFile(join(checkout.path, `.data/dev/${worker}/wrangler.json`), 'utf8')).not.toContain('ORDERS');
+    }
   });
 
   it('gives each Worker a role of its own, and keeps the URL of the owner for you', async () => {
-    const urlIn = async (file: string) =>
-      /DATABASE_URL"?[:=] ?"(.*?)"/.exec(await readFile(join(checkout.path, file), 'utf8'))?.[1] ?? '';
-    const files = ['.dev.vars', '.data/dev/receiver/wrangler.json', '.data/dev/consumer/wrangler.json'];
-    const users = await Promise.all(files.map(async (file) => new URL(await urlIn(file)).username));
-    expect(users).toEqual(['claimcheck', 'claimcheck_receiver', 'claimcheck_consumer']);
+    const copies = ['receiver', 'consumer', 'ops'].map((worker) => `.data/dev/${worker}/wrangler.json`);
+    const users = await Promise.all(
+      ['.dev.vars', ...copies].map(async (file) => new URL(await databaseUrl(file)).username),
+    );
+    expect(users).toEqual(['claimcheck', 'claimcheck_receiver', 'claimcheck_consumer', 'claimcheck_ops']);
   });
 
   it('prints one line for each step of an event, and the stand-in takes the effect’s place', async () => {
@@ -122,6 +121,30 @@ describe('npm run dev', () => {
       'effect         orders  order.paid  evt_first  thanks  sent  N ms',
     ]);
     expect(calls).toEqual([]);
+  });
+
+  it('shows the console on the same port, open to whoever is on this machine', async () => {
+    const page = await fetch(`http://localhost:${port}/ops/events`, { headers: { accept: 'text/html' } });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('evt_first')]);
+  });
+
+  it('gives everything else to the receiver', async () => {
+    const answers = ['/', '/opsx', '/webhooks/nobody', '/health'].map((path) =>
+      fetch(`http://localhost:${port}${path}`),
+    );
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  });
+
+  it('ticks the consumer’s cron, which sends lost tickets again', async () => {
+    const printed = since();
+    const client = await connect(await databaseUrl());
+    await client.query(
+      `update webhooks.events set status = 'pending', completions = 0, due_at = now() where event_id = 'evt_first'`,
+    );
+    await client.end();
+    await fetch(`http://localhost:${port}/cdn-cgi/local/scheduled`);
+    await expect.poll(printed, SOON).toMatch(/^completion .*evt_first {2}done/m);
+    expect(printed()).toMatch(/^sweep +done {2}events 1/m);
   });
 
   it('never calls a URL that is added to the variables while it runs', async () => {
@@ -184,7 +207,7 @@ describe('npm run dev', () => {
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
     await expect.poll(printed, SOON).toContain('npm run ops -- retry orders evt_schema');
     const list = await checkout.run(['ops', 'list', '--status', 'parked']).result;
-    expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +PermanentError/);
+    expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +PermanentError/);
     expect((await checkout.run(['ops', 'retry', 'orders', 'evt_schema']).result).code).toBe(0);
   });
 
@@ -196,10 +219,10 @@ describe('npm run dev', () => {
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
     await expect.poll(printed, SOON).toContain('no migration creates dev_test_notes: run npm run db:generate');
     // What db:generate writes: the statement first, then the journal that names it.
-    const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/meta/_journal.json'), 'utf8'));
+    const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/app/meta/_journal.json'), 'utf8'));
     journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
-    await checkout.write('drizzle/0999_notes.sql', 'create table dev_test_notes (id text primary key);');
-    await checkout.write('drizzle/meta/_journal.json', JSON.stringify(journal));
+    await checkout.write('drizzle/app/0999_notes.sql', 'create table dev_test_notes (id text primary key);');
+    await checkout.write('drizzle/app/meta/_journal.json', JSON.stringify(journal));
     await expect.poll(printed, SOON).toContain('the migrations are applied, and pending events');
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}done/m);
     await changed('src/app/handlers/index.ts', HANDLER);

@@ -6,7 +6,7 @@ const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter(
 
 it.each(pages)('docs/%s points only to files that exist', (page) => {
   const text = readFileSync(`docs/${page}`, 'utf8');
-  for (const [, file = ''] of text.matchAll(/`((?:test|src|scripts)\/[\w/.-]+\.tsx?)`/g)) {
+  for (const [, file = ''] of text.matchAll(/`((?:test|src|scripts|workshop)\/[\w/.-]+\.tsx?)`/g)) {
     expect(() => readFileSync(file)).not.toThrow();
   }
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { assertLicensed, type BundleMeta, packagesIn } from '../../../scripts/local/licences.ts';
+import { assertLicensed, type BundleMeta, packagesIn } from '../../../workshop/licences.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'claimcheck-licences-'));
 

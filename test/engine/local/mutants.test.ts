@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { mutants } from '../../../scripts/mutants/list.ts';
-import { misplaced } from '../../../scripts/mutants/mutant.ts';
+import { mutants } from '../../../workshop/mutants/list.ts';
+import { misplaced } from '../../../workshop/mutants/mutant.ts';
 
 // `npm run test:mutants` takes minutes, so it is not part of CI. This shows at once that a fault has lost its place.
 

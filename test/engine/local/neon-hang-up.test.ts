@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { startNeon } from '../../../scripts/local/neon.ts';
+import { startNeon } from '../../../scripts/local/neon/endpoint.ts';
 import { useDatabase } from '../database.ts';
 import { connectionString, type RawRequest, rawRequest } from './raw-request.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type LocalNeon, startNeon } from '../../../scripts/local/neon.ts';
+import { type LocalNeon, startNeon } from '../../../scripts/local/neon/endpoint.ts';
 import { useDatabase } from '../database.ts';
 import { connectionString, type RawRequest, rawRequest } from './raw-request.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { sectionLines, sectionsOf, writeSection } from '../../../scripts/local/page-section.ts';
+import { sectionLines, sectionsOf, writeSection } from '../../../workshop/page-section.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'page-'));
 afterAll(() => rmSync(folder, { recursive: true }));

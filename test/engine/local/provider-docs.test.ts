@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { sdks } from '../../../scripts/local/proofs/sdks.ts';
-import { render } from '../../../scripts/local/provider-table.ts';
-import { samples } from '../../../scripts/local/samples.ts';
+import { samples } from '../../../scripts/samples/samples.ts';
 import { providers } from '../../../src/providers/index.ts';
 import { placesOf } from '../../../src/verify/index.ts';
+import { sdks } from '../../../workshop/proofs/sdks.ts';
+import { render } from '../../../workshop/provider-table.ts';
 
 it('docs/providers.md is what npm run docs:providers writes', () => {
   expect(readFileSync('docs/providers.md', 'utf8')).toBe(render());

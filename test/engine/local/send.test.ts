@@ -2,11 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { madeUpKeys } from '../../../scripts/local/keys.ts';
-import { listen } from '../../../scripts/local/port.ts';
+import { listen } from '../../../scripts/lib/port.ts';
+import { madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
 import { type Provider, providers } from '../../../src/providers/index.ts';
 import { verify } from '../../../src/verify/index.ts';
-import { Checkout } from '../checkout.ts';
+import { type Checkout, makeCheckout } from '../checkout.ts';
+import { appOf } from '../orders-app.ts';
 
 interface Received {
   readonly method: string;
@@ -31,18 +32,20 @@ beforeAll(async () => {
     response.end('{}');
   });
   receiver = `http://127.0.0.1:${await listen(server, 0)}`;
-  checkout = await Checkout.make({
-    'sources.ts': `
+  checkout = await makeCheckout(
+    appOf({
+      'sources.ts': `
       import { gethook } from '../providers/gethook.ts';
       import { shopify } from '../providers/shopify.ts';
       export const sources = {
         orders: { provider: gethook, types: ['order.paid', 'order.sent'] },
         shop: { provider: shopify, types: ['orders/paid'] },
       };`,
-    'samples.ts': `
+      'samples.ts': `
       export const samples = { orders: { 'order.paid': ({ id, type }) => ({ id, type, cents: 4200 }) } };
       export const answers = () => undefined;`,
-  });
+    }),
+  );
 });
 afterAll(async () => {
   server.close();
@@ -51,7 +54,7 @@ afterAll(async () => {
 
 const SECRETS = { ORDERS_WEBHOOK_SECRET: 'a secret', SHOP_WEBHOOK_SECRET: 'another secret' };
 const send = (args: string[], env: Record<string, string> = {}) =>
-  checkout.run(['send', ...args], { ...SECRETS, ...env });
+  checkout.run(['send', ...args], { ...SECRETS, ...env }).result;
 const sendTo = (args: string[], env: Record<string, string> = {}) => send([...args, '--url', receiver], env);
 
 describe('npm run send', () => {
@@ -69,7 +72,7 @@ describe('npm run send', () => {
   it('takes a body from the command line, and from a file', async () => {
     await sendTo(['orders', '--body', '{"id":"o_2"}']);
     expect(lastBody()).toBe('{"id":"o_2"}');
-    await writeFile(join(checkout.folder, 'order.json'), '{"id":"o_3"}');
+    await writeFile(join(checkout.path, 'order.json'), '{"id":"o_3"}');
     await sendTo(['orders', '--body', '@order.json']);
     expect(lastBody()).toBe('{"id":"o_3"}');
   });

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { freePort, listen } from '../../../scripts/lib/port.ts';
 import { initialise, keptDir } from '../../../scripts/local/data-dir.ts';
-import { migrate } from '../../../scripts/local/migrations.ts';
-import { freePort, listen } from '../../../scripts/local/port.ts';
 import { findPrograms } from '../../../scripts/local/programs.ts';
 import { type Stack, startStack } from '../../../scripts/local/stack.ts';
 import { WAIT } from '../running.ts';
@@ -16,7 +15,7 @@ let dataDir: string;
 
 async function start(port: number, options: { fresh?: boolean; password?: string } = {}): Promise<Stack> {
   const databaseUrl = `postgres://claimcheck:${options.password ?? 'secret'}@127.0.0.1:${port}/claimcheck`;
-  const stack = await startStack({ keep: { dataDir, databaseUrl, outsidePort: 0, fresh: options.fresh ?? false } });
+  const stack = await startStack({ dataDir, databaseUrl, fresh: options.fresh ?? false });
   stacks.push(stack);
   return stack;
 }
@@ -116,28 +115,4 @@ it('stop() ends the running statements before it ends Postgres', async () => {
   });
   await stack.stop();
   expect(atTheEnd).toEqual([[]]);
-});
-
-it('migrations can run twice, and on four machines at once', async () => {
-  const stack = await startStack();
-  stacks.push(stack);
-  await ask(stack.databaseUrl, 'create database empty');
-  const url = new URL('/empty', stack.databaseUrl).href;
-  await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
-  await migrate(url);
-  const [row] = (await ask(url, 'select count(*)::int as applied from drizzle.__drizzle_migrations')) as {
-    applied: number;
-  }[];
-  const { entries } = (await import('../../../drizzle/meta/_journal.json')) as { entries: unknown[] };
-  expect(row?.applied).toBe(entries.length);
-});
-
-it('a database that can’t be reached is explained in one line, without its password', async () => {
-  const url = `postgres://claimcheck:canary-b2@127.0.0.1:${await freePort()}/claimcheck`;
-  const error = await migrate(url).then(
-    () => undefined,
-    (thrown: unknown) => thrown as Error,
-  );
-  expect(error?.message).toMatch(/^the database could not be reached: .*npm run dev/);
-  expect(String(error)).not.toContain('canary');
 });

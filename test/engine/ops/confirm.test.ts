@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { connect, type OpsApi } from '../../../scripts/local/ops-api.ts';
-import { type Action, changeMany, changeOne } from '../../../scripts/local/ops-change.ts';
+import { type Action, actOnMany, actOnOne } from '../../../scripts/ops/action.ts';
+import { connect, type OpsApi } from '../../../scripts/ops/api.ts';
 import { TOKEN, useFakeApi } from './fake-api.ts';
 
 const fake = useFakeApi();
@@ -10,22 +10,22 @@ beforeAll(() => {
   api = connect(fake.url);
 });
 
-const change = (action: Action) => ({ action, reason: undefined, effects: false, yes: false });
+const action = (name: Action['name']) => ({ name, reason: undefined, effects: false, yes: false });
 const changes = () => fake.calls.filter(({ method, path }) => method === 'POST' && !path.includes('dry_run'));
 
 describe('a person at a terminal', () => {
-  it('is asked with the number of events, and the change is made after a yes', async () => {
+  it('is asked with the number of events, and the action is done after a yes', async () => {
     const ask = vi.fn(async () => ' Y ');
-    expect(await changeMany(api, { source: 'stripe' }, change('retry'), ask, () => {})).toMatchObject({ events: 2 });
+    expect(await actOnMany(api, { source: 'stripe' }, action('retry'), ask, () => {})).toMatchObject({ events: 2 });
     expect(ask).toHaveBeenCalledWith('retry 2 events? [y/N] ');
     expect(changes()).toHaveLength(1);
   });
 
   it.each(['', 'n', 'yesterday'])('who answers %j changes nothing', async (answer) => {
-    const asked = changeMany(
+    const asked = actOnMany(
       api,
       { source: 'stripe' },
-      change('retry'),
+      action('retry'),
       async () => answer,
       () => {},
     );
@@ -35,7 +35,7 @@ describe('a person at a terminal', () => {
 
   it('is told before a rerun that changes are made a second time, also for one event', async () => {
     const ask = vi.fn(async () => 'no');
-    await expect(changeOne(api, ['stripe', 'evt_1'], change('rerun'), ask)).rejects.toThrow('nothing was changed');
+    await expect(actOnOne(api, ['stripe', 'evt_1'], action('rerun'), ask)).rejects.toThrow('nothing was changed');
     expect(ask).toHaveBeenCalledWith('rerun this event? THEIR CHANGES ARE MADE A SECOND TIME. [y/N] ');
     expect(changes()).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { listen } from '../../../scripts/local/port.ts';
+import { listen } from '../../../scripts/lib/port.ts';
 
 export const TOKEN = 'an-operator-token-of-more-than-32-characters';
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -29,6 +29,7 @@ export function event(id: string, more: object = {}) {
     type: 'paid',
     status: 'parked',
     attempts: 1,
+    failure: 'handler',
     last_error: 'Error: no',
     ...times,
     ...more,
@@ -40,7 +41,7 @@ export const problem = (status: number, title: string, detail?: string): Answer 
   json: { title, detail },
 });
 
-/** A receiver that answers as the API under /ops/api does, with what a test puts into it. */
+/** An ops Worker that answers as the API under /ops/api does, with what a test puts into it. */
 export function useFakeApi() {
   const api = {
     url: '',
@@ -71,12 +72,12 @@ export function useFakeApi() {
   return api;
 }
 
-function answer({ path, headers, body }: Call, events: ReturnType<typeof event>[]): Answer {
+function answer({ method, path, headers, body }: Call, events: ReturnType<typeof event>[]): Answer {
   const { pathname, searchParams: query } = new URL(path, 'http://x');
   if (headers.authorization !== `Bearer ${TOKEN}`) return problem(401, 'The API needs OPS_TOKEN');
+  if (method === 'POST' && headers.origin !== `http://${headers.host}`) return problem(403, 'Another site sent this');
   const [, , , first, source, id, action] = pathname.split('/').map(decodeURIComponent);
   if (first === 'status') return { json: STATUS };
-  if (first === 'activity') return { json: { lines: [], cursor: 'next' } };
   if (first !== 'events') return problem(404, 'There is nothing at this address');
   if (source === undefined) {
     const matching = events.filter(({ status }) => !query.has('status') || status === query.get('status'));
@@ -120,11 +121,18 @@ const STATUS = {
     },
   ],
   effects: { pending: 1, parked: 4, sent_last_day: 312, oldest_pending_at: null },
+  effect_kinds: [],
   totals: { pending: 3, parked: 2, oldest_pending_at: NOW },
 };
 
 const DETAILS = {
+  occurred_at: NOW,
+  not_before: null,
+  failed_paths: ['data.object.id'],
   summary: null,
+  completions: 0,
+  fingerprint: null,
+  replay_number: 0,
   body: '{"amount":12345678901234567890}',
   headers: { 'content-type': 'application/json' },
   effects: [
@@ -133,9 +141,11 @@ const DETAILS = {
       kind: 'mail',
       status: 'sent',
       attempts: 1,
+      failure: null,
       last_error: null,
       idempotency_key: 'key-1',
       due_at: NOW,
+      not_before: null,
       sent_at: NOW,
     },
   ],

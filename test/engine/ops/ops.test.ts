@@ -1,9 +1,8 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../../../scripts/local/port.ts';
-import { type Checkout, makeCheckout } from '../local/checkout.ts';
-import { WAIT } from '../running.ts';
+import { freePort } from '../../../scripts/lib/port.ts';
+import { type Checkout, makeCheckout } from '../checkout.ts';
 import { event, problem, TOKEN, useFakeApi } from './fake-api.ts';
 import { startOps } from './start-ops.ts';
 
@@ -43,7 +42,7 @@ describe('npm run ops -- list', () => {
     );
     const { code, out, err } = await ops(['list', '--status', 'parked']);
     expect(code).toBe(0);
-    expect(out.split('\n')[1]).toMatch(/^2026-03-01 12:00:00 +stripe +evt_0 +paid +parked +1 +TypeError: x$/);
+    expect(out.split('\n')[1]).toMatch(/^2026-03-01 12:00:00 +stripe +evt_0 +paid +parked +1 +handler +TypeError: x$/);
     expect(out.trim().split('\n')).toHaveLength(51);
     expect(err).toBe('there are more than these 50: --all lists them\n');
   });
@@ -69,6 +68,8 @@ describe('npm run ops -- list', () => {
       't',
       '--id',
       'i',
+      '--failure',
+      'schema',
       '--effect-status',
       'parked',
       '--since',
@@ -81,6 +82,7 @@ describe('npm run ops -- list', () => {
       source: 's',
       type: 't',
       q: 'i',
+      failure: 'schema',
       effect_status: 'parked',
       until: '2026-03-01T12:00:00.000Z',
       limit: '50',
@@ -97,7 +99,7 @@ describe('npm run ops -- list', () => {
   it('ends quietly if the reader of its output has seen enough', async () => {
     api.events = Array.from({ length: 5000 }, (_, n) => event(`evt_${n}`, { last_error: 'x'.repeat(500) }));
     const { child, ended } = start(['list', '--all', '--json', '--url', api.url]);
-    child.stdout.once('data', () => child.stdout.destroy());
+    child.stdout?.once('data', () => child.stdout?.destroy());
     expect(await ended).toMatchObject({ code: 0, err: '' });
   });
 });
@@ -107,8 +109,8 @@ describe('npm run ops -- show', () => {
     const { code, out } = await ops(['show', 'stripe', 'evt_1']);
     expect(code).toBe(0);
     expect(out).toMatch(/^source +stripe\nevent +evt_1\n/);
-    expect(out).toMatch(/\nerror +Error: no\n/);
-    expect(out).toMatch(/\nreceipt +sent +1 +2026-03-01 12:00:00 +key-1\n/);
+    expect(out).toMatch(/\nfailure +handler\nerror +Error: no\nfailed paths +data\.object\.id\n/);
+    expect(out).toMatch(/\nreceipt +sent +1 +2026-03-01 12:00:00 +key-1 +-\n/);
     expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(ada\) +retry +the handler is fixed\n/);
     expect(out).toMatch(/\n\{"amount":12345678901234567890\}\n$/);
   });
@@ -141,8 +143,8 @@ it('no text of an event can control the terminal, and --json can still be parsed
   }
 });
 
-describe('a change of one event', () => {
-  it('is made at once, and says who made it', async () => {
+describe('an action on one event', () => {
+  it('is done at once, and says who did it', async () => {
     const { code, out } = await ops(['retry', 'stripe', 'evt_1', '--reason', 'fixed']);
     expect([code, out]).toEqual([0, '1 event and 0 effects will be tried again now\n']);
     expect(posts()).toMatchObject([{ path: '/ops/api/events/stripe/evt_1/retry', body: { reason: 'fixed' } }]);
@@ -169,7 +171,7 @@ describe('a change of one event', () => {
   });
 });
 
-describe('a change of many events', () => {
+describe('an action on many events', () => {
   it('is refused without --yes if nobody can be asked, and says how many events it would change', async () => {
     expect(await ops(['retry', '--status', 'parked'])).toEqual({
       code: 2,
@@ -182,11 +184,11 @@ describe('a change of many events', () => {
   it('with --yes expects the number that was counted', async () => {
     const { code, out } = await ops(['discard', '--source', 'stripe', '--reason', 'not ours', '--yes', '--json']);
     expect([code, JSON.parse(out)]).toEqual([0, { events: 2, effects: 1 }]);
-    const order = { filter: { source: 'stripe' }, reason: 'not ours' };
-    expect(posts().map(({ body }) => body)).toEqual([order, { ...order, expected: 2 }]);
+    const action = { filter: { source: 'stripe' }, reason: 'not ours' };
+    expect(posts().map(({ body }) => body)).toEqual([action, { ...action, expected: 2 }]);
   });
 
-  it('is not made if another number of events matches by then', async () => {
+  it('is not done if another number of events matches by then', async () => {
     api.instead = ({ path }) => {
       if (path.includes('dry_run')) api.events.push(event('evt_3'));
       return path.includes('dry_run') ? { json: { matching: 2 } } : undefined;
@@ -204,49 +206,9 @@ describe('a change of many events', () => {
   });
 });
 
-describe('npm run ops -- tail', () => {
-  const line = (what: string, more = {}) => ({
-    at: '2026-03-01T12:00:00Z',
-    source: 'stripe',
-    event_id: 'evt_1',
-    type: 'paid',
-    what,
-    error: null,
-    ...more,
-  });
-
-  it('shows what happens from now on, also after the receiver failed for a while, until Ctrl-C', async () => {
-    const answers = [
-      { json: { lines: [], cursor: 'a' } },
-      { json: { lines: [line('received'), line('received', { source: 'github' })], cursor: 'b' } },
-      problem(503, 'Postgres can not be reached'),
-      { json: { lines: [line('retry', { error: 'Error: no' })], cursor: 'c' } },
-    ];
-    let asked = 0;
-    api.instead = ({ path }) => (path.includes('/activity') ? answers[asked++] : undefined);
-    const tail = start(['tail', '--source', 'stripe', '--url', api.url]);
-    await expect.poll(tail.out, WAIT).toContain('retry');
-    tail.child.kill('SIGINT');
-    expect(await tail.ended).toEqual({
-      code: 0,
-      out: [
-        '2026-03-01 12:00:00  received  stripe  evt_1  paid\n',
-        '2026-03-01 12:00:00  retry     stripe  evt_1  paid  Error: no\n',
-      ].join(''),
-      err: `${api.url}: Postgres can not be reached; trying again\nit answers again\n`,
-    });
-    expect(api.calls.map(({ path }) => path.split('?')[1])).toEqual([undefined, 'after=a', 'after=b', 'after=b']);
-  });
-
-  it('ends with an error if the first call fails', async () => {
-    api.instead = () => problem(503, 'Postgres can not be reached');
-    expect(await ops(['tail'])).toMatchObject({ code: 1, err: `ops: ${api.url}: Postgres can not be reached\n` });
-  });
-});
-
 describe('an error is one line that says what to do', () => {
   it.each([
-    [['stats'], 'there is no command stats: status, list, show, retry, discard, rerun or tail'],
+    [['stats'], 'there is no command stats: status, list, show, retry, discard or rerun'],
     [['list', '--sorce', 'x'], 'there is no option --sorce'],
     [['list', '--since', 'yesterday-ish'], '--since takes 30m, 2h, 7d, today, or a time'],
     [['list', '--since', '2026-02-31T99:00'], '--since takes 30m, 2h, 7d, today, or a time'],
@@ -266,12 +228,17 @@ describe('an error is one line that says what to do', () => {
 
   it.each([
     ['refuses the token', problem(401, 'no'), 'refuses this token: set OPS_TOKEN in the environment'],
-    ['has no console', problem(404, 'There is no such source'), 'has no console: set its secret'],
-    ['is asked too often', { ...problem(429, 'no'), headers: { 'retry-after': '60' } }, 'try again in 60 s'],
+    ['lets nobody in', problem(403, 'Nobody is let in', 'Set OPS_TOKEN'), 'Nobody is let in. Set OPS_TOKEN'],
+    ['is a receiver', problem(404, 'There is no such source'), 'is not an ops Worker: check --url'],
     [
       'is behind Cloudflare Access',
       { status: 302, headers: { location: 'https://x' }, json: '' },
       'set CF_ACCESS_CLIENT_ID',
+    ],
+    [
+      'is behind an Access that refuses',
+      { status: 403, json: '<html>' },
+      'refuses this service token: check CF_ACCESS',
     ],
     ['has another version', { json: { sources: 'many' } }, 'answers in a form that this version does not know'],
     ['is something else', { json: '<html>' }, 'answers in a form that this version does not know'],
@@ -281,7 +248,7 @@ describe('an error is one line that says what to do', () => {
       problem(503, 'Postgres can not be reached', 'x\u001b[2J'),
       'Postgres can not be reached. x\\u{1b}[2J',
     ],
-  ])('a receiver that %s ends it with 1', async (_, answer, words) => {
+  ])('a Worker that %s ends it with 1', async (_, answer, words) => {
     api.instead = () => answer;
     const { code, out, err } = await ops(['status']);
     expect([code, out]).toEqual([1, '']);
@@ -290,18 +257,18 @@ describe('an error is one line that says what to do', () => {
     expect(err).not.toContain(TOKEN);
   });
 
-  it('a receiver without a console is not mistaken for one without the event', async () => {
+  it('another Worker is not mistaken for an ops Worker without the event', async () => {
     api.instead = () => problem(404, 'There is no such source');
     const { code, err } = await ops(['show', 'stripe', 'evt_1']);
-    expect([code, err]).toEqual([1, expect.stringContaining('has no console')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('is not an ops Worker')]);
   });
 
-  it('without a receiver says how to start it', async () => {
+  it('without an ops Worker says how to start it', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, err } = await start(['status', '--url', url]).ended;
     expect([code, err]).toEqual([
       1,
-      `ops: no receiver answers at ${url}: start it with npm run dev, or name another with --url\n`,
+      `ops: no ops Worker answers at ${url}: start it with npm run dev, or name another with --url\n`,
     ]);
   });
 
@@ -311,7 +278,7 @@ describe('an error is one line that says what to do', () => {
 });
 
 describe('the token', () => {
-  it('of .dev.vars is used for the local receiver, and asked for if there is none', async () => {
+  it('of .dev.vars is used for the local ops Worker, and asked for if there is none', async () => {
     expect(await ops(['status'], {})).toMatchObject({
       code: 1,
       err: `ops: ${api.url} asks for a token: set OPS_TOKEN in the environment\n`,
@@ -324,4 +291,19 @@ describe('the token', () => {
     const { code, err } = await start(['status', '--url', 'http://hooks.example.com']).ended;
     expect([code, err]).toEqual([2, expect.stringContaining('--url is not https')]);
   });
+
+  it('of a service is sent to Cloudflare Access, both parts or none', async () => {
+    const env = { OPS_TOKEN: TOKEN, CF_ACCESS_CLIENT_ID: 'the-id.access' };
+    expect(await ops(['status'], env)).toMatchObject({ code: 2, err: expect.stringContaining('has two parts') });
+    expect((await ops(['status'], { ...env, CF_ACCESS_CLIENT_SECRET: 'the-secret' })).code).toBe(0);
+    expect(api.calls.map(({ headers }) => headers)).toMatchObject([
+      { 'cf-access-client-id': 'the-id.access', 'cf-access-client-secret': 'the-secret' },
+    ]);
+  });
+});
+
+it('fields that a newer version has added are left as they are', async () => {
+  api.instead = () => ({ json: { events: [event('evt_1', { more: [1] })], next_cursor: null, total: 1 } });
+  const { code, out } = await ops(['list', '--json']);
+  expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ event_id: 'evt_1', more: [1] })]);
 });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { defineProvider, defineSources } from '../../../src/kit/index.ts';
 import { github } from '../../../src/providers/github.ts';
 import { gitlab } from '../../../src/providers/gitlab.ts';
-import { createReceiver } from '../../../src/receiver/app.ts';
+import { createReceiver } from '../../../src/receiver/receive.ts';
 import { learnCredentials } from '../canaries/answers.ts';
 import { BODY_MARK, learn, search, takeLeaks } from '../canaries/canaries.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
@@ -44,7 +44,9 @@ const SECRETS = {
 };
 const BODY = `{"action":"opened","note":"${BODY_MARK}"}`;
 
-/** Without a database, what is verified goes on the queue. */
+/** Nothing listens at this port, and what is verified goes on the queue. */
+const DATABASE_URL = 'postgres://user:password@127.0.0.1:1/database';
+
 async function deliver(source: string, { headers, body }: SignedDelivery, env: Record<string, string> = SECRETS) {
   const forwarded: Uint8Array[] = [];
   const receiver = createReceiver({
@@ -54,7 +56,7 @@ async function deliver(source: string, { headers, body }: SignedDelivery, env: R
   });
   const request = new Request(`https://example.com/webhooks/${source}`, { method: 'POST', headers, body });
   const queue = { send: async (message: Uint8Array) => forwarded.push(message) };
-  const { status } = await receiver.fetch(request, { ...env, EVENTS: queue } as unknown as ReceiverEnv);
+  const { status } = await receiver.fetch(request, { ...env, DATABASE_URL, EVENTS: queue } as unknown as Env);
   return { status, forwarded };
 }
 
@@ -102,7 +104,7 @@ it('a handshake signs a text of a stranger only if a pattern limits it, so that 
   const receiver = createReceiver({ sources, now: () => new Date(), log: () => {} });
   const ask = async (source: string, token: string) => {
     const url = `https://example.com/webhooks/${source}?${new URLSearchParams({ token })}`;
-    const answer = await receiver.fetch(new Request(url), SECRETS as unknown as ReceiverEnv);
+    const answer = await receiver.fetch(new Request(url), SECRETS as unknown as Env);
     return [answer.status, 'signed' in ((await answer.json()) as object)];
   };
   expect(await ask('careless', 'abc')).toEqual([503, false]);

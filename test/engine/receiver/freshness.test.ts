@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { LogLine } from '../../../src/log.ts';
-import { createReceiver } from '../../../src/receiver/app.ts';
+import { createReceiver } from '../../../src/receiver/receive.ts';
+import type { LogLine } from '../../../src/shared/log.ts';
 import { learn, search } from '../canaries/canaries.ts';
 import { sources } from '../fixture/sources.ts';
 import { signers } from '../signatures.ts';
@@ -31,9 +31,10 @@ async function deliver(seconds: number): Promise<{ status: number; lines: LogLin
     body,
     duplex: 'half',
   } as RequestInit);
-  // Without a database, what is verified goes on the queue.
-  const env = { STRIPE_WEBHOOK_SECRET: secret, EVENTS: { send: async () => undefined } };
-  const { status } = await receiver.fetch(request, env);
+  // Nothing listens at this port, and what is verified goes on the queue.
+  const DATABASE_URL = 'postgres://user:password@127.0.0.1:1/database';
+  const env = { DATABASE_URL, STRIPE_WEBHOOK_SECRET: secret, EVENTS: { send: async () => undefined } };
+  const { status } = await receiver.fetch(request, env as unknown as Env);
   search(JSON.stringify(lines), 'the log of the receiver');
   return { status, lines };
 }

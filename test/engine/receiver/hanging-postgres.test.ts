@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { listen } from '../../../scripts/local/port.ts';
+import { listen } from '../../../scripts/lib/port.ts';
 import { signers } from '../signatures.ts';
 import { usePlainWorkerd } from './plain/workerd.ts';
 

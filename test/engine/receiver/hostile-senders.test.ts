@@ -145,6 +145,6 @@ it('an exception of our own code is answered 503 and logged with its name and po
   expect(await outcomes(1)).toEqual(['error']);
   const line = workerd.lines().at(-1);
   expect(line).toMatchObject({ step: 'delivery', source: 'broken', outcome: 'error', error: 'RangeError' });
-  expect(line?.position).toMatch(/^Object\.custom \(worker\.js:\d+:\d+\) < /);
+  expect(line?.position).toMatch(/^Object\.custom \(worker:\d+:\d+\) < /);
   expect(JSON.stringify(workerd.lines())).not.toContain('canary');
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { identify } from '../../../src/receiver/identify.ts';
 import { DeliveryWithJson } from '../../../src/verify/delivery.ts';
@@ -6,7 +7,7 @@ import { deliver, names, providerOf, type Sent, withHeader } from '../verify/del
 /** The first event of a delivery, for a source of this provider. */
 async function eventOf(name: string, sent: Sent, bodiesRepeat: boolean) {
   const source = { provider: providerOf(name), types: [], ...(bodiesRepeat ? { bodiesRepeat: true as const } : {}) };
-  const identified = await identify(source, new DeliveryWithJson(sent));
+  const identified = await identify(source, new DeliveryWithJson(sent), randomUUID);
   if (identified.outcome === 'unclaimable') throw new Error(identified.reason);
   const [event] = identified.events;
   if (!event) throw new Error('no event');

@@ -8,7 +8,7 @@ const { post, secret, sign, sql, quiet } = running;
 
 const LIMIT = 1024 * 1024;
 
-beforeEach(() => sql('truncate webhook_events, fixture.balances cascade'));
+beforeEach(() => sql('truncate webhooks.events, fixture.balances cascade'));
 
 /** The exact text of a charge, with an id of its own. */
 function charge(extra: string, amount = '4200'): string {
@@ -34,10 +34,10 @@ it.each(Object.keys(cases))('a body with %s is accepted, kept byte for byte and 
   const answer = await post('stripe', await signers.stripe(body, { secret: secret('stripe') }));
   expect(await answer.json()).toEqual({ status: 'accepted' });
   await quiet();
-  const [kept] = await sql<{ body: string }>('select body from webhook_bodies');
+  const [kept] = await sql<{ body: string }>('select body from webhooks.bodies');
   // Not toEqual: it would print a megabyte.
   expect(kept?.body === body).toBe(true);
-  expect(await sql('select status, last_error from webhook_events')).toEqual([{ status: 'done', last_error: null }]);
+  expect(await sql('select status, last_error from webhooks.events')).toEqual([{ status: 'done', last_error: null }]);
   expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '4200' }]);
 });
 
@@ -59,7 +59,7 @@ it.each(['', '"note":"\\"",', '"note":"\\\\",'])(
       answers.push(await (await post('gethook', await sign('gethook', `{${before}"id":${id},"type":"t"}`))).json());
     }
     expect(answers).toEqual([{ status: 'accepted' }, { status: 'accepted' }]);
-    const rows = await sql<{ event_id: string }>('select event_id from webhook_events order by 1');
+    const rows = await sql<{ event_id: string }>('select event_id from webhooks.events order by 1');
     expect(rows.map((row) => row.event_id)).toEqual(['9007199254740992', '9007199254740993']);
   },
 );
@@ -69,13 +69,13 @@ it('an event without a usable type is claimed and ignored', async () => {
     await post('gethook', await sign('gethook', `{${type}"id":"${randomUUID()}"}`));
   }
   await quiet();
-  const rows = await sql<{ status: string }>('select status from webhook_events');
+  const rows = await sql<{ status: string }>('select status from webhooks.events');
   expect(rows).toEqual(Array.from({ length: 4 }, () => ({ status: 'ignored' })));
 });
 
 it('the headers that identified an event are kept with it, but its signature is not', async () => {
   await post('github', await sign('github', '{"zen":"keep it"}', { id: 'kept', type: 'ping' }));
-  const [kept] = await sql<{ headers: Record<string, string> }>('select headers from webhook_bodies');
+  const [kept] = await sql<{ headers: Record<string, string> }>('select headers from webhooks.bodies');
   expect(kept?.headers).toMatchObject({ 'x-github-delivery': 'kept', 'x-github-event': 'ping' });
   expect(Object.keys(kept?.headers ?? {}).join()).not.toMatch(/signature/);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { errorFields, eventIdFields, positionOf } from '../../../src/log.ts';
+import { errorFields, eventIdFields, positionOf } from '../../../src/shared/log.ts';
 
 /** A value that may be in the message of an error, and must never be in the log. */
 const CANARY = 'canary-7f3a';

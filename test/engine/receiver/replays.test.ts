@@ -1,8 +1,8 @@
 import { beforeEach, expect, it, vi } from 'vitest';
+import { runAction } from '../../../src/db/actions.ts';
+import { MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
-import { discardParked } from '../../../src/db/discard.ts';
-import { MAX_REPLAYS } from '../../../src/db/park-replays.ts';
-import { retryParked } from '../../../src/db/retry.ts';
+import type { ActionName } from '../../../src/db/schema.ts';
 import { useRunning, WAIT } from '../running.ts';
 
 const running = useRunning();
@@ -12,15 +12,23 @@ const BODY = '{"inputs":{"environment":"production"},"ref":"refs/heads/main"}';
 
 /** GitHub doesn't sign its ids, and says the same of every workflow that is started by hand. */
 const dispatch = async (id: string) => post('github', await sign('github', BODY, { id, type: 'workflow_dispatch' }));
-const db = () => openDatabase(running.stack.workerUrls.receiver);
-const events = () => sql('select event_id, status, completions from webhook_events order by event_id');
+const act = (action: ActionName, eventId: string) =>
+  runAction(openDatabase(running.stack.workerUrls.ops), {
+    action,
+    filter: { eventId },
+    reason: 'somebody sent it again',
+    sendEffectsAgain: false,
+    who: 'test',
+    at: new Date(),
+  });
+const events = () => sql('select event_id, status, completions from webhooks.events order by event_id');
 const linesAbout = (text: string) =>
   running
     .logs()
     .split('\n')
     .filter((line) => line.includes(text));
 
-beforeEach(() => sql('truncate webhook_events cascade'));
+beforeEach(() => sql('truncate webhooks.events cascade'));
 
 it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, parked and not run', async () => {
   expect(await (await dispatch('first')).json()).toEqual({ status: 'accepted' });
@@ -37,12 +45,8 @@ it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, p
 
 it('a suspected replay runs once a person retries it, and ends once a person discards it', async () => {
   for (const id of ['first', 'real', 'not real']) await dispatch(id);
-  const by = { at: new Date(), who: 'test' };
-  await retryParked(db(), { filter: { eventId: 'real' }, action: { ...by, action: 'retry' } });
-  await discardParked(db(), {
-    filter: { eventId: 'not real' },
-    action: { ...by, action: 'discard', reason: 'somebody sent it again' },
-  });
+  await act('retry', 'real');
+  await act('discard', 'not real');
   await running.workers.tick(new Date());
   await quiet();
   expect(await events()).toEqual([
@@ -62,7 +66,7 @@ it('of fifty parallel deliveries of one body one event runs, and a few are parke
   const dropped = ids.filter((_, n) => statuses[n] === 'duplicate');
   expect(dropped).toHaveLength(50 - 1 - MAX_REPLAYS);
   await quiet();
-  expect(await sql('select status, count(*)::int from webhook_events group by 1 order by 1')).toEqual([
+  expect(await sql('select status, count(*)::int from webhooks.events group by 1 order by 1')).toEqual([
     { status: 'ignored', count: 1 },
     { status: 'parked', count: MAX_REPLAYS },
   ]);

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Fault } from '../../../scripts/local/faults.ts';
+import type { Fault } from '../../../scripts/local/neon/faults.ts';
 import { useRunning, WAIT } from '../running.ts';
 
 const running = useRunning({ receiver: 'test/engine/fixture/wrangler.real-limits.toml' });
@@ -15,7 +15,7 @@ afterEach(() => {
 async function expectSilence(answers: string[]): Promise<void> {
   const secret = running.secret('stripe');
   const { databaseUrl, workerUrls } = running.stack;
-  const passwords = [databaseUrl, workerUrls.receiver, workerUrls.consumer].map((url) => new URL(url).password);
+  const passwords = [databaseUrl, ...Object.values(workerUrls)].map((url) => new URL(url).password);
   for (const text of [...answers, running.logs()]) {
     expect(text).not.toContain(CANARY);
     expect(text).not.toContain(secret);
@@ -68,21 +68,21 @@ it.each(faults)('no log and no answer contains a body or a secret while Postgres
 });
 
 it('no log and no answer contains a body or a secret if Postgres refuses the statement with the body', async () => {
-  await sql('alter table webhook_bodies rename to hidden');
+  await sql('alter table webhooks.bodies rename to hidden');
   try {
     const answer = await post('stripe', await sign('stripe', body('evt_refused')));
     expect(answer.status).toBe(200);
     await expectSilence([await answer.text()]);
     expect(running.logs()).toContain('npm run db:migrate');
   } finally {
-    await sql('alter table hidden rename to webhook_bodies');
+    await sql('alter table webhooks.hidden rename to bodies');
   }
 });
 
 it('a payload that does not match its schema is parked with the path that failed and without the value', async () => {
   await post('stripe', await sign('stripe', body('evt_parked')));
   const row = await vi.waitFor(async () => {
-    const parked = `select last_error from webhook_events where event_id = 'evt_parked' and status = 'parked'`;
+    const parked = `select last_error from webhooks.events where event_id = 'evt_parked' and status = 'parked'`;
     const [found] = await sql<{ last_error: string }>(parked);
     return found ?? Promise.reject(new Error('not parked yet'));
   }, WAIT);

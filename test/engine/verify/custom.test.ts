@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { madeUpKeys } from '../../../scripts/local/keys.ts';
-import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { sampleOf, sign } from '../../../scripts/samples/sign.ts';
+import { madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
 import { defineProvider } from '../../../src/providers/define.ts';
 import type { Provider } from '../../../src/providers/index.ts';
 import { verify } from '../../../src/verify/index.ts';

@@ -1,9 +1,9 @@
-import { type Keys, madeUpKeys } from '../../../scripts/local/keys.ts';
-import { sampleOf, sign } from '../../../scripts/local/sign.ts';
+import { sampleOf, sign } from '../../../scripts/samples/sign.ts';
+import { type Keys, madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
 import { type Provider, providers } from '../../../src/providers/index.ts';
 import type { Delivery, Place } from '../../../src/providers/types.ts';
 import { placesOf, verify } from '../../../src/verify/index.ts';
-import { valuesAt } from '../../../src/verify/places.ts';
+import { textsAt } from '../../../src/verify/places.ts';
 import { withMark } from '../canaries/canaries.ts';
 
 export const NOW = new Date('2026-03-01T12:00:00Z');
@@ -101,7 +101,7 @@ const CUSTOM_TEXTS: Record<string, string> = {
 function spotAt(place: Place, name: string, sent: Sent): Spot[] {
   const [kind, rest = ''] = [place.slice(0, place.indexOf(':')), place.slice(place.indexOf(':') + 1)];
   if (kind === 'json') return spotsInBody(place, sent);
-  const [value] = valuesAt(place, sent);
+  const [value] = textsAt(place, sent);
   if (value === undefined) return [];
   if (kind === 'query') {
     const put = (changed: string) => {

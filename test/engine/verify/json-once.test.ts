@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { madeUpKeys } from '../../../scripts/local/keys.ts';
+import { madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
 import { identify } from '../../../src/receiver/identify.ts';
 import { DeliveryWithJson } from '../../../src/verify/delivery.ts';
 import { verify } from '../../../src/verify/index.ts';
@@ -26,7 +27,7 @@ describe.each(names)('the JSON of a delivery of %s', (name) => {
     const delivery = new DeliveryWithJson(sent);
     const parse = vi.spyOn(JSON, 'parse');
     expect((await verify(provider, delivery, [sent.keys.secret], NOW)).outcome).toBe('verified');
-    expect((await identify({ provider, types: [] }, delivery)).outcome).toBe('identified');
+    expect((await identify({ provider, types: [] }, delivery, randomUUID)).outcome).toBe('identified');
     expect(parse).toHaveBeenCalledTimes(provider.form ? 0 : 1);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { madeUpKeys } from '../../../scripts/local/keys.ts';
+import { madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
 import {
   check,
   coversBody,

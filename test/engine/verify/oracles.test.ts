@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sdks } from '../../../scripts/local/proofs/sdks.ts';
+import { sdks } from '../../../workshop/proofs/sdks.ts';
 import { check, deliver, withBody } from './deliveries.ts';
 import { type Oracle, oracles } from './oracles.ts';
 

@@ -7,7 +7,7 @@ import { verifyKey } from 'discord-interactions';
 import { Resend } from 'resend';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
-import type { sdks } from '../../../scripts/local/proofs/sdks.ts';
+import type { sdks } from '../../../workshop/proofs/sdks.ts';
 import type { Sent } from './deliveries.ts';
 
 export interface Oracle {

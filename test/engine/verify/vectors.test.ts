@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import more from '../../../scripts/local/proofs/more-vectors.json';
-import { boundaries, negatives, vectors as published } from '../../../scripts/local/proofs/vectors.json';
 import { providers } from '../../../src/providers/index.ts';
 import type { Provider } from '../../../src/providers/types.ts';
 import { verify } from '../../../src/verify/index.ts';
+import more from '../../../workshop/proofs/more-vectors.json';
+import { boundaries, negatives, vectors as published } from '../../../workshop/proofs/vectors.json';
 
 interface Vector {
   readonly id: string;

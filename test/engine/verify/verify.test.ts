@@ -3,7 +3,7 @@ import { verify as verifyGithub } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
-import { sampleOf, sign as signSample } from '../../../scripts/local/sign.ts';
+import { sampleOf, sign as signSample } from '../../../scripts/samples/sign.ts';
 import { providers } from '../../../src/providers/index.ts';
 import type { Signature } from '../../../src/providers/types.ts';
 import { verify } from '../../../src/verify/index.ts';

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
+import { BEARER, basic } from '../../ops-worker/start.ts';
 import type { Sent } from './receiver.ts';
-import { TOKEN } from './receiver.ts';
 import { headerValue, json, text } from './values.ts';
 
-/** A request to the console, or to an address where there is nothing. */
-export interface HostileVisit {
-  readonly kind: 'visit';
+/** A request to the ops Worker, or to an address where there is nothing. */
+export interface OpsRequest {
+  readonly kind: 'ops';
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,42 +30,25 @@ const time = fc.oneof(
     }),
 );
 
-const cursorOf = (values: readonly string[]) => Buffer.from(`[${values.join(',')}]`).toString('base64url');
-/** As the API gives them out for a list, but with any values in them. */
-const listCursor = fc
-  .tuple(
-    fc.oneof(
-      time.map((value) => JSON.stringify(value.replace('T', ' '))),
-      json,
-    ),
-    json,
-    json,
-  )
-  .map(cursorOf);
-/** As the API gives them out for the activity: a time in ms, and the events that were failing with their attempts. */
-const activityCursor = fc
-  .tuple(
-    fc.oneof(
-      json,
-      fc.integer().map(String),
-      fc.constantFrom('8640000000000000', '-8640000000000000', '-62167219200001'),
-    ),
-    fc.oneof(
-      json,
-      fc
-        .array(
-          fc.oneof(
-            json,
-            fc.tuple(json, json).map((pair) => `[${pair}]`),
-          ),
-        )
-        .map((pairs) => `[${pairs}]`),
-    ),
-  )
-  .map(cursorOf);
-const cursor = fc.oneof(listCursor, activityCursor, fc.array(json).map(cursorOf), text);
+/** As the API gives them out, but with any values in them. */
+const cursor = fc.oneof(
+  fc
+    .oneof(
+      fc.tuple(
+        fc.oneof(
+          time.map((value) => JSON.stringify(value.replace('T', ' '))),
+          json,
+        ),
+        json,
+        json,
+      ),
+      fc.array(json),
+    )
+    .map((values) => Buffer.from(`[${values.join(',')}]`).toString('base64url')),
+  text,
+);
 
-const FILTER = ['source', 'status', 'type', 'effect_status', 'q'];
+const FILTER = ['source', 'status', 'type', 'failure', 'effect_status', 'q'];
 const filter = fc
   .tuple(
     fc.dictionary(fc.constantFrom(...FILTER), text, { maxKeys: 2 }),
@@ -75,7 +58,7 @@ const filter = fc
 const some = (name: string, value: fc.Arbitrary<string>) => fc.dictionary(fc.constant(name), value, { maxKeys: 1 });
 const limit = fc.constantFrom('0', '1', '500', '501', '1e3', 'NaN', '-1', ' ');
 const anything = fc.dictionary(
-  fc.oneof(fc.constantFrom(...FILTER, 'event_id', 'changed', 'action', 'dry_run'), text),
+  fc.oneof(fc.constantFrom(...FILTER, 'event_id', 'changed', 'action', 'dry_run', 'fresh'), text),
   text,
   { maxKeys: 3 },
 );
@@ -93,13 +76,10 @@ const route = fc
       '/ops',
       '/ops/event',
       '/ops/event/body',
-      '/ops/sign-in',
-      '/ops/sign-out',
       '/ops/metrics',
-      '/ops/assets/:',
+      '/ops/files/:',
       '/ops/:',
       '/ops/api/status',
-      '/ops/api/openapi.json',
       '/ops/api/events/:',
       '/ops/api/events/:/:',
       '/ops/api/events/:/:/:',
@@ -118,14 +98,13 @@ const address = fc
     fc.tuple(route, anything),
     fc.tuple(fc.constantFrom('/ops/events', '/ops/api/events'), filter, some('cursor', cursor), some('limit', limit)),
     fc.tuple(fc.constant('/ops/bulk'), filter, some('action', text)),
-    fc.tuple(fc.constant('/ops/api/activity'), some('after', cursor)),
   )
   .map(([path, ...fields]) => {
     const query = new URLSearchParams(Object.entries(Object.assign({}, ...fields) as Record<string, string>));
     return query.size > 0 ? `${path}?${query}` : path;
   });
 
-const order = fc
+const action = fc
   .record(
     {
       filter: fc.oneof(filter, anything, fc.constantFrom(null, [], 'x')),
@@ -138,40 +117,44 @@ const order = fc
   )
   .map((value) => JSON.stringify(value));
 
-/** Also from an operator who is signed in, because nobody else gets to most of the console. */
-export const visit = (formToken: string): fc.Arbitrary<HostileVisit> =>
-  fc.record({
-    kind: fc.constant('visit'),
-    method: fc.oneof(
-      { weight: 5, arbitrary: fc.constantFrom('GET', 'POST') },
-      fc.constantFrom('HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'),
-    ),
-    path: address,
-    headers: fc
-      .tuple(
-        fc.constantFrom('localhost', 'localhost', 'localhost', 'hooks.example.com'),
-        fc.constantFrom('application/json', 'application/x-www-form-urlencoded', 'text/plain', ''),
-        fc.oneof(fc.constant(`Bearer ${TOKEN}`), headerValue),
-        fc.dictionary(
-          fc.constantFrom('cookie', 'origin', 'sec-fetch-site', 'x-ops-actor', 'cf-connecting-ip'),
-          headerValue,
-          { maxKeys: 2 },
-        ),
-      )
-      .map(([host, type, authorization, others]) => ({ host, 'content-type': type, authorization, ...others })),
-    body: fc.oneof(
-      order,
-      json,
-      fc
-        .dictionary(
-          fc.constantFrom('action', 'reason', 'expected', 'understood', 'effects', 'token', 'next', 'name'),
-          text,
-        )
-        .map((fields) => new URLSearchParams([['form_token', formToken], ...Object.entries(fields)]).toString()),
-    ),
-  });
+const OTHER_HEADERS = ['cookie', 'origin', 'sec-fetch-site', 'x-ops-actor', 'x-forwarded-for'];
 
-export function sentOf({ method, path, headers, body }: HostileVisit): Sent {
+/** Also from an operator and from our own pages, because nobody else gets to most of the ops Worker. */
+export const opsRequest: fc.Arbitrary<OpsRequest> = fc.record({
+  kind: fc.constant('ops'),
+  method: fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom('GET', 'POST') },
+    fc.constantFrom('HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'),
+  ),
+  path: address,
+  headers: fc
+    .tuple(
+      fc.constantFrom('localhost', 'localhost', 'localhost', 'hooks.example.com'),
+      fc.constantFrom('application/json', 'application/x-www-form-urlencoded', 'text/plain', ''),
+      fc.oneof(
+        fc.constant(BEARER),
+        text.map((name) => basic(name)),
+        headerValue.map((authorization) => ({ authorization })),
+      ),
+      fc.oneof(
+        fc.constant({ 'sec-fetch-site': 'same-origin' }),
+        fc.dictionary(fc.constantFrom(...OTHER_HEADERS), headerValue, { maxKeys: 2 }),
+      ),
+    )
+    .map(([host, type, authorized, others]) => ({ host, 'content-type': type, ...authorized, ...others })),
+  body: fc.oneof(
+    action,
+    json,
+    fc
+      .dictionary(
+        fc.constantFrom('action', 'reason', 'expected', 'understood', 'effects'),
+        fc.oneof(text, fc.constant('yes')),
+      )
+      .map((fields) => new URLSearchParams(Object.entries(fields)).toString()),
+  ),
+});
+
+export function sentOf({ method, path, headers, body }: OpsRequest): Sent {
   const bytes = Buffer.from(method === 'GET' || method === 'HEAD' ? '' : body);
   return { method, path, headers: { ...headers, 'content-length': bytes.length }, body: bytes };
 }

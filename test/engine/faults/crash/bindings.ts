@@ -1,9 +1,10 @@
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { sources } from './app.ts';
 import type { Interleaving, Run } from './interleaving.ts';
+import type { Lane } from './lanes.ts';
 import type { AdversarialQueue, Taken } from './queue.ts';
 
-/** One secret for all sources, and for the operator: nobody else has to guess them. */
+/** One secret for all sources: nobody here has to guess it. */
 export const SECRET = 'whsec_Y3Jhc2ggdGVzdHMgb2YgdGhlIGVuZ2luZQ==';
 
 export interface Queues {
@@ -17,41 +18,36 @@ export interface Queues {
 export class Bindings {
   readonly #interleaving: Interleaving;
   readonly #queues: Queues;
-  readonly #databaseUrl: string;
+  readonly #databaseUrls: Lane['databaseUrls'];
 
-  constructor(interleaving: Interleaving, queues: Queues, databaseUrl: string) {
+  constructor(interleaving: Interleaving, queues: Queues, databaseUrls: Lane['databaseUrls']) {
     this.#interleaving = interleaving;
     this.#queues = queues;
-    this.#databaseUrl = databaseUrl;
+    this.#databaseUrls = databaseUrls;
   }
 
-  receiver(run: Run): ReceiverEnv {
-    const limit = { limit: async () => ({ success: true }) };
+  receiver(run: Run): Env {
     return {
       ...Object.fromEntries(Object.keys(sources).map((name) => [secretName(name), SECRET])),
-      DATABASE_URL: this.#databaseUrl,
+      DATABASE_URL: this.#databaseUrls.receiver,
       EVENTS: this.#queue(run, this.#queues.events),
-      EFFECTS: this.#queue(run, this.#queues.effects),
-      DEDUPE_DAYS: 30,
-      BODY_DAYS: 7,
-      ALERT_WEBHOOK_URL: 'https://alerts.example.com/',
-      // With the console, the receiver also counts deliveries.
-      OPS_TOKEN: SECRET,
-      OPS_SIGN_INS: limit,
-      OPS_REQUESTS: limit,
-    } as unknown as ReceiverEnv;
+    } as unknown as Env;
   }
 
   consumer(run: Run): ConsumerEnv {
     const { events, effects, deadEvents, deadEffects } = this.#queues;
     return {
-      DATABASE_URL: this.#databaseUrl,
+      DATABASE_URL: this.#databaseUrls.consumer,
+      EVENTS: this.#queue(run, events),
       EFFECTS: this.#queue(run, effects),
       EVENTS_QUEUE: events.name,
       EFFECTS_QUEUE: effects.name,
       EVENTS_DEAD_QUEUE: deadEvents.name,
       EFFECTS_DEAD_QUEUE: deadEffects.name,
-    } as ConsumerEnv;
+      DEDUPE_DAYS: 30,
+      BODY_DAYS: 7,
+      ALERT_WEBHOOK_URL: 'https://alerts.example.com/',
+    } as unknown as ConsumerEnv;
   }
 
   /** The batch that a consumer gets. */

@@ -1,4 +1,4 @@
-import { idempotencyKeyOf } from '../../../../src/queue/idempotency-key.ts';
+import { idempotencyKeyOf } from '../../../../src/db/keys.ts';
 import type { SourceName } from './app.ts';
 import type { Sql } from './lanes.ts';
 import { OLD } from './old-rows.ts';
@@ -31,7 +31,7 @@ const keyOf = ({ source, id }: { readonly source: string; readonly id: string })
 
 async function statusesOf(sql: Sql): Promise<Statuses> {
   const rows = await sql<{ source: string; id: string; status: string; completions: number }>(
-    'select source, event_id as id, status, completions from webhook_events',
+    'select source, event_id as id, status, completions from webhooks.events',
   );
   return new Map(rows.map(({ status, completions, ...key }) => [keyOf(key), { status, completions }]));
 }
@@ -81,7 +81,7 @@ async function wrongEffects(
 ): Promise<string[]> {
   const wrong: string[] = [];
   const rows = await sql<{ source: string; id: string; name: string; status: string }>(
-    'select source, event_id as id, name, status from webhook_effects',
+    'select source, event_id as id, name, status from webhooks.effects',
   );
   const found = new Map(rows.map((row) => [`${keyOf(row)} ${row.name}`, row.status]));
   const keys = new Set<string>();
@@ -109,7 +109,7 @@ async function wrongEffects(
 }
 
 async function wrongPruning(statuses: Statuses, sql: Sql): Promise<string[]> {
-  const bodies = await sql<{ id: string }>('select event_id as id from webhook_bodies where event_id = any($1)', [
+  const bodies = await sql<{ id: string }>('select event_id as id from webhooks.bodies where event_id = any($1)', [
     OLD.events.map(({ id }) => id),
   ]);
   const kept = new Set(bodies.map(({ id }) => id));
@@ -129,8 +129,8 @@ async function wrongState(statuses: Statuses, sql: Sql): Promise<string[]> {
 /** The operator was alerted about everything that is parked. */
 async function wrongAlerts(sql: Sql): Promise<string[]> {
   const rows = await sql<{ source: string }>(
-    `select distinct source from webhook_events parked where status = 'parked' and not exists (
-       select from webhook_alerts alert where alert.source = parked.source and alert.sent_at is not null)`,
+    `select distinct source from webhooks.events parked where status = 'parked' and not exists (
+       select from webhooks.alerts alert where alert.source = parked.source and alert.sent_at is not null)`,
   );
   return rows.map(({ source }) => `nobody was alerted about the parked events of ${source}`);
 }

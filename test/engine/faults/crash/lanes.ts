@@ -1,6 +1,7 @@
 import pg from 'pg';
-import { migrate } from '../../../../scripts/local/migrations.ts';
-import { createDatabase } from '../../../../scripts/local/role.ts';
+import { migrate } from '../../../../scripts/database/migrations.ts';
+import { createWorkerRoles } from '../../../../scripts/database/worker-roles.ts';
+import { createDatabase } from '../../../../scripts/local/owner.ts';
 import type { Stack } from '../../../../scripts/local/stack.ts';
 import { createFixtureTables } from '../../fixture/database.ts';
 
@@ -8,8 +9,8 @@ export type Sql = <Row extends object>(query: string, params?: unknown[]) => Pro
 
 /** A database for one trial at a time. */
 export interface Lane {
-  /** As the Workers see it: the host is not on loopback, so nothing of what is only for development is switched on. */
-  readonly databaseUrl: string;
+  /** Each Worker's, with its role. The host is not on loopback, so nothing of what is only for development is switched on. */
+  readonly databaseUrls: { readonly receiver: string; readonly consumer: string };
   /** Over TCP, beside the Workers' way. */
   readonly sql: Sql;
   close(): Promise<void>;
@@ -29,12 +30,13 @@ export async function openLane(stack: Stack, name: string): Promise<Lane> {
   await createDatabase(url, name, stack.postgres.dataDir);
   url.pathname = name;
   await migrate(url.href);
+  const { receiver = '', consumer = '' } = (await createWorkerRoles(url.href, { rotate: [] })).urls;
   await createFixtureTables(url.href);
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
-  url.host = 'neon.example.com';
+  const elsewhere = (workerUrl: string) => Object.assign(new URL(workerUrl), { host: 'neon.example.com' }).href;
   return {
-    databaseUrl: url.href,
+    databaseUrls: { receiver: elsewhere(receiver), consumer: elsewhere(consumer) },
     sql: async <Row extends object>(query: string, params: unknown[] = []) =>
       (await client.query<Row>(query, params)).rows,
     close: () => client.end(),

@@ -32,16 +32,13 @@ export async function insertOldRows(sql: Sql): Promise<void> {
     const status = STATUS[id as Id];
     const finishedAt = status === 'pending' ? null : LONG_AGO;
     await sql(
-      `insert into webhook_events (source, event_id, type, received_at, status, due_at, finished_at, completions)
+      `insert into webhooks.events (source, event_id, type, received_at, status, due_at, finished_at, completions)
        values ($1, $2, 'charge', $3, $4, $3, $5, $6)`,
       [source, id, LONG_AGO, status, finishedAt, status === 'done' ? 1 : 0],
     );
-    await sql('insert into webhook_bodies (source, event_id, body, headers, received_at) values ($1, $2, $3, $4, $5)', [
-      source,
-      id,
-      JSON.stringify({ data: charge }),
-      {},
-      LONG_AGO,
-    ]);
+    await sql(
+      'insert into webhooks.bodies (source, event_id, body, headers, received_at) values ($1, $2, $3, $4, $5)',
+      [source, id, JSON.stringify({ data: charge }), {}, LONG_AGO],
+    );
   }
 }

@@ -24,7 +24,9 @@ export interface QueueOptions {
   readonly repeats: boolean;
 }
 
-const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
+const SECOND = 1000;
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
 
 /** How long a message may take, and how likely that is. One in ten takes longer than the sweep waits for it. */
 const DELAYS: readonly (readonly [share: number, ms: number])[] = [

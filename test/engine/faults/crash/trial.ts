@@ -19,21 +19,21 @@ export interface Tried {
 }
 
 const EMPTY = `
-  delete from webhook_events; delete from webhook_alerts; delete from webhook_hours; delete from webhook_deliveries;
+  delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours;
   delete from fixture.balances; delete from fixture.states`;
 
 /** Plays a scenario with its faults until nothing is left to do, and looks at what is in Postgres then. */
-export async function tryOut(trial: Trial, { databaseUrl, sql }: Lane, neon: NeonInProcess): Promise<Tried> {
+export async function tryOut(trial: Trial, { databaseUrls, sql }: Lane, neon: NeonInProcess): Promise<Tried> {
   const { scenario, seed, faults, mistake } = trial;
   await sql(EMPTY);
   if (scenario.oldRows) await insertOldRows(sql);
   const nextDue = async () => {
     const [row] = await sql<{ due: Date | null }>(`
-      select least((select min(due_at) from webhook_events where status = 'pending'),
-                   (select min(due_at) from webhook_effects where status = 'pending')) as due`);
+      select least((select min(due_at) from webhooks.events where status = 'pending'),
+                   (select min(due_at) from webhooks.effects where status = 'pending')) as due`);
     return row?.due ?? undefined;
   };
-  const world = new World({ scenario, seed, faults, databaseUrl, neon, nextDue, mistake });
+  const world = new World({ scenario, seed, faults, databaseUrls, neon, nextDue, mistake });
   const { points } = world.interleaving;
   try {
     await world.untilQuiet();

@@ -1,11 +1,11 @@
-import { createConsumer } from '../../../../src/consumer/worker.ts';
-import { createReceiver } from '../../../../src/receiver/app.ts';
-import { tick } from '../../../../src/receiver/cron.ts';
-import { learnVariables, searchedLog } from '../../canaries/canaries.ts';
+import { createConsumer } from '../../../../src/consumer/consumer.ts';
+import { createReceiver } from '../../../../src/receiver/receive.ts';
+import { learnPassword, learnVariables, searchedLog } from '../../canaries/canaries.ts';
 import { randomFrom } from '../random.ts';
 import { createHandlers, effects, sources } from './app.ts';
 import { Bindings, Context, failed, type Queues, SECRET } from './bindings.ts';
 import { type Fault, Interleaving, type Outcome, Run } from './interleaving.ts';
+import type { Lane } from './lanes.ts';
 import type { NeonInProcess } from './neon.ts';
 import { Outside } from './outside.ts';
 import { type Due, Providers } from './providers.ts';
@@ -21,14 +21,16 @@ export const START = Date.UTC(2027, 0, 1);
 const MAX_LATE_MS = 10_000;
 
 /** As in wrangler.consumer.toml. */
-const [BATCH, EFFECTS_BATCH, DEAD_RETRIES] = [100, 6, 100];
+const BATCH = 100;
+const EFFECTS_BATCH = 6;
+const DEAD_RETRIES = 100;
 
-type Fetch = (request: Request, env: ReceiverEnv, ctx: ExecutionContext) => Response | Promise<Response>;
+type Fetch = (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
 
 /** A deliberate one, to see that the check finds it. */
 export interface Mistake {
   readonly receiver?: (real: Fetch) => Fetch;
-  readonly tick?: typeof tick;
+  readonly hasNoCron?: true;
 }
 
 export interface WorldOptions {
@@ -36,13 +38,13 @@ export interface WorldOptions {
   readonly seed: number;
   readonly faults: readonly Fault[];
   readonly mistake: Mistake | undefined;
-  readonly databaseUrl: string;
+  readonly databaseUrls: Lane['databaseUrls'];
   readonly neon: NeonInProcess;
   /** When the earliest pending event or effect is due, if there is one. */
   readonly nextDue: () => Promise<Date | undefined>;
 }
 
-/** Providers, both Workers, the cron, the queues and the outside, on a clock that only this code moves. */
+/** Providers, receiver and consumer with its cron, the queues and the outside, on a clock that only this code moves. */
 export class World {
   readonly interleaving: Interleaving;
   readonly outside: Outside;
@@ -59,33 +61,28 @@ export class World {
   #lastTickSucceeded = false;
 
   constructor(options: WorldOptions) {
-    const { scenario, seed, faults, neon, databaseUrl } = options;
+    const { scenario, seed, faults, neon, databaseUrls } = options;
     this.#options = options;
-    learnVariables({ SECRET, DATABASE_URL: databaseUrl });
+    learnVariables({ SECRET });
+    for (const url of Object.values(databaseUrls)) learnPassword(url);
     // Three sequences, so that a fault changes nothing but what comes after it.
-    const [random, mishap, ofConsumer] = [seed * 3, seed * 3 + 1, seed * 3 + 2].map(randomFrom) as [
-      Random,
-      Random,
-      Random,
-    ];
-    this.#random = random;
-    this.interleaving = new Interleaving(random, faults);
-    this.outside = new Outside(this.interleaving, neon, mishap);
+    this.#random = randomFrom(seed * 3);
+    this.interleaving = new Interleaving(this.#random, faults);
+    this.outside = new Outside(this.interleaving, neon, randomFrom(seed * 3 + 1));
     this.#queues = this.#createQueues(scenario.maxRetries, seed % 2 === 0);
-    this.#bindings = new Bindings(this.interleaving, this.#queues, databaseUrl);
+    this.#bindings = new Bindings(this.interleaving, this.#queues, databaseUrls);
     this.#receiver = this.#createReceiver();
-    const now = () => new Date(this.#now);
-    const limits = { handlerMs: 30_000, effectMs: 10_000 };
     this.#consumer = createConsumer({
       handlers: createHandlers(),
       effects,
-      now,
-      random: ofConsumer,
+      now: () => new Date(this.#now),
+      random: randomFrom(seed * 3 + 2),
       log: searchedLog,
-      ...limits,
+      handlerMs: 30_000,
+      effectMs: 10_000,
     });
     this.#ticks = scenario.ticks.map((minute) => START + minute * MINUTE);
-    this.providers = new Providers(scenario.sendings, START, random);
+    this.providers = new Providers(scenario.sendings, START, this.#random);
   }
 
   /** Resolves when nothing is left to do: everything is answered, delivered, worked, sent, pruned and alerted about. */
@@ -165,8 +162,13 @@ export class World {
   #tick(): void {
     this.#ticks.shift();
     const run = this.#newRun('cron');
-    const work = () =>
-      (this.#options.mistake?.tick ?? tick)(this.#bindings.receiver(run), new Date(this.#now), () => {});
+    const controller = { scheduledTime: this.#now, cron: '*/15 * * * *', noRetry() {} };
+    const work = async () => {
+      const ctx = new Context().forWorker;
+      if (!this.#options.mistake?.hasNoCron) {
+        await this.#consumer.scheduled?.(controller, this.#bindings.consumer(run), ctx);
+      }
+    };
     this.#start(run, work, (outcome) => {
       // It also resolves if the alert endpoint didn't answer. The next tick alerts again then.
       this.#lastTickSucceeded = outcome === 'resolved' && !run.hit;
@@ -188,8 +190,7 @@ export class World {
 
   #createReceiver(): Fetch {
     const { receiver = (real: Fetch) => real } = this.#options.mistake ?? {};
-    const createConsole = () => ({ fetch: () => new Response() });
-    const app = createReceiver({ sources, now: () => new Date(this.#now), log: searchedLog, createConsole });
+    const app = createReceiver({ sources, now: () => new Date(this.#now), log: searchedLog });
     return receiver((request, env, ctx) => app.fetch(request, env, ctx));
   }
 
@@ -208,5 +209,3 @@ export class World {
     };
   }
 }
-
-type Random = () => number;

@@ -1,6 +1,6 @@
 import { defineProvider } from '../../../../src/kit/index.ts';
-import { log } from '../../../../src/log.ts';
-import { createReceiver } from '../../../../src/receiver/app.ts';
+import { createReceiver } from '../../../../src/receiver/receive.ts';
+import { log } from '../../../../src/shared/log.ts';
 import { sources } from '../../fixture/sources.ts';
 
 /** A provider with a mistake in its own code. The message stands for personal data, its second line for a frame. */

@@ -1,7 +1,7 @@
 // One delivery through the whole receiver in a process of its own. batch-memory.test.ts limits the memory of that
 // process.
 import { readFileSync } from 'node:fs';
-import { createReceiver } from '../../../../src/receiver/app.ts';
+import { createReceiver } from '../../../../src/receiver/receive.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { deliver, providerOf } from '../../verify/deliveries.ts';
 

@@ -6,11 +6,11 @@ import { useProviders } from './running.ts';
 const running = useProviders();
 const { sample, send, sql } = running;
 
-beforeEach(() => sql('truncate webhook_events cascade'));
+beforeEach(() => sql('truncate webhooks.events cascade'));
 
 const claimed = (source: string) =>
   sql<{ event_id: string; type: string; body: string }>(
-    `select event_id, type, body from webhook_events join webhook_bodies using (source, event_id)
+    `select event_id, type, body from webhooks.events join webhooks.bodies using (source, event_id)
      where source = $1 order by event_id`,
     [source],
   );
@@ -296,7 +296,7 @@ describe('the size of a batch', () => {
     async (_what, { provider, events, make }) => {
       const answer = await send(provider, sample(provider, { body: make() }));
       expect(await answer.json()).toEqual(counts(events, 0));
-      const [row] = await sql<{ events: number }>('select count(*)::int as events from webhook_bodies');
+      const [row] = await sql<{ events: number }>('select count(*)::int as events from webhooks.bodies');
       expect(row?.events).toBe(events);
     },
   );
@@ -306,7 +306,7 @@ describe('the size of a batch', () => {
     async (_what, { provider, reason, make }) => {
       const answer = await send(provider, sample(provider, { body: make() }));
       expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([400, reason]);
-      expect(await sql('select event_id from webhook_events')).toEqual([]);
+      expect(await sql('select event_id from webhooks.events')).toEqual([]);
     },
   );
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { madeUpKeys } from '../../../../scripts/local/keys.ts';
-import { formAsJson } from '../../../../src/encoding/form.ts';
+import { madeUpKeys } from '../../../../scripts/samples/signing-keys.ts';
+import { formAsJson } from '../../../../src/shared/json.ts';
 import { verify } from '../../../../src/verify/index.ts';
 import { names, providerOf, type Sent, URL_TOLD, withBody, withHeader } from '../../verify/deliveries.ts';
 import { useProviders } from './running.ts';
@@ -20,7 +20,7 @@ interface Row {
 
 const claimed = (source: string) =>
   sql<Row>(
-    `select event_id, type, occurred_at, fingerprint, body from webhook_events join webhook_bodies using (source, event_id)
+    `select event_id, type, occurred_at, fingerprint, body from webhooks.events join webhooks.bodies using (source, event_id)
      where source = $1 order by event_id`,
     [source],
   );
@@ -33,7 +33,7 @@ async function outcomeOf(source: string, sent: Sent): Promise<'accepted' | 'park
     (await sql<{ accepted: number; parked: number }>(
       `select count(*) filter (where status = 'pending')::int as accepted,
               count(*) filter (where status = 'parked')::int as parked
-       from webhook_events where source = $1`,
+       from webhooks.events where source = $1`,
       [source],
     )) as [{ accepted: number; parked: number }];
   const [before] = await counts();
@@ -43,7 +43,7 @@ async function outcomeOf(source: string, sent: Sent): Promise<'accepted' | 'park
   return after.accepted > before.accepted ? 'accepted' : 'duplicate';
 }
 
-beforeEach(() => sql('truncate webhook_events cascade'));
+beforeEach(() => sql('truncate webhooks.events cascade'));
 
 /** What providers want to hear that our JSON isn't. */
 const ACKS: Record<string, [status: number, type: string | null, body: string]> = {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { madeUpKeys } from '../../../../scripts/local/keys.ts';
-import { unseal } from '../../../../src/receiver/seal.ts';
+import { madeUpKeys } from '../../../../scripts/samples/signing-keys.ts';
+import { unseal } from '../../../../src/receiver/secrets.ts';
 import { names, providerOf, type Sent, withHeader } from '../../verify/deliveries.ts';
 import { useProviders } from './running.ts';
 
@@ -32,7 +32,7 @@ const withWrongKey = (name: string, body: string) => sample(name, { body, keys: 
 
 /** No handshake is an event, and nothing of one is kept. */
 afterEach(async () => {
-  expect(await sql('select event_id from webhook_events')).toEqual([]);
+  expect(await sql('select event_id from webhooks.events')).toEqual([]);
 });
 
 describe('Slack’s url_verification', () => {

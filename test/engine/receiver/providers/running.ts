@@ -1,4 +1,4 @@
-import { signingKeyName } from '../../../../scripts/local/dev-vars.ts';
+import { signingKeyName } from '../../../../scripts/config/dev-vars.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { type Running, useRunning } from '../../running.ts';
 import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';

@@ -1,5 +1,5 @@
-import { log } from '../../../../src/log.ts';
-import { createReceiver } from '../../../../src/receiver/app.ts';
+import { createReceiver } from '../../../../src/receiver/receive.ts';
+import { log } from '../../../../src/shared/log.ts';
 import { SLOW_MACHINE } from '../../slow-machine.ts';
 import { sources } from './sources.ts';
 

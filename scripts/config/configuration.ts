@@ -1,0 +1,114 @@
+import type { Source } from '../../src/kit/index.ts';
+import { secretName } from '../../src/receiver/secrets.ts';
+import { UserError } from '../lib/user-error.ts';
+import { listed, type WorkerConfigs } from './worker-config.ts';
+
+export interface Configuration extends WorkerConfigs {
+  readonly sources: Readonly<Record<string, Source>>;
+}
+
+export interface Findings {
+  /** What would fail in production. Each says what is wrong and what to do. */
+  readonly errors: readonly string[];
+  /** What is probably not meant. */
+  readonly hints: readonly string[];
+}
+
+/** Compares the wrangler files with each other and with the sources. */
+export function checkConfiguration(configuration: Configuration): Findings {
+  return {
+    errors: [
+      ...missingSecrets(configuration),
+      ...forgottenTooEarly(configuration),
+      ...wrongNames(configuration),
+      ...wrongQueues(configuration),
+    ],
+    hints: unusedSecrets(configuration),
+  };
+}
+
+/** Without its secret a source answers every delivery with 503, and nothing else would tell before. */
+function missingSecrets({ sources, receiver }: Configuration): string[] {
+  return Object.keys(sources)
+    .filter((source) => !receiver.secrets.includes(secretName(source)))
+    .map(
+      (source) => `source ${source} has no secret: add "${secretName(source)}" to secrets.required in ${receiver.path}`,
+    );
+}
+
+function unusedSecrets({ sources, receiver }: Configuration): string[] {
+  const used = Object.keys(sources).map(secretName);
+  return receiver.secrets
+    .filter((name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name))
+    .map((name) => `${name} in secrets.required of ${receiver.path} belongs to no source: a deploy would demand it`);
+}
+
+/** An event that is sent again after its key has been forgotten is worked a second time. */
+function forgottenTooEarly({ sources, consumer }: Configuration): string[] {
+  const days = Number(consumer.vars.DEDUPE_DAYS);
+  if (!(days > 0)) return [`DEDUPE_DAYS in [vars] of ${consumer.path} must be a number of days`];
+  return Object.entries(sources).flatMap(([source, { provider }]) => {
+    const { name, retriesForDays = 0 } = provider;
+    if (retriesForDays < days) return [];
+    return `source ${source}: ${name} retries for ${retriesForDays} days, but keys are forgotten after ${days}: set DEDUPE_DAYS in ${consumer.path} to ${retriesForDays + 1} or more`;
+  });
+}
+
+function wrongNames(configuration: Configuration): string[] {
+  const workers = listed(configuration);
+  return workers.flatMap(({ path, name }, index) => {
+    if (name === '') return `${path} has no name`;
+    const same = workers.slice(0, index).find((other) => other.name === name);
+    return same ? `${same.path} and ${path} have the same name: the second deploy would replace the first Worker` : [];
+  });
+}
+
+/** Four variables tell the consumer which queue holds what. A typo in one would leave the work of a queue undone. */
+function wrongQueues(configuration: Configuration): string[] {
+  const { receiver, consumer } = configuration;
+  const errors: string[] = [];
+  const variableOf = new Map<string, string>();
+  const queueOf = (variable: string): string | undefined => {
+    const queue = consumer.vars[variable];
+    const { path } = consumer;
+    if (typeof queue !== 'string' || queue === '') errors.push(`${variable} is missing in [vars] of ${path}`);
+    else if (!consumer.consumes.includes(queue)) errors.push(`${variable} is ${queue}, which ${path} doesn't consume`);
+    else if (variableOf.has(queue))
+      errors.push(`${variable} and ${variableOf.get(queue)} in ${path} are the same queue`);
+    else {
+      variableOf.set(queue, variable);
+      return queue;
+    }
+    return undefined;
+  };
+  for (const kind of ['EVENTS', 'EFFECTS']) {
+    const queue = queueOf(`${kind}_QUEUE`);
+    const dead = queueOf(`${kind}_DEAD_QUEUE`);
+    if (!queue) continue;
+    const configured = consumer.deadLetterQueues[queue] ?? 'not set';
+    if (dead && configured !== dead) {
+      errors.push(
+        `${kind}_DEAD_QUEUE is ${dead}, but the dead letter queue of ${queue} in ${consumer.path} is ${configured}`,
+      );
+    }
+    // The receiver only sends tickets of events. The others also send those of effects.
+    for (const worker of listed(configuration)) {
+      if (worker === receiver && kind === 'EFFECTS') continue;
+      const target = worker.produces[kind] ?? 'nothing';
+      if (target === queue) continue;
+      errors.push(
+        `the producer ${kind} in ${worker.path} sends to ${target}, but ${kind}_QUEUE in ${consumer.path} is ${queue}`,
+      );
+    }
+  }
+  if (errors.length > 0) return errors;
+  const unnamed = consumer.consumes.filter((queue) => !variableOf.has(queue));
+  return unnamed.map((queue) => `${consumer.path} consumes ${queue}, but none of its variables says what it holds`);
+}
+
+/** For `check` and `deploy`: everything that is wrong, in one error. */
+export function assertConfigured(configuration: Configuration): readonly string[] {
+  const { errors, hints } = checkConfiguration(configuration);
+  if (errors.length > 0) throw new UserError(errors.join('\n'));
+  return hints;
+}

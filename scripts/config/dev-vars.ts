@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import type { Source } from '../../src/kit/index.ts';
+import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
+import { isLoopback } from '../../src/shared/settings.ts';
+import { freePort, LOOPBACK } from '../lib/port.ts';
+import { UserError } from '../lib/user-error.ts';
+import { randomPassword } from '../local/postgres.ts';
+import { madeUpKeys } from '../samples/signing-keys.ts';
+import { randomSecrets, type WorkerConfig } from './worker-config.ts';
+
+export const DEV_VARS = '.dev.vars';
+
+const HEADER = `# Local secrets, made by npm run dev. Never committed, never deployed.
+# npm run dev replaces every URL in [vars] of the wrangler files by a local stand-in. A line with its name here is used instead.
+# DATABASE_URL is for you and for migrations: it owns the tables. npm run dev gives each Worker a role of its own.
+`;
+
+export interface EnsuredDevVars {
+  readonly vars: Record<string, string>;
+  /** Names that were missing. */
+  readonly added: readonly string[];
+}
+
+/** Reads `.dev.vars`, and adds what is missing: the secrets of a new source, or of a new effect. */
+export async function ensureDevVars(
+  sources: Readonly<Record<string, Source>>,
+  workers: readonly Pick<WorkerConfig, 'secrets'>[],
+): Promise<EnsuredDevVars> {
+  if (!existsSync(DEV_VARS)) writeFileSync(DEV_VARS, HEADER, { mode: 0o600 });
+  const present = readDevVars();
+  const wanted: Record<string, string> = {
+    DATABASE_URL: await localDatabaseUrl(),
+    ...Object.assign({}, ...workers.map(randomSecrets)),
+    ...madeUpSecrets(sources),
+  };
+  const missing = Object.entries(wanted).filter(
+    // A public key of the provider's own has no private key here, and a random one would not fit it.
+    ([name]) => !present[name] && !present[name.replace(/_SIGNING_KEY$/, '_SECRET')],
+  );
+  // The file's last line may lack its end.
+  const newline = /[^\n]$/.test(readFileSync(DEV_VARS, 'utf8')) ? '\n' : '';
+  const lines = missing.map(([name, value]) => `${name}="${value}"\n`);
+  if (missing.length > 0) appendFileSync(DEV_VARS, newline + lines.join(''));
+  return { vars: readDevVars(), added: missing.map(([name]) => name) };
+}
+
+export function readDevVars(): Record<string, string> {
+  if (!existsSync(DEV_VARS)) return {};
+  const entries = Object.entries(parseEnv(readFileSync(DEV_VARS, 'utf8')));
+  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
+}
+
+/** From the shell, or else from `.dev.vars`. */
+export function requireVar(name: string, vars = readDevVars()): string {
+  const value = process.env[name] ?? vars[name];
+  if (!value)
+    throw new UserError(`${name} is not set, neither in the environment nor in ${DEV_VARS} (npm run dev makes it)`);
+  return value;
+}
+
+/** Its port is free now, and stays this checkout's: two checkouts run side by side. */
+async function localDatabaseUrl(): Promise<string> {
+  return `postgres://claimcheck:${randomPassword()}@${LOOPBACK}:${await freePort()}/claimcheck`;
+}
+
+/** A random secret for each source, in the form its provider gives out, and what else the source needs. */
+export function madeUpSecrets(named: Readonly<Record<string, Source>>): Record<string, string> {
+  return Object.assign({}, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
+}
+
+function madeUpFor(name: string, { provider }: Source): Record<string, string> {
+  const { secret, signingKey } = madeUpKeys(provider);
+  return {
+    [secretName(name)]: secret,
+    ...(signingKey === secret ? {} : { [signingKeyName(name)]: signingKey }),
+    ...(provider.handshakes?.some(({ verifyToken }) => verifyToken)
+      ? { [verifyTokenName(name)]: randomBytes(16).toString('hex') }
+      : {}),
+  };
+}
+
+/** If the provider has a pair of keys, samples are signed with the private key. It never leaves this machine. */
+export function signingKeyName(source: string): string {
+  return secretName(source).replace(/_SECRET$/, '_SIGNING_KEY');
+}
+
+/** The database's URL, or an error that doesn't repeat the value, because it holds a password. */
+export function databaseUrlOf(value: string | undefined): URL {
+  const url = value && URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !/^postgres(ql)?:$/.test(url.protocol)) throw new UserError('DATABASE_URL is not a postgres:// URL');
+  return url;
+}
+
+export function isLocal(url: URL): boolean {
+  return isLoopback(url.hostname);
+}
+
+/** For the commands that start a database. They never use one that is somewhere else. */
+export function ownDatabase(value: string | undefined): URL {
+  const url = databaseUrlOf(value);
+  if (isLocal(url)) return url;
+  throw new UserError(
+    `the DATABASE_URL in ${DEV_VARS} is not on ${LOOPBACK}: this command starts a database of its own, and never uses another`,
+  );
+}

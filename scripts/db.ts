@@ -1,0 +1,34 @@
+import { sources } from '../src/app/sources.ts';
+import { DEV_VARS, ensureDevVars, ownDatabase } from './config/dev-vars.ts';
+import { listed, readConfigs } from './config/worker-config.ts';
+import { describeDatabase } from './database/connect.ts';
+import { readArguments } from './lib/arguments.ts';
+import { untilStopped } from './lib/until-stopped.ts';
+import { rememberCheckout, removeOrphanedData } from './local/data-dir.ts';
+import { startDatabase } from './local/stack.ts';
+
+/**
+ * The local database alone, until Ctrl-C, for plain `npx wrangler dev`: wrangler reads `.dev.vars`, which is made here. There
+ * all Workers have the owner's DATABASE_URL, because the file is one for all. `npm run dev` gives each its own role.
+ */
+export default async function main(): Promise<void> {
+  const { values } = readArguments({ options: { fresh: { type: 'boolean', default: false } } });
+  await untilStopped(async ({ ends, isStopping }) => {
+    const workers = listed(readConfigs());
+    const { vars, added } = await ensureDevVars(sources, workers);
+    if (added.length > 0) console.log(`${DEV_VARS}: added ${added.join(', ')}`);
+    const url = ownDatabase(vars.DATABASE_URL);
+    removeOrphanedData();
+    if (isStopping()) return;
+    const database = await startDatabase({ dataDir: '.data/postgres', databaseUrl: url.href, fresh: values.fresh });
+    ends.defer(() => database.stop());
+    rememberCheckout(database.postgres.dataDir);
+    console.log(
+      `the outside  plain wrangler calls every URL in [vars] as it is: a line with its name in ${DEV_VARS} replaces one`,
+    );
+    const configs = workers.map(({ path }) => `-c ${path}`).join(' ');
+    console.log(
+      `ready        ${describeDatabase(url)}, the DATABASE_URL in ${DEV_VARS}; in another terminal: npx wrangler dev ${configs}`,
+    );
+  });
+}

@@ -1,0 +1,96 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { unescape as percentDecode } from 'node:querystring';
+import * as v from 'valibot';
+import { NeonError } from './neon-error.ts';
+import { parseJson, unparsable } from './strict-json.ts';
+
+export interface NeonQuery {
+  readonly query: string;
+  readonly params: unknown[];
+}
+
+/** Either a single query, or a batch of them. */
+export interface NeonRequest extends Partial<NeonQuery> {
+  readonly queries?: NeonQuery[];
+}
+
+export interface Connection {
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+export interface Transaction {
+  /** The statement that begins it. */
+  readonly begin: string;
+  /** The headers that asked for it, which the answer repeats. */
+  readonly headers: Record<string, string>;
+}
+
+const ISOLATION = new Map([
+  ['ReadUncommitted', 'READ UNCOMMITTED'],
+  ['ReadCommitted', 'READ COMMITTED'],
+  ['RepeatableRead', 'REPEATABLE READ'],
+  ['Serializable', 'SERIALIZABLE'],
+]);
+
+const Query = v.object({ query: v.string(), params: v.optional(v.array(v.unknown()), []) });
+/** A body with both keys is a single query. */
+const Body = v.union([Query, v.object({ queries: v.array(Query) })]);
+
+/** Of everything that a connection string can say, Neon passes only the role and the database on to Postgres. */
+export function readConnection(headers: IncomingHttpHeaders): Connection {
+  const text = headerOf(headers, 'neon-connection-string');
+  if (text === undefined) throw new NeonError(400, 'invalid header: neon-connection-string');
+  if (!URL.canParse(text)) throw new NeonError(400, 'invalid connection string: it is not a URL');
+  const url = new URL(text);
+  if (!/^postgres(ql)?:$/.test(url.protocol)) throw new NeonError(400, 'incorrect scheme');
+  if (!url.username) throw new NeonError(400, 'missing username');
+  // An Authorization header would be a JWT, which Neon takes on another host.
+  if (!url.password || headers.authorization !== undefined) {
+    throw new NeonError(400, 'missing authentication credentials: required password');
+  }
+  // Unlike decodeURIComponent, this leaves a bare % as it is, and so does Neon.
+  const [, database = ''] = url.pathname.split('/');
+  return {
+    user: percentDecode(url.username),
+    password: percentDecode(url.password),
+    database: percentDecode(database),
+  };
+}
+
+/** The proxy checks these headers for a single query as well, though they only matter to a batch. */
+export function readTransaction(headers: IncomingHttpHeaders): Transaction {
+  const level = headerOf(headers, 'neon-batch-isolation-level');
+  const isolation = ISOLATION.get(level ?? '');
+  if (level !== undefined && isolation === undefined) throw new NeonError(400, 'invalid isolation level');
+  const isTrue = (name: string) => headerOf(headers, name) === 'true';
+  const modes = [
+    { name: 'neon-batch-isolation-level', sql: `ISOLATION LEVEL ${isolation}`, asked: isolation !== undefined },
+    { name: 'neon-batch-read-only', sql: 'READ ONLY', asked: isTrue('neon-batch-read-only') },
+    { name: 'neon-batch-deferrable', sql: 'DEFERRABLE', asked: isTrue('neon-batch-deferrable') },
+  ].filter(({ asked }) => asked);
+  return {
+    begin: `START TRANSACTION ${modes.map(({ sql }) => sql).join(', ')}`,
+    headers: Object.fromEntries(modes.map(({ name }) => [name, headerOf(headers, name) ?? ''])),
+  };
+}
+
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<NeonRequest> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    length += chunk.length;
+    // A body that is too large is still read to its end. Otherwise the connection could be reset before the sender has
+    // read the answer.
+    if (length <= maxBytes) chunks.push(chunk);
+  }
+  if (length > maxBytes) throw new NeonError(413, `request is too large (max is ${maxBytes} bytes)`);
+  const body = v.safeParse(Body, parseJson(Buffer.concat(chunks)));
+  if (!body.success) throw unparsable('neither a query nor a batch of queries');
+  return body.output;
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  return headers[name] === undefined ? undefined : [headers[name]].flat().join();
+}

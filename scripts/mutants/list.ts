@@ -1,8 +1,0 @@
-import { console } from './console.ts';
-import { consumer } from './consumer.ts';
-import type { Mutant } from './mutant.ts';
-import { receiver } from './receiver.ts';
-import { verification } from './verification.ts';
-
-/** Every fault that `npm run test:mutants` tries. */
-export const mutants: readonly Mutant[] = [...verification, ...receiver, ...consumer, ...console];

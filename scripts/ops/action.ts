@@ -1,0 +1,85 @@
+import type * as v from 'valibot';
+import type { ActionName } from '../../src/db/schema.ts';
+import { ActionCounts, Matching } from '../../src/ops/api.ts';
+import { UserError } from '../lib/user-error.ts';
+import { NOTHING_MATCHED, type OpsApi, WRONG_USAGE } from './api.ts';
+import { ofOneEvent, pathOf } from './read.ts';
+
+type Counts = v.InferOutput<typeof ActionCounts>;
+
+/** What the operator has typed. */
+export interface Action {
+  readonly name: ActionName;
+  readonly reason: string | undefined;
+  readonly effects: boolean;
+  readonly yes: boolean;
+}
+
+/** Asks the person at the terminal. Undefined if there is none. */
+export type Ask = ((question: string) => Promise<string>) | undefined;
+
+/** Nobody has to confirm an action on one event, except a rerun. */
+export async function actOnOne(api: OpsApi, [source, id]: [string, string], action: Action, ask: Ask): Promise<Counts> {
+  const path = pathOf(source, id);
+  if (action.name === 'rerun') await confirm('rerun this event', action, ask);
+  const counts = await ofOneEvent(api, () => api.post(`${path}/${action.name}`, bodyOf(action), ActionCounts));
+  return orNothing(counts, action);
+}
+
+/**
+ * Acts on all events that match. Their number is counted first, and shown. The action is refused if another number
+ * matches by then, so that nothing is changed that nobody has seen.
+ */
+export async function actOnMany(
+  api: OpsApi,
+  filter: Readonly<Record<string, string>>,
+  action: Action,
+  ask: Ask,
+  say: (text: string) => void,
+): Promise<Counts> {
+  const { name } = action;
+  const body = { filter, ...bodyOf(action) };
+  const { matching } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
+  if (matching === 0) throw new UserError(`nothing matches that could be changed by ${name}`, NOTHING_MATCHED);
+  await confirm(`${name} ${plural(matching, 'event')}`, action, ask);
+  say(`${name} of ${matching} …`);
+  return orNothing(await api.post(`/events/${name}`, { ...body, expected: matching }, ActionCounts), action);
+}
+
+function bodyOf({ name, reason, effects }: Action): object {
+  return { ...(reason === undefined ? {} : { reason }), ...(name === 'rerun' ? { effects } : {}) };
+}
+
+async function confirm(what: string, { name, yes }: Action, ask: Ask): Promise<void> {
+  if (yes) return;
+  const warning = name === 'rerun' ? ' THEIR CHANGES ARE MADE A SECOND TIME.' : '';
+  if (!ask) throw new UserError(`this would ${what}.${warning} Say --yes if you mean it`, WRONG_USAGE);
+  const answer = await ask(`${what}?${warning} [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new UserError('nothing was changed');
+}
+
+function orNothing(counts: Counts, { name }: Action): Counts {
+  if (counts.events + counts.effects > 0) return counts;
+  throw new UserError(
+    name === 'rerun'
+      ? 'only a finished event whose body is still there can run again'
+      : `nothing is parked there, so there is nothing to ${name}`,
+    NOTHING_MATCHED,
+  );
+}
+
+export function resultText({ name, effects: again }: Action, { events, effects }: Counts): string {
+  const counts = `${plural(events, 'event')} and ${plural(effects, 'effect')}`;
+  switch (name) {
+    case 'retry':
+      return `${counts} will be tried again now`;
+    case 'discard':
+      return `${counts} are discarded`;
+    case 'rerun':
+      return `${plural(events, 'event')} will run again now${again ? ', and send their effects again with the same idempotency keys' : ''}`;
+  }
+}
+
+function plural(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}

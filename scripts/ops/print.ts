@@ -1,0 +1,125 @@
+import type { Status } from '../../src/db/status.ts';
+import type { ListedEvent } from '../../src/db/views.ts';
+import type { ShownEvent } from '../../src/ops/api.ts';
+
+/**
+ * Ids, types, errors and bodies come from outside. A control character in them could rewrite the terminal, and a bidi
+ * character could turn the text around, so both are shown as escapes.
+ */
+export function printable(text: string, keep = ''): string {
+  const escaped = (char: string) => (keep.includes(char) ? char : `\\u{${char.codePointAt(0)?.toString(16)}}`);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
+}
+
+/** JSON on one line. JSON leaves some of these characters as they are; in JSON they can only be inside of texts. */
+export function jsonLine(value: unknown): string {
+  const escaped = (char: string) =>
+    Array.from({ length: char.length }, (_, n) => `\\u${char.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');
+  return JSON.stringify(value).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
+}
+
+/** Columns that line up. On a terminal, a line ends where the terminal does. */
+export function table(rows: readonly (readonly string[])[], width = process.stdout.columns): string {
+  const safe = rows.map((row) => row.map((cell) => printable(cell)));
+  const widths = safe[0]?.map((_, n) => Math.max(...safe.map((row) => row[n]?.length ?? 0))) ?? [];
+  return safe
+    .map((row) =>
+      row
+        .map((cell, n) => cell.padEnd(widths[n] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => (width && line.length > width ? `${line.slice(0, width - 1)}…` : line))
+    .join('\n');
+}
+
+/** `2026-03-01 12:00:00`, in UTC. */
+export function utc(time: string | null): string {
+  return time === null ? '-' : new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+export function age(time: string | null, now: Date): string {
+  if (time === null) return '-';
+  const seconds = Math.max(0, Math.round((now.getTime() - Date.parse(time)) / 1000));
+  if (seconds < 120) return `${seconds} s ago`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86_400)} days ago`;
+}
+
+export function statusText({ sources, effects }: Status, now: Date): string {
+  const rows = sources.map((source) => [
+    source.source,
+    age(source.last_accepted_at, now),
+    bars(source.accepted_per_hour),
+    String(source.accepted_per_hour.reduce((sum, accepted) => sum + accepted, 0)),
+    String(source.pending),
+    age(source.oldest_pending_at, now),
+    String(source.parked),
+    seconds(source.seconds_to_done.p50),
+    seconds(source.seconds_to_done.p95),
+  ]);
+  const head = ['SOURCE', 'LAST', 'PER HOUR, 24 H', 'SUM', 'PENDING', 'OLDEST', 'PARKED', 'P50', 'P95'];
+  const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = effects;
+  const since = oldest === null ? '' : ` (the oldest ${age(oldest, now)})`;
+  return `${table([head, ...rows])}
+
+effects: ${pending} pending${since}, ${parked} parked, ${sent} sent in 24 h`;
+}
+
+function bars(counts: readonly number[]): string {
+  const most = Math.max(1, ...counts);
+  return counts.map((count) => (count === 0 ? '.' : '▁▂▃▄▅▆▇█'[Math.ceil((count / most) * 8) - 1])).join('');
+}
+
+function seconds(value: number | null): string {
+  return value === null ? '-' : `${value.toFixed(value < 10 ? 1 : 0)} s`;
+}
+
+export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'ERROR'];
+
+export function listRow(event: ListedEvent): string[] {
+  const { source, event_id, type, status, attempts, failure, last_error } = event;
+  const cells = [utc(event.received_at), source, event_id, type ?? '-', status, String(attempts), failure ?? '-'];
+  return [...cells, last_error ?? ''];
+}
+
+export function detailsText(event: ShownEvent): string {
+  const facts = [
+    ['source', event.source],
+    ['event', event.event_id],
+    ['type', event.type ?? '-'],
+    ['status', event.status],
+    ['attempts', String(event.attempts)],
+    ['failure', event.failure ?? '-'],
+    ['error', event.last_error ?? '-'],
+    ...(event.failed_paths ? [['failed paths', event.failed_paths.join(', ')]] : []),
+    ['summary', event.summary ?? '-'],
+    ['received', utc(event.received_at)],
+    ['finished', utc(event.finished_at)],
+    ...(event.status === 'pending' ? [['due', utc(event.due_at)]] : []),
+    ...Object.entries(event.headers ?? {}),
+  ];
+  const effects = event.effects.map((effect) => [
+    effect.name,
+    effect.status,
+    String(effect.attempts),
+    utc(effect.sent_at),
+    effect.idempotency_key,
+    effect.failure ?? '-',
+    effect.last_error ?? '',
+  ]);
+  const actions = event.actions.map(({ at, who, action, reason }) => [utc(at), who, action, reason ?? '']);
+  return [
+    table(facts),
+    ...section(effects, ['EFFECT', 'STATUS', 'ATTEMPTS', 'SENT (UTC)', 'IDEMPOTENCY KEY', 'FAILURE', 'ERROR']),
+    ...section(actions, ['AT (UTC)', 'WHO', 'ACTION', 'REASON']),
+    '',
+    // As it was received: parsing would change long numbers.
+    event.body === null ? 'the body has been pruned' : printable(event.body, '\n\t'),
+  ].join('\n');
+}
+
+function section(rows: string[][], head: string[]): string[] {
+  return rows.length === 0 ? [] : ['', table([head, ...rows])];
+}

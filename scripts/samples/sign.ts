@@ -1,0 +1,102 @@
+import { createHmac, createPrivateKey, sign as signWithKey } from 'node:crypto';
+import type { Provider } from '../../src/providers/index.ts';
+import type { Signature } from '../../src/providers/types.ts';
+import { keyBytes } from '../../src/verify/algorithms.ts';
+import { signedTexts } from '../../src/verify/index.ts';
+import { itemsOf } from '../../src/verify/items.ts';
+import { UserError } from '../lib/user-error.ts';
+import { genericSample } from './generic.ts';
+import { type Sample, samples } from './samples.ts';
+import { hasPair } from './signing-keys.ts';
+
+export interface Signed {
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  /** Parameters to add to the URL. */
+  readonly query: Record<string, string>;
+}
+
+export interface ToSign {
+  readonly id: string;
+  readonly type: string;
+  readonly now: Date;
+  /** Default: the provider's sample. */
+  readonly body?: string | undefined;
+  /** The URL that is configured at the provider. Some providers sign it. */
+  readonly url?: string;
+}
+
+export function sampleOf(provider: Provider): Sample {
+  return samples[provider.name] ?? genericSample(provider);
+}
+
+/**
+ * A delivery as the provider would send it. It is made from the same data that verifies it. `key` is the signing key.
+ */
+export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
+  const { id, type, now, body, url = 'https://example.com/' } = toSign;
+  const sample = sampleOf(provider);
+  const { scheme } = provider;
+  const text = body ?? encodeBody(provider, sample.body(id, type, now));
+  const timed = scheme.token !== undefined ? undefined : scheme.timestamp;
+  const timestamp = Math.floor(now.getTime() / (timed?.unit === 'ms' ? 1 : 1000));
+  const fixed = { '{timestamp}': String(timestamp), '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
+  const contentType = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
+  const headersWith = (signature: string): Record<string, string> => {
+    const entries = Object.entries({ 'content-type': contentType, ...sample.headers });
+    return Object.fromEntries(
+      entries.map(([name, value]) => [name, fill(value, { ...fixed, '{signature}': signature })]),
+    );
+  };
+  if (scheme.token !== undefined) {
+    const [kind, name = ''] = scheme.token.split(':');
+    return { headers: headersWith(''), body: text, query: kind === 'query' ? { [name]: key } : {} };
+  }
+
+  // At this point a signature inside the body is still the placeholder `{signature}`. It is never part of the signed
+  // text.
+  const delivery = { method: 'POST', url, headers: new Headers(headersWith('')), body: new TextEncoder().encode(text) };
+  const inside = [scheme.signature].flat().some((place) => place.startsWith('json:'));
+  const json = inside ? parseBody(text) : undefined;
+  const [item] = (scheme.perItem && provider.batch && itemsOf(provider.batch, json)) || [json];
+  const [signed] = signedTexts(scheme, inside ? { ...delivery, json: item } : delivery);
+  if (!signed) {
+    throw new UserError(
+      `${provider.name} signs a header or a value that the sample delivery doesn't have: compare signed with the sample`,
+    );
+  }
+  const signature = signatureOf(scheme, key, signed);
+  if (!signature) throw new UserError(`the key of ${provider.name} is not in the form that the provider uses`);
+  return { headers: headersWith(signature), body: inside ? fill(text, { '{signature}': signature }) : text, query: {} };
+}
+
+function signatureOf(scheme: Signature, key: string, signed: Uint8Array): string | undefined {
+  if (hasPair(scheme)) {
+    const privateKey = createPrivateKey({ key: Buffer.from(key, 'base64'), type: 'pkcs8', format: 'der' });
+    const hash = scheme.algorithm === 'ed25519' ? null : 'sha256';
+    return signWithKey(hash, signed, privateKey).toString(scheme.encoding);
+  }
+  const bytes = keyBytes(key, scheme);
+  const hash = scheme.algorithm === 'hmac-sha1' ? 'sha1' : 'sha256';
+  return bytes && createHmac(hash, bytes).update(signed).digest(scheme.encoding);
+}
+
+function tokenOf({ scheme }: Provider, key: string): string {
+  return scheme.token !== undefined && scheme.basic ? `Basic ${Buffer.from(key).toString('base64')}` : key;
+}
+
+function encodeBody({ form }: Provider, body: object): string {
+  return form ? new URLSearchParams(Object.entries(body)).toString() : JSON.stringify(body);
+}
+
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UserError('--body must be JSON, because this provider puts the signature inside it');
+  }
+}
+
+function fill(text: string, values: Record<string, string>): string {
+  return Object.entries(values).reduce((filled, [name, value]) => filled.replace(name, () => value), text);
+}

@@ -1,0 +1,180 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { is, SQL } from 'drizzle-orm';
+import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
+import type { LoadedEvent, WorkableEvent } from '../db/events.ts';
+import type { Query } from '../db/sql.ts';
+import { controlsTransaction, hasPlaceholder, namesEngine, queryOf } from '../db/user-statement.ts';
+import { withFailure } from '../kit/errors.ts';
+import { Effect, type Event, type Handler, type Handlers, PermanentError, type Tools } from '../kit/index.ts';
+import { parseJson } from '../shared/json.ts';
+import { isStorableText } from '../shared/text.ts';
+
+/** The changes that a handler returned, checked. An event without a handler is `ignored`, which is not an error. */
+export interface HandlerResult {
+  readonly status: 'done' | 'ignored';
+  readonly summary: string;
+  /** Text and parameters of its statements. Building them takes longer than anything else here, so it happens once. */
+  readonly statements: readonly Query[];
+  readonly effects: readonly Effect[];
+}
+
+export function handlerOf({ source, type }: LoadedEvent, handlers: Handlers): Handler | undefined {
+  const ofSource = Object.hasOwn(handlers, source) ? handlers[source] : undefined;
+  return ofSource && type !== null && Object.hasOwn(ofSource, type) ? ofSource[type] : undefined;
+}
+
+/** Asks the event's handler what to change. Throws what the handler throws. */
+export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tools: Tools): Promise<HandlerResult> {
+  const handler = handlerOf(loaded, handlers);
+  if (handler === undefined) {
+    const summary = `no handler for ${loaded.type ?? 'an event without a type'}`;
+    return { status: 'ignored', summary, statements: [], effects: [] };
+  }
+  const event: Event = {
+    source: loaded.source,
+    id: loaded.eventId,
+    type: loaded.type,
+    occurredAt: loaded.occurredAt ?? loaded.receivedAt,
+    receivedAt: loaded.receivedAt,
+    data: await readPayload(loaded.body, handler.schema),
+    raw: loaded.body,
+    headers: loaded.headers,
+  };
+  const { statements, effects } = await changesOf(handler, event, tools);
+  const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
+  return { status: 'done', summary: [count, ...effects.map(({ name }) => name)].join(', '), statements, effects };
+}
+
+/** The error names the paths that failed and never a value, because more people read errors than payloads. */
+async function readPayload(raw: string, schema: StandardSchemaV1 | undefined): Promise<unknown> {
+  const parsed = parseJson(raw);
+  if (parsed.outcome === 'malformed') throw withFailure(new PermanentError('the body is not JSON'), 'schema');
+  if (schema === undefined) return parsed.json;
+  const result = await schema['~standard'].validate(parsed.json);
+  if (result.issues === undefined) return result.value;
+  const paths = result.issues.map(({ path = [] }) =>
+    path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.'),
+  );
+  const message = `the payload does not match the handler's schema at ${paths.join(', ') || 'its root'}`;
+  throw withFailure(new PermanentError(message), 'schema', paths);
+}
+
+type Changes = Pick<HandlerResult, 'statements' | 'effects'>;
+
+async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<Changes> {
+  try {
+    // The type of `data` is what the handler's own schema returned.
+    const returned: unknown = handler.handle(event as Event<never>, tools);
+    // A statement without an array would run if it were awaited, or returned from here.
+    return checkReturned(queryOf(returned) ? returned : await returned);
+  } catch (error) {
+    throw explainRefusal(error);
+  }
+}
+
+/** If a handler's own query was refused because it was not a read, the returned error says what to do instead. */
+function explainRefusal(error: unknown): unknown {
+  const code = DatabaseError.isCauseOf(error) ? DatabaseError.from(error).code : undefined;
+  if (code === WRITE_REFUSED) {
+    return mistake(
+      "the handler's db only reads: return the statement in an array, don't await it (an async function that returns a statement without an array awaits it, too)",
+    );
+  }
+  return code === TRANSACTION_CONTROL_REFUSED ? mistake(`the handler awaited a statement that ${CONTROL}`) : error;
+}
+
+const CONTROL =
+  'begins, ends or changes a transaction: remove it, because all changes of the event are committed in one transaction anyway';
+
+const ENGINE =
+  'names a table of the schema webhooks, which belongs to the engine: keep what you need in a table of your own';
+
+/** A transaction is given up after 10 s, and holds its locks until then. 1,000 statements leave room on a slow day. */
+const MAX_CHANGES = 1000;
+
+/**
+ * Checks what a handler returned. Another try can't correct a mistake in it, so the error is permanent and says what to
+ * return.
+ */
+function checkReturned(returned: unknown): Changes {
+  if (!Array.isArray(returned)) {
+    throw mistake(`the handler returned ${kindOf(returned)}: return an array of changes, or [] for none`);
+  }
+  if (returned.length > MAX_CHANGES) {
+    const advice = 'write many rows with one statement, as with insert … values (…), (…)';
+    throw mistake(`the handler returned ${returned.length} changes, and ${MAX_CHANGES} is the limit: ${advice}`);
+  }
+  const statements: Query[] = [];
+  const effects: Effect[] = [];
+  // `entries` also visits the holes of an array, which are mistakes too.
+  for (const [index, change] of returned.entries()) {
+    // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
+    if (change instanceof Promise) change.catch(() => {});
+    const query = change instanceof Effect ? undefined : build(change);
+    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(change, query);
+    if (problem) throw mistake(`change ${index + 1} of ${returned.length} ${problem}`);
+    if (query) statements.push(query);
+    else effects.push(change);
+  }
+  if (new Set(effects.map(({ name }) => name)).size < effects.length) {
+    throw mistake('two effects have the same name, so the second would be lost: give each its own name');
+  }
+  return { statements, effects };
+}
+
+function mistake(message: string): Error {
+  return withFailure(new PermanentError(message), 'changes');
+}
+
+/** Building fails if a value can't be converted for its column. At the next try, the value may be another one. */
+function build(change: unknown): Query | undefined {
+  try {
+    return queryOf(change);
+  } catch (error) {
+    throw error instanceof Error ? withFailure(error, 'changes') : error;
+  }
+}
+
+function problemOfStatement(change: unknown, query: Query | undefined): string | undefined {
+  if (query === undefined) {
+    return `is ${kindOf(change)}: a change is a statement (db.insert(…).values(…), db.execute(sql\`…\`)) or an effect`;
+  }
+  if (controlsTransaction(query.sql)) return `is a statement that ${CONTROL}`;
+  if (namesEngine(query.sql)) return `is a statement that ${ENGINE}`;
+  if (hasPlaceholder(query)) return 'has an sql.placeholder() without a value: put the value there';
+  const params = query.params.flat(Number.POSITIVE_INFINITY);
+  if (!params.every((param) => typeof param !== 'string' || isStorableText(param))) {
+    return `has a parameter with ${NO_TEXT}`;
+  }
+  return isJson(params.filter((param) => typeof param === 'object')) ? undefined : `has a parameter that ${NO_JSON}`;
+}
+
+function problemOfEffect({ name, payload }: Effect): string | undefined {
+  if (!isStorableText(name)) return `is an effect whose name is not a text, or is one with ${NO_TEXT}`;
+  return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
+}
+
+const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres can not store';
+
+const NO_JSON = 'can not be written as JSON (an object that contains itself, or a bigint)';
+
+function isJson(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  if (value instanceof Effect) return 'an effect';
+  if (value instanceof Promise) return 'a promise';
+  if (queryOf(value)) return 'a statement';
+  if (is(value, SQL)) return 'sql`…` without db.execute()';
+  return typeof value === 'object'
+    ? `an object (${value.constructor?.name ?? 'without a class'})`
+    : `a ${typeof value}`;
+}

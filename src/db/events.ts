@@ -1,0 +1,196 @@
+// What the consumer does with events: load them, complete them, record that they failed.
+import { sql } from 'drizzle-orm';
+import { commit, type Database, run } from './client.ts';
+import { enqueueEffects } from './effects.ts';
+import { type EventKey, TICKET_GRACE_MS } from './keys.ts';
+import { bodies, events, type Failure } from './schema.ts';
+import { at, columnNames, listOf, lockName, type Query } from './sql.ts';
+
+export interface LoadedEvent extends EventKey {
+  readonly type: string | null;
+  readonly occurredAt: Date | null;
+  readonly receivedAt: Date;
+  readonly status: (typeof events.status.enumValues)[number];
+  readonly attempts: number;
+  readonly notBefore: Date | null;
+  readonly hasBody: boolean;
+  /** Null if it isn't needed, or not loaded this time. */
+  readonly body: string | null;
+  readonly headers: Record<string, string>;
+}
+
+/** A pending event whose body is loaded. */
+export type WorkableEvent = LoadedEvent & { readonly status: 'pending'; readonly body: string };
+
+export function isWorkable(event: LoadedEvent): event is WorkableEvent {
+  return event.status === 'pending' && event.body !== null;
+}
+
+/**
+ * The bodies and their parsed copies must fit into a Worker's 128 MB of memory together, and into an answer of Neon
+ * (64 MB).
+ */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Loads the events of a batch of tickets in one query, with the bodies of the pending ones. Once the bodies exceed
+ * what memory can hold, the rest come without theirs: a batch of large events is worked in several goes.
+ */
+export async function loadEvents(db: Database, keys: readonly EventKey[]): Promise<LoadedEvent[]> {
+  const size = sql`octet_length(${bodies.body})`;
+  const sizeSoFar = sql`sum(${size}) over (order by ${events.source}, ${events.eventId})`;
+  // Most batches of a quiet system have one ticket. Without the sum, Postgres plans the statement 15 % faster.
+  const sizeBefore = keys.length === 1 ? sql`0` : sql`${sizeSoFar} - ${size}`;
+  const rows = await run<Row>(
+    db,
+    sql`
+    with loaded as (
+      select ${events.source} as source, ${events.eventId} as "eventId", ${events.type} as type,
+             ${events.occurredAt} as "occurredAt", ${events.receivedAt} as "receivedAt",
+             ${events.notBefore} as "notBefore", ${events.status} as status, ${events.attempts} as attempts,
+             ${bodies.headers} as headers, ${bodies.body} as body,
+             ${bodies.source} is not null as "hasBody", ${sizeBefore} as size_before
+      from ${keysTable(keys)}
+      join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
+      left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
+    )
+    select source, "eventId", type, "occurredAt", "receivedAt", "notBefore", status, attempts, headers, "hasBody",
+           case when status = 'pending' and size_before < ${MAX_BYTES} then body end as body
+    from loaded`,
+  );
+  return rows.map(({ occurredAt, receivedAt, notBefore, headers, ...row }) => ({
+    ...row,
+    occurredAt: dateOf(occurredAt),
+    receivedAt: new Date(receivedAt),
+    notBefore: dateOf(notBefore),
+    headers: headers ?? {},
+  }));
+}
+
+interface Row extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'headers'> {
+  readonly occurredAt: string | null;
+  readonly receivedAt: string;
+  readonly notBefore: string | null;
+  readonly headers: Record<string, string> | null;
+}
+
+export interface Completion extends EventKey {
+  readonly status: 'done' | 'ignored';
+  readonly summary: string;
+  readonly statements: readonly Query[];
+  readonly effects: readonly { readonly name: string; readonly kind: string; readonly payload: unknown }[];
+}
+
+/**
+ * Groups that change the same rows commit one after the other, and `max_concurrency` allows ten at a time. 3 s lets ten
+ * groups queue for one row, 0.3 s each. A group that waits longer is committed event by event (decision 004).
+ */
+const GROUP_LOCK_TIMEOUT = '3s';
+
+const column = columnNames(events);
+
+/**
+ * Commits the work of events and their completions together: all of it, or nothing.
+ *
+ * The completions come first, so that a second run fails before it changes anything. An event that is no longer
+ * pending (done by another consumer, parked or discarded meanwhile) breaks `completed_at_most_once` in the same way.
+ * Rows are locked in the order of their keys: two batches that share events can't deadlock over them.
+ */
+export async function complete(db: Database, completed: readonly Completion[], now: Date): Promise<void> {
+  const given = sql`
+      select given.*
+      from unnest(${listOf(completed, (one) => one.source)}::text[], ${listOf(completed, (one) => one.eventId)}::text[],
+                  ${listOf(completed, (one) => one.status)}::text[], ${listOf(completed, (one) => one.summary)}::text[])
+        as given (source, event_id, status, summary)`;
+  const locked = sql`
+      ${given} join ${events} on (${events.source}, ${events.eventId}) = (given.source, given.event_id)
+      order by ${events.source}, ${events.eventId} for update of ${lockName(events)}`;
+  // One row needs no order. Without the join, Postgres plans the statement 20 % faster.
+  const completions = sql`
+    with finished as (${completed.length === 1 ? given : locked})
+    update ${events} set
+      ${column.completions} = ${events.completions} + case when ${events.status} = 'pending' then 1 else 2 end,
+      ${column.status} = finished.status,
+      ${column.summary} = finished.summary,
+      ${column.finishedAt} = ${at(now)},
+      ${column.attempts} = ${events.attempts} + 1,
+      ${column.failure} = null, ${column.lastError} = null, ${column.failedPaths} = null
+    from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`;
+  const effects = completed.flatMap(({ source, eventId, effects }) =>
+    effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
+  );
+  const changes = [
+    completions,
+    ...completed.flatMap(({ statements }) => statements),
+    ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
+  ];
+  if (completed.length === 1) return commit(db, changes);
+  const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;
+  return commit(db, [limit, ...changes]);
+}
+
+/** An attempt of an event that failed. */
+export interface FailedAttempt extends EventKey {
+  readonly failure: Failure;
+  readonly error: string;
+  /** Of the failure `schema`. */
+  readonly failedPaths: readonly string[] | null;
+  /** If not parked, the event is tried again, but not before `notBefore`. */
+  readonly parked: boolean;
+  readonly notBefore: Date;
+}
+
+/** Counts an attempt of each event and keeps why it failed. An event that is no longer pending stays as it is. */
+export async function recordFailures(db: Database, failed: readonly FailedAttempt[], now: Date): Promise<void> {
+  if (failed.length === 0) return;
+  await run(
+    db,
+    sql`
+    update ${events} set
+      ${column.attempts} = ${events.attempts} + 1,
+      ${column.failure} = failed.failure,
+      ${column.lastError} = failed.error,
+      ${column.failedPaths} = failed.paths,
+      ${column.notBefore} = failed.not_before,
+      ${column.dueAt} = failed.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval,
+      ${column.status} = case when failed.parked then 'parked' else ${events.status} end,
+      ${column.finishedAt} = case when failed.parked then ${at(now)} end
+    from unnest(${listOf(failed, (one) => one.source)}::text[], ${listOf(failed, (one) => one.eventId)}::text[],
+                ${listOf(failed, (one) => one.failure)}::text[], ${listOf(failed, (one) => one.error)}::text[],
+                ${listOf(failed, ({ failedPaths }) => failedPaths && JSON.stringify(failedPaths))}::jsonb[],
+                ${listOf(failed, (one) => one.parked)}::boolean[],
+                ${listOf(failed, (one) => one.notBefore)}::timestamptz[])
+      as failed (source, event_id, failure, error, paths, parked, not_before)
+    where (${events.source}, ${events.eventId}) = (failed.source, failed.event_id) and ${events.status} = 'pending'`,
+  );
+}
+
+/** Parks events without another try. No attempt is counted, and finished events stay finished. */
+export async function parkEvents(
+  db: Database,
+  keys: readonly EventKey[],
+  { failure, error }: { readonly failure: Failure; readonly error: string },
+  now: Date,
+): Promise<EventKey[]> {
+  if (keys.length === 0) return [];
+  return run<EventKey>(
+    db,
+    sql`
+    update ${events} set
+      ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
+      ${column.finishedAt} = ${at(now)}
+    from ${keysTable(keys)}
+    where (${events.source}, ${events.eventId}) = (key.source, key.event_id) and ${events.status} = 'pending'
+    returning ${events.source} as source, ${events.eventId} as "eventId"`,
+  );
+}
+
+/** The keys as a table named `key`. */
+function keysTable(keys: readonly EventKey[]) {
+  return sql`unnest(${listOf(keys, ({ source }) => source)}::text[], ${listOf(keys, ({ eventId }) => eventId)}::text[])
+    as key (source, event_id)`;
+}
+
+function dateOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
+}

@@ -1,0 +1,80 @@
+// What must be known of a statement that a handler returned, before it is sent.
+import { getTableName, is, Param, Placeholder } from 'drizzle-orm';
+import { alerts, bodies, effects, events, hours, webhooks } from './schema.ts';
+import type { Query } from './sql.ts';
+
+/**
+ * Text and parameters of a Drizzle statement: a query builder, `db.execute(sql…)` or a prepared statement. `undefined`
+ * for any other value. It may throw, if a value of the statement can't be converted for its column.
+ */
+export function queryOf(value: unknown): Query | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const build = Reflect.get(value, 'toSQL') ?? Reflect.get(value, 'getQuery');
+  if (typeof build !== 'function') return undefined;
+  const query = build.call(value) as Partial<Query> | undefined;
+  return typeof query?.sql === 'string' && Array.isArray(query.params)
+    ? { sql: query.sql, params: query.params }
+    : undefined;
+}
+
+/** Whether a parameter is an `sql.placeholder()` that has no value yet. */
+export function hasPlaceholder({ params }: Query): boolean {
+  return params.some((param) => is(param, Placeholder) || (is(param, Param) && is(param.value, Placeholder)));
+}
+
+const TRANSACTION_CONTROL =
+  /^((begin|commit|rollback|savepoint|release|abort|end)\b|(start|prepare) transaction\b|set ((local|session) )?transaction)/;
+
+/**
+ * Whether a statement would begin, end or change the transaction that it runs in. Its first words decide, because Neon
+ * takes one statement at a time, and Postgres lets neither a `do` block nor a function end a transaction block.
+ */
+export function controlsTransaction(text: string): boolean {
+  return TRANSACTION_CONTROL.test(firstWords(text));
+}
+
+/** Whether a statement changes settings, which would then hold for all later statements of its transaction. */
+export function changesSettings(text: string): boolean {
+  return /^(set|reset)\b/.test(firstWords(text)) || /\bset_config\s*\(/i.test(text);
+}
+
+const ENGINE_TABLES = [events, bodies, effects, alerts, hours].map(getTableName).join('|');
+const ENGINE = new RegExp(`(?<![\\w."])"?${webhooks.schemaName}"?\\s*\\.\\s*"?(${ENGINE_TABLES})\\b`, 'i');
+
+const SEARCHES_ENGINE = new RegExp(`\\bsearch_path\\b.*\\b${webhooks.schemaName}\\b`, 'is');
+
+/**
+ * Whether a statement names a table of the engine, or lets unqualified names mean one. The consumer's role may complete
+ * and delete events, so this keeps a handler's mistake away from them. (It doesn't stop an author who means to.)
+ */
+export function namesEngine(text: string): boolean {
+  return ENGINE.test(text) || SEARCHES_ENGINE.test(text);
+}
+
+/** The first three words in lower case. Before and between them, Postgres ignores spaces, comments and empty statements. */
+function firstWords(text: string): string {
+  const words: string[] = [];
+  let rest = text;
+  while (words.length < 3) {
+    rest = rest.replace(/^[\s;]+/, '');
+    if (rest.startsWith('--')) rest = rest.replace(/^--[^\n\r]*/, '');
+    else if (rest.startsWith('/*')) rest = afterComment(rest);
+    else {
+      const word = /^\w+/.exec(rest)?.[0];
+      if (word === undefined) break;
+      words.push(word.toLowerCase());
+      rest = rest.slice(word.length);
+    }
+  }
+  return words.join(' ');
+}
+
+/** Comments of Postgres can contain comments. */
+function afterComment(text: string): string {
+  let depth = 0;
+  for (const { 0: mark, index } of text.matchAll(/\/\*|\*\//g)) {
+    depth += mark === '/*' ? 1 : -1;
+    if (depth === 0) return text.slice(index + mark.length);
+  }
+  return '';
+}

@@ -1,0 +1,213 @@
+// Reads what an operator or a program sends. What can't be understood is refused, because a filter that silently lost a
+// condition would match more events than its sender means. docs/ops-api.json is made from these schemas.
+import * as v from 'valibot';
+import type { OperatorAction } from '../db/actions.ts';
+import type { EventKey } from '../db/keys.ts';
+import { type ActionName, events, FAILURES } from '../db/schema.ts';
+import type { EventFilter, Position } from '../db/views.ts';
+import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
+import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
+
+export type Input<Value> =
+  | { readonly outcome: 'valid'; readonly value: Value }
+  | { readonly outcome: 'invalid'; readonly detail: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export type RequestedAction = Omit<OperatorAction, 'who' | 'at'>;
+
+/** A page of a list that fits into an answer and a screen, and the most that a program may ask for. */
+const PAGE = 50;
+const MAX_PAGE = 500;
+
+/** As long as a reason in one or two sentences. */
+export const MAX_REASON_LENGTH = 500;
+
+/** The largest integer of Postgres. */
+const MAX_EXPECTED = 2_147_483_647;
+
+export const STATUSES = events.status.enumValues;
+export const EFFECT_STATUSES = ['pending', 'parked'] as const;
+
+// A message is the end of a sentence that begins with the name of the field.
+const NO_TEXT = 'must be a text without NUL';
+const Text = v.pipe(
+  v.string(NO_TEXT),
+  v.check((text: string) => isStorableText(text), NO_TEXT),
+);
+const integer = (from: number, to: number, message: string) =>
+  v.pipe(v.number(message), v.integer(message), v.minValue(from, message), v.maxValue(to, message));
+const Limit = v.pipe(v.string(), v.transform(Number), integer(1, MAX_PAGE, `is a number from 1 to ${MAX_PAGE}`));
+const Expected = integer(0, MAX_EXPECTED, 'is a number of events');
+const Time = v.pipe(
+  Text,
+  v.check((text: string) => timeOf(text) !== undefined, 'is a time, as 2026-01-31T12:00Z'),
+  v.transform(timeOf),
+);
+const Cursor = v.pipe(
+  v.string(),
+  v.check((text: string) => positionIn(text) !== undefined, 'is not one that this API has given out'),
+  v.transform(positionIn),
+);
+const Reason = v.pipe(
+  v.string('is a text'),
+  v.transform((text) => cleanText(text, MAX_REASON_LENGTH)),
+);
+const oneOf = <const Names extends readonly string[]>(names: Names) =>
+  v.picklist(names, `is one of ${names.join(', ')}`);
+
+/** An object that has no other fields than these. */
+const only = <const Entries extends v.ObjectEntries>(what: 'field' | 'filter', entries: Entries) =>
+  v.strictObject(entries, ({ expected, received }) =>
+    expected === 'never'
+      ? `there is no ${what} ${received}: ${Object.keys(entries).join(', ')}`
+      : 'filter is missing. {} means all events',
+  );
+
+const FILTER = {
+  source: v.pipe(v.optional(Text), v.description('Only of this source')),
+  status: v.pipe(v.optional(oneOf(STATUSES)), v.description('Only with this status')),
+  type: v.pipe(v.optional(Text), v.description('Only of this type')),
+  failure: v.pipe(v.optional(oneOf(FAILURES)), v.description('Only if they, or unsent effects of theirs, failed so')),
+  effect_status: v.pipe(v.optional(oneOf(EFFECT_STATUSES)), v.description('Only with an effect of this status')),
+  q: v.pipe(v.optional(Text), v.description('Only with this event id')),
+  since: v.pipe(v.optional(Time), v.description('Received at or after this time (ISO 8601; without a zone it is UTC)')),
+  until: v.pipe(v.optional(Time), v.description('Received before this time')),
+};
+const FilterFields = only('filter', FILTER);
+
+/** The query of a list. */
+export const ListFields = only('filter', {
+  ...FILTER,
+  cursor: v.pipe(v.optional(Cursor), v.description('next_cursor of the page before')),
+  limit: v.pipe(v.optional(Limit), v.description(`Events on a page. ${PAGE} if it is not given`)),
+});
+
+const ACTION = {
+  reason: v.pipe(
+    v.optional(Reason),
+    v.description(`Needed to discard. ${MAX_REASON_LENGTH} characters of it are kept`),
+  ),
+  effects: v.pipe(v.optional(v.boolean('is true or false')), v.description('For a rerun: send the effects again')),
+};
+
+/** The body of an action on one event. */
+export const OneEventFields = only('field', ACTION);
+
+/** The body of an action on all events that match a filter. */
+export const ManyEventsFields = only('field', {
+  filter: FilterFields,
+  expected: v.pipe(v.optional(Expected), v.description('The number that a dry run answered')),
+  ...ACTION,
+});
+
+type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields>>;
+
+export function readFilter(fields: Fields): Input<EventFilter> {
+  const read = parse(FilterFields, withoutEmpty(fields));
+  return read.outcome === 'invalid' ? read : valid(filterOf(read.value));
+}
+
+export function readList(fields: Fields) {
+  const read = parse(ListFields, withoutEmpty(fields));
+  if (read.outcome === 'invalid') return read;
+  const { cursor, limit = PAGE, ...filter } = read.value;
+  return valid({ filter: filterOf(filter), after: cursor, limit });
+}
+
+/** With a key it is about one event, without one about all that match the filter in the fields. */
+export function readAction(action: ActionName, fields: Fields, key?: EventKey): Input<RequestedAction> {
+  const read: Input<ActionFields> = key
+    ? parse(OneEventFields, fields)
+    : parse(ManyEventsFields, { ...fields, filter: withoutEmpty(fields.filter) });
+  if (read.outcome === 'invalid') return read;
+  const { filter = {}, expected, reason, effects = false } = read.value;
+  if (action === 'discard' && !reason) return invalid('reason is missing: it is all that will be left to say why');
+  return valid({
+    action,
+    filter: key ?? filterOf(filter),
+    expected,
+    reason: reason === '' ? undefined : reason,
+    sendEffectsAgain: effects,
+  });
+}
+
+function parse<Schema extends v.GenericSchema>(schema: Schema, input: unknown): Input<v.InferOutput<Schema>> {
+  const result = v.safeParse(schema, input, { abortEarly: true });
+  if (result.success) return valid(result.output);
+  const [{ type, message, path }] = result.issues;
+  return invalid(type === 'strict_object' ? message : `${path?.at(-1)?.key} ${message}`);
+}
+
+/** Empty texts are those of a form's empty fields. */
+function withoutEmpty(fields: unknown): unknown {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
+  );
+}
+
+function filterOf(fields: v.InferOutput<typeof FilterFields>): EventFilter {
+  const { effect_status: effectStatus, q: eventId, ...same } = fields;
+  return { ...same, effectStatus, eventId };
+}
+
+/** The same filter as the fields of a query or of a form. */
+export function fieldsOf({ effectStatus, eventId, since, until, ...same }: EventFilter): Record<string, string> {
+  const times = { since: since?.toISOString(), until: until?.toISOString() };
+  const fields = Object.entries({ ...same, effect_status: effectStatus, q: eventId, ...times });
+  return Object.fromEntries(fields.filter((field): field is [string, string] => field[1] !== undefined));
+}
+
+/** Times without a zone are in UTC, like all times that we show. */
+function timeOf(text: string): Date | undefined {
+  const match = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
+  const time = new Date(match?.[1] && !match[4] ? `${text}Z` : text);
+  return match === null || !isStorableTime(time) ? undefined : time;
+}
+
+export function cursorOf(position: Position | undefined): string | null {
+  if (position === undefined) return null;
+  const { receivedAt, source, eventId } = position;
+  return toBase64Url(new TextEncoder().encode(JSON.stringify([receivedAt, source, eventId])));
+}
+
+/** Undefined if we have not made the cursor. */
+function positionIn(cursor: string): Position | undefined {
+  const json = jsonIn(new TextDecoder().decode(fromBase64Url(cursor)));
+  const [receivedAt, source, eventId, ...more]: unknown[] = Array.isArray(json) ? json : [];
+  if (typeof receivedAt !== 'string' || !isTimeOfPostgres(receivedAt) || more.length > 0) return undefined;
+  return isStorableText(source) && isStorableText(eventId) ? { receivedAt, source, eventId } : undefined;
+}
+
+/** As Postgres writes times. It would refuse a query with a date that doesn't exist, or with a zone beyond 15 h. */
+function isTimeOfPostgres(text: string): boolean {
+  const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(\.\d{1,6})?[+-](0\d|1[0-5])(:[0-5]\d)?$/.exec(text);
+  if (match === null) return false;
+  const iso = `${match[1]}T${match[2]}`;
+  const time = new Date(`${iso}Z`);
+  return isStorableTime(time) && time.toISOString().startsWith(iso) && isStorableTime(new Date(text));
+}
+
+/** The body of a request. Without one, it is an empty object. */
+export function readBody(text: string): Input<Fields> {
+  const json = text === '' ? {} : jsonIn(text);
+  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
+  return isObject ? valid(json as Fields) : invalid('the body is not a JSON object');
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function valid<Value>(value: Value): Input<Value> {
+  return { outcome: 'valid', value };
+}
+
+function invalid(detail: string) {
+  return { outcome: 'invalid', detail } as const;
+}

@@ -1,0 +1,99 @@
+import type { Child } from 'hono/jsx';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import type { OpsTypes } from '../api.ts';
+import { visible } from './parts.tsx';
+
+/** What every page needs to know. */
+export interface PageContext {
+  readonly now: Date;
+  /** Undefined while nobody is known: then the page has no links. */
+  readonly operator: OpsTypes['Variables']['operator'] | undefined;
+  /** What has just been done. */
+  readonly notice?: string | undefined;
+}
+
+interface LayoutProps extends PageContext {
+  readonly title: string;
+  readonly current?: '/ops' | '/ops/events' | undefined;
+  /** Seconds after which the script renews the page. */
+  readonly refresh?: number | undefined;
+  /** What a screen reader is told when the renewed page says something else. */
+  readonly summary?: string | undefined;
+  readonly children?: Child;
+}
+
+/** A whole page. */
+export function Layout({ title, operator, notice, current, refresh, summary, children }: LayoutProps) {
+  const link = (path: '/ops' | '/ops/events', name: string) => (
+    <a href={path} aria-current={current === path ? 'page' : undefined}>
+      {name}
+    </a>
+  );
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{visible(title)} · Claimcheck</title>
+        <link rel="stylesheet" href="/ops/files/style.css" />
+        <link rel="icon" href="/ops/files/icon.svg" type="image/svg+xml" />
+        <script src="/ops/files/script.js" defer></script>
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header>
+          <strong class="brand">Claimcheck</strong>
+          {operator && (
+            <>
+              <nav aria-label="Pages">
+                {link('/ops', 'Overview')}
+                {link('/ops/events', 'Events')}
+              </nav>
+              <bdi class="operator">{visible(operator.who)}</bdi>
+            </>
+          )}
+        </header>
+        <p id="live" class="hidden" role="status"></p>
+        <main id="main" tabindex={-1} data-refresh={refresh?.toString()} data-summary={summary}>
+          {notice && (
+            <p class="banner good" role="status">
+              {notice}
+            </p>
+          )}
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+/** A page that only says something: an error, or that there is nothing here. */
+export function Message(props: PageContext & { title: string; text: string; tryAgain?: string | undefined }) {
+  const { title, text, tryAgain, ...context } = props;
+  return (
+    <Layout {...context} title={title}>
+      <h1>{title}</h1>
+      <p class="banner bad" role="alert">
+        {visible(text)}
+      </p>
+      <p class="actions">
+        {tryAgain && (
+          <a class="button primary" href={tryAgain}>
+            Try again
+          </a>
+        )}
+        <a class="button" href="/ops">
+          To the overview
+        </a>
+      </p>
+    </Layout>
+  );
+}
+
+export function html(page: JSX.Element, status = 200): Response {
+  const headers = { 'content-type': 'text/html; charset=utf-8' };
+  return new Response(`<!doctype html>${page.toString()}`, { status, headers });
+}

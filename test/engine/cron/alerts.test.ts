@@ -1,0 +1,346 @@
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tick } from '../../../src/consumer/cron.ts';
+import { runAction } from '../../../src/db/actions.ts';
+import { claim } from '../../../src/db/claim.ts';
+import { parkEffects } from '../../../src/db/effects.ts';
+import { parkEvents, recordFailures } from '../../../src/db/events.ts';
+import type { ActionName, Failure } from '../../../src/db/schema.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+import { useAlertEndpoint } from './alert-endpoint.ts';
+
+const database = useDatabase();
+const { sql } = database;
+const endpoint = useAlertEndpoint();
+
+const NOW = new Date('2026-03-02T12:00:00Z');
+const later = ({ minutes = 0, hours = 0, days = 0 }) =>
+  new Date(NOW.getTime() + (minutes + hours * 60 + days * 1440) * 60_000);
+/** Stands for personal data. */
+const CANARY = 'canary-7f3a';
+const SECRET = `whsec_${btoa('a secret of more than 24 bytes')}`;
+
+let lines: Record<string, unknown>[];
+let queries: number;
+
+beforeEach(async () => {
+  await sql('truncate webhooks.events, webhooks.alerts, webhooks.hours cascade');
+  lines = [];
+  queries = 0;
+  database.stack.neon.fault = () => {
+    queries++;
+    return undefined;
+  };
+});
+
+afterEach(() => {
+  database.stack.neon.fault = undefined;
+});
+
+/** Runs the cron, and returns the text of what it posted. */
+async function run(now: Date, settings: Record<string, unknown> = { ALERT_WEBHOOK_URL: endpoint.url }) {
+  const queue = { sendBatch: async () => {} };
+  const { consumer } = database.stack.workerUrls;
+  const env = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
+  const before = endpoint.posts.length;
+  await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
+  return endpoint.posts.slice(before).map(({ body }) => JSON.parse(body).text.replace(/^Claimcheck\n/, ''));
+}
+
+const claimOne = (eventId: string, { source = 'stripe', at = NOW } = {}) =>
+  claim(database.receiver, claimRequest([eventId], { source, receivedAt: at }));
+
+async function parkOne(eventId: string, failure: Failure = 'handler', source = 'stripe'): Promise<void> {
+  await claimOne(eventId, { source });
+  const failed = { source, eventId, failure, error: `TypeError: ${CANARY}`, failedPaths: [CANARY] };
+  await recordFailures(database.consumer, [{ ...failed, parked: true, notBefore: NOW }], NOW);
+}
+
+async function addEffect(eventId: string): Promise<void> {
+  await claimOne(eventId);
+  await sql(`update webhooks.events set status = 'done', finished_at = received_at where event_id = $1`, [eventId]);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at)
+     values ('stripe', $1, 'receipt', 'receipt', '{}', $2)`,
+    [eventId, NOW],
+  );
+}
+
+/** What an operator does about everything of one source. */
+const act = (action: ActionName) =>
+  runAction(database.ops, {
+    action,
+    filter: { source: 'stripe' },
+    reason: 'test',
+    sendEffectsAgain: false,
+    who: 'test',
+    at: NOW,
+  });
+
+describe('an alert about parked events', () => {
+  const HANDLER = 'handler (the code threw an error)';
+  const PERMANENT = 'permanent (the code threw a PermanentError)';
+
+  it('is sent once, and once more when nothing is parked any more', async () => {
+    await parkOne('evt_1');
+    await parkOne('evt_2');
+    expect(await run(NOW)).toEqual([`ALERT stripe: 2 events are parked: ${HANDLER}`]);
+    await parkOne('evt_3');
+    expect(await run(later({ minutes: 15 }))).toEqual([]);
+    await act('retry');
+    expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more because of handler']);
+    expect(await run(later({ minutes: 45 }))).toEqual([]);
+  });
+
+  it('is sent again for another failure, and for another source', async () => {
+    await parkOne('evt_1');
+    await run(NOW);
+    await parkOne('evt_2', 'permanent');
+    await parkOne('evt_1', 'handler', 'github');
+    expect(await run(later({ minutes: 15 }))).toEqual([
+      `ALERT github: 1 event is parked: ${HANDLER}\nALERT stripe: 1 event is parked: ${PERMANENT}`,
+    ]);
+  });
+
+  it('counts parked effects too', async () => {
+    await addEffect('evt_1');
+    await addEffect('evt_2');
+    await sql(`update webhooks.effects set status = 'parked', failure = 'permanent', last_error = 'PermanentError'`);
+    await parkOne('evt_3', 'permanent');
+    expect(await run(NOW)).toEqual([`ALERT stripe: 1 event and 2 effects are parked: ${PERMANENT}`]);
+  });
+
+  it('names a suspected replay', async () => {
+    for (const id of ['evt_1', 'evt_2']) {
+      const twin = newEvent(id, { fingerprint: 'same' });
+      await claim(database.receiver, claimRequest([twin], { source: 'meta', receivedAt: NOW }));
+    }
+    expect(await run(NOW)).toEqual(['ALERT meta: 1 event is parked: replay (suspected replays)']);
+  });
+
+  it('names dead letters, those of events and those of effects', async () => {
+    await claimOne('evt_1');
+    await addEffect('evt_2');
+    const poison = { failure: 'poison', error: 'the queue gave up' } as const;
+    await parkEvents(database.consumer, [{ source: 'stripe', eventId: 'evt_1' }], poison, NOW);
+    await parkEffects(database.consumer, [{ source: 'stripe', eventId: 'evt_2', name: 'receipt' }], poison);
+    expect(await run(NOW)).toEqual([
+      'ALERT stripe: 1 event and 1 effect are parked: poison (the queue gave up on the tickets)',
+    ]);
+    await act('discard');
+    expect(await run(later({ minutes: 15 }))).toEqual(['OK    stripe: nothing is parked any more because of poison']);
+  });
+
+  it('holds no message of an error, no path in a payload and no id of an event', async () => {
+    await parkOne(`evt_${CANARY}`);
+    await parkOne('evt_2', 'schema');
+    await run(NOW);
+    expect(endpoint.posts.map(({ body }) => body).join()).not.toContain(CANARY);
+    expect(JSON.stringify(lines)).not.toContain(CANARY);
+    expect(JSON.parse(endpoint.posts[0]?.body ?? '').data.alerts).toEqual([
+      expect.objectContaining({ failure: 'handler', events: 1 }),
+      expect.objectContaining({ failure: 'schema', events: 1 }),
+    ]);
+  });
+});
+
+describe('an alert about pending events', () => {
+  it('is sent at the second tick that finds one older than an hour, and when none is that old any more', async () => {
+    await claimOne('evt_1');
+    await addEffect('evt_2');
+    expect(await run(later({ minutes: 60 }))).toEqual([]);
+    expect(await run(later({ minutes: 61 }))).toEqual([]);
+    expect(await run(later({ minutes: 75 }))).toEqual([
+      'ALERT stripe: 1 event and 1 effect are pending for more than 60 minutes, the oldest since 2026-03-02 12:00 UTC',
+    ]);
+    expect(await run(later({ minutes: 90 }))).toEqual([]);
+    await sql(`update webhooks.events set status = 'done'`);
+    await sql(`update webhooks.effects set status = 'sent'`);
+    expect(await run(later({ minutes: 105 }))).toEqual([
+      'OK    stripe: nothing has been pending for more than 60 minutes',
+    ]);
+  });
+
+  it('is not sent about old events that were retried and done before the next tick', async () => {
+    await claimOne('evt_1');
+    await run(later({ hours: 5 }));
+    await sql(`update webhooks.events set status = 'done'`);
+    expect(await run(later({ hours: 5, minutes: 15 }))).toEqual([]);
+    expect(await sql('select * from webhooks.alerts')).toEqual([]);
+  });
+
+  it('has the limit that ALERT_PENDING_MINUTES sets', async () => {
+    await claimOne('evt_1');
+    const settings = { ALERT_WEBHOOK_URL: endpoint.url, ALERT_PENDING_MINUTES: 5 };
+    await run(later({ minutes: 6 }), settings);
+    expect((await run(later({ minutes: 7 }), settings))[0]).toContain('pending for more than 5 minutes');
+  });
+});
+
+describe('an alert about a silent source', () => {
+  /** A tick every hour, and an event in each hour for which `speaks` says so. Returns the hours with an alert. */
+  async function live(from: number, hours: number, speaks: (hour: number) => boolean): Promise<[number, string][]> {
+    const alerted: [number, string][] = [];
+    for (let hour = from; hour < from + hours; hour++) {
+      if (speaks(hour)) await claimOne(`evt_${hour}`, { at: later({ hours: hour, minutes: 30 }) });
+      await sql(`update webhooks.events set status = 'done'`);
+      for (const text of await run(later({ hours: hour, minutes: 45 }))) alerted.push([hour, text]);
+    }
+    return alerted;
+  }
+  const WEEK = 7 * 24;
+  /** From Friday 17:00 to Monday 12:00. */
+  const WEEKEND_HOURS = 67;
+
+  it('is sent after six hours if it used to send every hour, once, and again when it sends', async () => {
+    expect(await live(0, WEEK + 1, () => true)).toEqual([]);
+    expect(await live(WEEK + 1, 48, () => false)).toEqual([
+      [WEEK + 6, 'ALERT stripe: no event since 2026-03-09 12:00 UTC, which is unusually long for this source'],
+    ]);
+    expect(await live(WEEK + 49, 1, () => true)).toEqual([[WEEK + 49, 'OK    stripe: events arrive again']]);
+  });
+
+  it('is not sent about one that sends during office hours only, until it misses more than a weekend', async () => {
+    // NOW is noon on a Monday.
+    const office = (hour: number) => hour % 24 < 6 && Math.floor(hour / 24) % 7 < 5;
+    expect(await live(0, 2 * WEEK, office)).toEqual([]);
+    const [first, ...others] = await live(2 * WEEK, 2 * WEEK, () => false);
+    // The silence may last three times as long as the weekend.
+    expect(first?.[0]).toBe(11 * 24 + 5 + 3 * WEEKEND_HOURS);
+    expect(others).toEqual([]);
+  });
+
+  it('is not sent about one that has not sent for a whole week yet', async () => {
+    expect(await live(0, WEEK - 1, (hour) => hour < WEEK - 12)).toEqual([]);
+  });
+
+  it('stays the same alert if the source is silent for longer than its history is kept', async () => {
+    await live(0, WEEK + 1, () => true);
+    await run(later({ days: 8 }));
+    expect(await run(later({ days: 60 }))).toEqual([]);
+    expect(await sql('select condition, sent_at is not null as sent from webhooks.alerts')).toEqual([
+      { condition: 'silent', sent: true },
+    ]);
+  });
+
+  it('needs only the hours of two weeks', async () => {
+    for (let day = 0; day < 30; day++) {
+      await claimOne(`evt_${day}`, { at: later({ days: day }) });
+      await sql(`update webhooks.events set status = 'done'`);
+      await run(later({ days: day }));
+    }
+    expect(await sql('select count(*)::int as hours from webhooks.hours')).toEqual([{ hours: 15 }]);
+  });
+});
+
+describe('an alert endpoint', () => {
+  it('gets nothing, and Postgres no further query, if there is nothing new', async () => {
+    await run(NOW, {});
+    const withoutAlerts = queries;
+    await run(NOW);
+    expect(queries - withoutAlerts).toBe(withoutAlerts + 1);
+    expect(endpoint.posts).toEqual([]);
+    expect(lines.map(({ step }) => step)).toEqual(['sweep', 'prune', 'sweep', 'prune']);
+  });
+
+  it.each([
+    ['refuses', () => ({ status: 500, headers: {} }), 'the alert endpoint answered 500'],
+    ['redirects', () => ({ status: 302, headers: { location: '/elsewhere' } }), 'the alert endpoint answered 302'],
+  ])('that %s gets the same alert with the same id at the next tick', async (_, answer, reason) => {
+    await parkOne('evt_1');
+    endpoint.answer = answer();
+    await run(NOW);
+    expect(lines).toEqual([
+      expect.objectContaining({ step: 'sweep', outcome: 'done' }),
+      { step: 'alert', outcome: 'not_sent', reason, begun: 1, over: 0 },
+      expect.objectContaining({ step: 'prune', outcome: 'done' }),
+    ]);
+    endpoint.answer = { status: 200, headers: {} };
+    expect(await run(later({ minutes: 15 }))).toHaveLength(1);
+    expect(lines.findLast(({ step }) => step === 'alert')).toEqual({
+      step: 'alert',
+      outcome: 'sent',
+      reason: undefined,
+      begun: 1,
+      over: 0,
+    });
+    expect(endpoint.posts).toHaveLength(2);
+    expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(await run(later({ minutes: 30 }))).toEqual([]);
+  });
+
+  it.each([
+    ['http://127.0.0.1:1/canary-in-the-url', 'the alert endpoint could not be reached (TypeError)'],
+    ['canary-in-the-url', 'ALERT_WEBHOOK_URL is not a URL'],
+  ])('%s is not reached, and its URL is not logged', async (url, reason) => {
+    await parkOne('evt_1');
+    await run(NOW, { ALERT_WEBHOOK_URL: url });
+    expect(lines.findLast(({ step }) => step === 'alert')).toMatchObject({
+      step: 'alert',
+      outcome: 'not_sent',
+      reason,
+    });
+    expect(JSON.stringify(lines)).not.toContain('canary');
+  });
+
+  it('is alerted although pruning uses up the requests that the run may make', async () => {
+    await parkOne('evt_1');
+    let used = false;
+    database.stack.neon.fault = ({ query = '' }) => {
+      used ||= query.includes('pruned_events');
+      return used ? { kind: 'refused' } : undefined;
+    };
+    await expect(run(NOW)).rejects.toThrow('Postgres could not be reached');
+    expect(endpoint.posts).toHaveLength(1);
+    database.stack.neon.fault = undefined;
+    // It was also recorded as sent.
+    expect(await run(later({ minutes: 15 }))).toEqual([]);
+  });
+
+  it('can verify the alert with the package of Standard Webhooks', async () => {
+    await parkOne('evt_1');
+    const now = new Date();
+    await run(now, { ALERT_WEBHOOK_URL: endpoint.url, ALERT_WEBHOOK_SECRET: SECRET });
+    const [post] = endpoint.posts;
+    expect(new Webhook(SECRET).verify(post?.body ?? '', post?.headers ?? {})).toMatchObject({
+      type: 'claimcheck.alert',
+      timestamp: now.toISOString(),
+      data: {
+        console: null,
+        alerts: [
+          {
+            condition: 'parked',
+            state: 'begun',
+            source: 'stripe',
+            failure: 'handler',
+            events: 1,
+            effects: 0,
+            since: now.toISOString(),
+          },
+        ],
+      },
+    });
+  });
+
+  it('gets no alert that it would have to refuse, because the secret is malformed', async () => {
+    await parkOne('evt_1');
+    await run(NOW, { ALERT_WEBHOOK_URL: endpoint.url, ALERT_WEBHOOK_SECRET: 'not base64!' });
+    expect(endpoint.posts).toEqual([]);
+    expect(lines.findLast(({ step }) => step === 'alert')).toMatchObject({
+      outcome: 'not_sent',
+      reason: expect.stringContaining('ALERT_WEBHOOK_SECRET'),
+    });
+  });
+
+  it('gets a text for Slack and for Discord, with a link to the console, that mentions nobody and is short enough', async () => {
+    for (let n = 0; n < 40; n++) await parkOne('evt_1', 'changes', `a-source-with-quite-a-long-name-${n}`);
+    await run(NOW, { ALERT_WEBHOOK_URL: endpoint.url, OPS_URL: 'https://ops.example.com/' });
+    const { text, content, allowed_mentions, data } = JSON.parse(endpoint.posts[0]?.body ?? '');
+    expect(text).toMatch(/\n… and 28 more\nhttps:\/\/ops\.example\.com\/ops$/);
+    expect(text.length).toBeLessThan(2000);
+    expect(content).toBe(text);
+    expect(allowed_mentions).toEqual({ parse: [] });
+    expect(data.alerts).toHaveLength(40);
+  });
+});

@@ -1,0 +1,85 @@
+import { beforeEach, expect, it } from 'vitest';
+import { tick } from '../../../src/consumer/cron.ts';
+import { claim } from '../../../src/db/claim.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const later = ({ minutes = 0, days = 0 }) => new Date(NOW.getTime() + minutes * 60_000 + days * 86_400_000);
+
+let sent: unknown[];
+let lines: object[];
+
+beforeEach(async () => {
+  await sql('truncate webhooks.events cascade');
+  sent = [];
+  lines = [];
+});
+
+/** Runs the cron with fake queues, because a real queue can't be made to refuse on this machine. */
+async function run(now: Date, refuses = false): Promise<void> {
+  const queue = {
+    sendBatch: async (messages: { body: unknown }[]) => {
+      if (refuses) throw new Error('Too Many Requests (10250)');
+      sent.push(...messages.map(({ body }) => body));
+    },
+  };
+  const { consumer } = database.stack.workerUrls;
+  const env = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
+  await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
+}
+
+const claimMany = (count: number) => {
+  const ids = Array.from({ length: count }, (_, n) => `evt_${n}`);
+  return claim(database.receiver, claimRequest(ids, { receivedAt: NOW }));
+};
+
+it('a run sends every overdue ticket once and writes one line about it', async () => {
+  await claimMany(1200);
+  await run(later({ minutes: 15 }));
+  expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
+  expect(lines[0]).toEqual({ step: 'sweep', outcome: 'done', events: 1200, effects: 0 });
+});
+
+it('a queue that refuses ends the sweep, and old events are pruned all the same', async () => {
+  await claimMany(1200);
+  await run(later({ minutes: 15 }), true);
+  expect(lines).toEqual([
+    { step: 'sweep', outcome: 'not_sent', events: 500, effects: 0 },
+    { step: 'prune', outcome: 'done', events: 0, bodies: 0 },
+  ]);
+});
+
+it('a run prunes several chunks if that many events and bodies are old', async () => {
+  await claimMany(2500);
+  await sql(`update webhooks.events set status = 'done', finished_at = received_at`);
+  await run(later({ days: 8 }));
+  await run(later({ days: 31 }));
+  expect(lines).toEqual([
+    expect.objectContaining({ step: 'sweep' }),
+    { step: 'prune', outcome: 'done', events: 0, bodies: 2500 },
+    expect.objectContaining({ step: 'sweep' }),
+    { step: 'prune', outcome: 'done', events: 2500, bodies: 0 },
+  ]);
+});
+
+it('a run prunes as many events as a busy deployment receives in 15 minutes', async () => {
+  await sql(
+    `
+    insert into webhooks.events (source, event_id, received_at, due_at, status, finished_at)
+    select 'test', 'evt_' || n, $1::timestamptz, $1, 'done', $1 from generate_series(1, 15000) n`,
+    [NOW],
+  );
+  await run(later({ days: 31 }));
+  expect(lines).toContainEqual({ step: 'prune', outcome: 'done', events: 15_000, bodies: 0 });
+});
+
+it('a run without Postgres fails, and the log says why', async () => {
+  database.stack.neon.fault = () => ({ kind: 'refused' });
+  await expect(run(NOW)).rejects.toThrow('Postgres could not be reached');
+  database.stack.neon.fault = undefined;
+  expect(lines).toEqual([{ step: 'sweep', outcome: 'failed', reason: 'Postgres could not be reached' }]);
+});

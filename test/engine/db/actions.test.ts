@@ -1,0 +1,185 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { countMatching, runAction } from '../../../src/db/actions.ts';
+import { claim } from '../../../src/db/claim.ts';
+import { recordEffectResults } from '../../../src/db/effects.ts';
+import type { ActionName } from '../../../src/db/schema.ts';
+import type { EventFilter } from '../../../src/db/views.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const LATER = new Date('2026-03-02T12:00:00Z');
+const states = () => sql('select event_id, status, attempts, completions from webhooks.events order by 1');
+const effects = () => sql('select event_id, status from webhooks.effects order by 1');
+const actionsOf = async (eventId: string) =>
+  (await sql<{ actions: unknown }>('select actions from webhooks.events where event_id = $1', [eventId]))[0]?.actions;
+
+const by = { at: LATER, who: 'ada@example.com', sendEffectsAgain: false };
+const retry = (filter: EventFilter, expected?: number) =>
+  runAction(database.ops, { ...by, action: 'retry', filter, expected });
+const discard = (filter: EventFilter, reason: string, expected?: number) =>
+  runAction(database.ops, { ...by, action: 'discard', filter, expected, reason });
+const rerun = (filter: EventFilter, sendEffectsAgain = false, expected?: number) =>
+  runAction(database.ops, { ...by, action: 'rerun', filter, expected, sendEffectsAgain });
+const changed = (events: number, effects: number) => expect.objectContaining({ outcome: 'changed', events, effects });
+
+/** Two parked events and two done ones, one of these with a sent effect, one with a parked one. */
+beforeEach(async () => {
+  await sql('truncate webhooks.events cascade');
+  const events = [
+    newEvent('done_1', { type: 'paid' }),
+    newEvent('done_2', { type: 'refunded' }),
+    newEvent('parked_1', { type: 'paid' }),
+    newEvent('parked_2', { type: 'refunded' }),
+  ];
+  await claim(database.receiver, claimRequest(events, { receivedAt: NOW }));
+  await sql(`update webhooks.events set finished_at = $1, attempts = 12, status = split_part(event_id, '_', 1)`, [NOW]);
+  await sql(`update webhooks.events set completions = 1, attempts = 1 where status = 'done'`);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+     values ('test', 'done_1', 'receipt', 'receipt', '{}', 'sent', $1),
+            ('test', 'done_2', 'receipt', 'receipt', '{}', 'parked', $1)`,
+    [NOW],
+  );
+});
+
+describe('a retry', () => {
+  it('a retry gives parked events and effects all their attempts back, and changes no others', async () => {
+    const retried = await retry({ source: 'test' });
+    expect(retried).toEqual({
+      outcome: 'changed',
+      events: 2,
+      effects: 1,
+      eventKeys: expect.arrayContaining([
+        { source: 'test', eventId: 'parked_1' },
+        { source: 'test', eventId: 'parked_2' },
+      ]),
+      effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
+    });
+    expect(await states()).toEqual([
+      { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
+      { event_id: 'done_2', status: 'done', attempts: 1, completions: 1 },
+      { event_id: 'parked_1', status: 'pending', attempts: 0, completions: 0 },
+      { event_id: 'parked_2', status: 'pending', attempts: 0, completions: 0 },
+    ]);
+    expect(await effects()).toEqual([
+      { event_id: 'done_1', status: 'sent' },
+      { event_id: 'done_2', status: 'pending' },
+    ]);
+  });
+
+  it('an event that a retry makes pending can be worked at once, although it was waiting when it was parked', async () => {
+    await sql(`update webhooks.events set not_before = $1 where event_id = 'parked_1'`, [new Date('2026-03-03')]);
+    await retry({ eventId: 'parked_1' });
+    const rows = await sql(`select not_before, due_at from webhooks.events where event_id = 'parked_1'`);
+    expect(rows).toEqual([{ not_before: null, due_at: LATER }]);
+  });
+
+  it('a retry changes only what its filter matches', async () => {
+    expect(await retry({ eventId: 'parked_1' })).toEqual(changed(1, 0));
+    expect(await retry({ type: 'refunded' })).toEqual(changed(1, 1));
+    expect(await retry({ source: 'other' })).toEqual(changed(0, 0));
+  });
+
+  it('a retry changes nothing if another number of events matches than expected', async () => {
+    const before = await states();
+    expect(await retry({ source: 'test' }, 2)).toEqual({ outcome: 'unexpected', matching: 3 });
+    expect(await states()).toEqual(before);
+    expect(await retry({ source: 'test' }, 3)).toEqual(changed(2, 1));
+  });
+});
+
+it('a filter by failure finds what failed so, events and effects', async () => {
+  await sql(`update webhooks.events set failure = 'schema' where event_id = 'parked_1'`);
+  await sql(`update webhooks.effects set failure = 'response' where event_id = 'done_2'`);
+  expect(await retry({ failure: 'schema' })).toEqual(changed(1, 0));
+  expect(await retry({ failure: 'response' })).toEqual(changed(0, 1));
+  expect(await retry({ failure: 'poison' })).toEqual(changed(0, 0));
+});
+
+it('every action is kept on its event with who, when and why, oldest first', async () => {
+  await retry({ eventId: 'done_2' });
+  await retry({ eventId: 'parked_1' });
+  await sql(`update webhooks.events set status = 'parked' where event_id = 'parked_1'`);
+  await discard({ eventId: 'parked_1' }, 'sent by mistake');
+  await rerun({ eventId: 'done_1' });
+  const entry = { at: LATER.toISOString(), who: 'ada@example.com', reason: null };
+  expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry' }]);
+  expect(await actionsOf('parked_1')).toEqual([
+    { ...entry, action: 'retry' },
+    { ...entry, action: 'discard', reason: 'sent by mistake' },
+  ]);
+  expect(await actionsOf('done_1')).toEqual([{ ...entry, action: 'rerun' }]);
+  expect(await actionsOf('parked_2')).toBe(null);
+});
+
+it('a discarded event becomes ignored, and keeps the reason and its error', async () => {
+  await sql(`update webhooks.events set last_error = 'Error: no' where event_id = 'parked_1'`);
+  expect(await discard({ eventId: 'parked_1' }, 'sent by mistake')).toEqual(changed(1, 0));
+  const rows = await sql(`select status, summary, last_error from webhooks.events where event_id = 'parked_1'`);
+  expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
+  expect(await discard({ eventId: 'done_1' }, 'finished events stay')).toEqual(changed(0, 0));
+});
+
+it('a discarded effect is deleted, and the summary of its event says so', async () => {
+  expect(await discard({ eventId: 'done_2' }, 'no longer wanted', 2)).toEqual({ outcome: 'unexpected', matching: 1 });
+  expect(await discard({ eventId: 'done_2' }, 'no longer wanted', 1)).toEqual(changed(0, 1));
+  expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
+  const rows = await sql(`select status, summary from webhooks.events where event_id = 'done_2'`);
+  expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
+});
+
+it('an event that is parked together with its effect is discarded with it', async () => {
+  await sql(`update webhooks.events set status = 'parked', completions = 0 where event_id = 'done_2'`);
+  expect(await discard({ eventId: 'done_2' }, 'no')).toEqual(changed(1, 1));
+  const rows = await sql(`select status, summary from webhooks.events where event_id = 'done_2'`);
+  expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: no' }]);
+});
+
+it('an effect that is sent stays sent, whatever the result of a second send is', async () => {
+  const key = { source: 'test', eventId: 'done_1', name: 'receipt' };
+  const effect = { ...key, failure: 'response', error: 'Error: no', notBefore: LATER } as const;
+  await recordEffectResults(database.consumer, [{ ...effect, status: 'parked' }], NOW);
+  await recordEffectResults(database.consumer, [{ ...effect, status: 'pending' }], NOW);
+  expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
+});
+
+describe('a rerun', () => {
+  it('a rerun makes finished events pending, and their effects are not sent again', async () => {
+    expect(await rerun({ type: 'paid' })).toEqual(changed(1, 0));
+    expect(await states()).toContainEqual({ event_id: 'done_1', status: 'pending', attempts: 0, completions: 0 });
+    expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
+  });
+
+  it('a rerun with effects deletes the effects that were sent, so that they are sent again', async () => {
+    await rerun({ eventId: 'done_1' }, true);
+    expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
+  });
+
+  it('a rerun does not change discarded events', async () => {
+    await discard({ eventId: 'parked_1' }, 'sent by mistake');
+    expect(await rerun({ eventId: 'parked_1' })).toEqual(changed(0, 0));
+  });
+
+  it('a rerun changes only events that were received in the given time', async () => {
+    expect(await rerun({ since: LATER, until: new Date('2027-01-01') })).toEqual(changed(0, 0));
+    expect(await rerun({ since: NOW, until: LATER })).toEqual(changed(2, 0));
+  });
+
+  it('a rerun leaves events finished whose bodies have been pruned, and with them their effects', async () => {
+    await sql(`delete from webhooks.bodies where event_id = 'done_1'`);
+    expect(await rerun({ source: 'test' }, true, 2)).toEqual({ outcome: 'unexpected', matching: 1 });
+    expect(await rerun({ source: 'test' }, true, 1)).toEqual(changed(1, 0));
+    expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
+  });
+});
+
+it('countMatching counts the events that each action would change', async () => {
+  const count = (action: ActionName, filter: EventFilter) => countMatching(database.ops, action, filter);
+  expect(await count('retry', {})).toBe(3);
+  expect(await count('discard', { status: 'parked' })).toBe(2);
+  expect(await count('rerun', { type: 'paid' })).toBe(1);
+});

@@ -1,0 +1,229 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { loadStatus, Status } from '../../../src/db/status.ts';
+import {
+  EventDetails,
+  type EventFilter,
+  ListedEvent,
+  listEvents,
+  loadDetails,
+  type Position,
+} from '../../../src/db/views.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-10T12:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ago = (ms: number) => new Date(NOW.getTime() - ms);
+const receive = (source: string, ids: string[], at: Date) =>
+  claim(
+    database.receiver,
+    claimRequest(ids, { source, headers: { 'content-type': 'application/json' }, receivedAt: at }),
+  );
+
+beforeEach(() => sql('truncate webhooks.events cascade'));
+
+describe('loadStatus', () => {
+  it('loadStatus has per source what came in, what is stuck and how long events took', async () => {
+    await receive('stripe', ['a', 'b'], ago(30 * MINUTE));
+    await receive('stripe', ['c'], ago(23.5 * HOUR));
+    await receive('github', ['d', 'e'], ago(30 * HOUR));
+    await sql(
+      `update webhooks.events set status = 'done', finished_at = received_at + interval '3 s' where event_id = 'a'`,
+    );
+    await sql(
+      `update webhooks.events set status = 'done', finished_at = received_at + interval '1 s' where event_id = 'c'`,
+    );
+    await sql(`update webhooks.events set status = 'parked' where event_id = 'd'`);
+    await sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, sent_at)
+       values ('stripe', 'a', '1', 'mail', '{}', 'sent', $1, $1), ('stripe', 'a', '2', 'mail', '{}', 'pending', $1, null),
+              ('stripe', 'c', '1', 'mail', '{}', 'parked', $1, null)`,
+      [ago(MINUTE)],
+    );
+    const status = await loadStatus(database.ops, ['stripe', 'unused'], NOW);
+    expect(v.parse(Status, status)).toEqual(status);
+    const { sources, effects, effect_kinds: kinds, totals } = status;
+    const hours = (counts: Record<number, number>) => Array.from({ length: 24 }, (_, n) => counts[n] ?? 0);
+    expect(sources).toEqual([
+      {
+        source: 'github',
+        last_accepted_at: ago(30 * HOUR).toISOString(),
+        accepted_per_hour: hours({}),
+        pending: 1,
+        parked: 1,
+        oldest_pending_at: ago(30 * HOUR).toISOString(),
+        seconds_to_done: { p50: null, p95: null },
+      },
+      {
+        source: 'stripe',
+        last_accepted_at: ago(30 * MINUTE).toISOString(),
+        accepted_per_hour: hours({ 0: 1, 23: 2 }),
+        pending: 1,
+        parked: 0,
+        oldest_pending_at: ago(30 * MINUTE).toISOString(),
+        seconds_to_done: { p50: 2, p95: 2.9 },
+      },
+      {
+        source: 'unused',
+        last_accepted_at: null,
+        accepted_per_hour: hours({}),
+        pending: 0,
+        parked: 0,
+        oldest_pending_at: null,
+        seconds_to_done: { p50: null, p95: null },
+      },
+    ]);
+    const finished = new Date(ago(30 * MINUTE).getTime() + 3000).toISOString();
+    expect(effects).toEqual({ pending: 1, parked: 1, sent_last_day: 1, oldest_pending_at: finished });
+    expect(totals).toEqual({ pending: 2, parked: 1, oldest_pending_at: ago(30 * HOUR).toISOString() });
+    expect(kinds.reduce((sum, { pending, parked }) => sum + pending + parked, 0)).toBe(2);
+    expect(kinds.flatMap(({ sent_per_hour }) => sent_per_hour).reduce((sum, sent) => sum + sent, 0)).toBe(1);
+    const [sent] = kinds.filter(({ last_sent_at }) => last_sent_at !== null);
+    expect(sent?.seconds_to_sent.p50).toBeTypeOf('number');
+    expect(sent?.seconds_to_sent.p50).toBe(sent?.seconds_to_sent.p95);
+    expect(kinds.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? [])).toEqual([finished]);
+  });
+
+  it('loadStatus works on an empty database', async () => {
+    const { sources, effects, totals } = await loadStatus(database.ops, [], NOW);
+    expect(sources).toEqual([]);
+    expect(effects).toEqual({ pending: 0, parked: 0, sent_last_day: 0, oldest_pending_at: null });
+    expect(totals).toEqual({ pending: 0, parked: 0, oldest_pending_at: null });
+  });
+});
+
+describe('listEvents', () => {
+  const readAll = async (filter: EventFilter, limit: number) => {
+    const found: ListedEvent[] = [];
+    let after: Position | undefined;
+    do {
+      const page = await listEvents(database.ops, filter, { after, limit, now: NOW });
+      expect(page.events.length).toBeLessThanOrEqual(limit);
+      for (const event of page.events) found.push(v.parse(ListedEvent, event));
+      after = page.next;
+    } while (after);
+    return found;
+  };
+
+  it('listEvents pages through every event exactly once, newest first, whatever the filter and the ages are', async () => {
+    const age = fc.oneof(fc.integer({ min: 0, max: 90 * 24 * 60 }), fc.constantFrom(0, 15, 60, 240));
+    const event = fc.record({
+      source: fc.constantFrom('a', 'b', 'c'),
+      age,
+      status: fc.constantFrom('pending', 'done', 'ignored', 'parked'),
+      type: fc.constantFrom('x', 'y'),
+    });
+    const filters = fc.record(
+      {
+        source: fc.constantFrom('a', 'b'),
+        status: fc.constantFrom('pending' as const, 'done' as const, 'ignored' as const, 'parked' as const),
+        type: fc.constantFrom('x', 'y'),
+      },
+      { requiredKeys: [] },
+    );
+    const list = fc.array(event, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(list, filters, fc.integer({ min: 1, max: 7 }), async (made, filter, limit) => {
+        await sql('truncate webhooks.events cascade');
+        const rows = made.map((row, n) => ({
+          ...row,
+          event_id: `evt_${n}`,
+          received_at: ago(row.age * MINUTE).toISOString(),
+        }));
+        await sql(
+          `insert into webhooks.events (source, event_id, type, status, received_at, due_at)
+           select source, event_id, type, status, received_at, received_at
+           from json_to_recordset($1) as row (source text, event_id text, type text, status text, received_at timestamptz)`,
+          [JSON.stringify(rows)],
+        );
+        const order = (row: { received_at: string; source: string; event_id: string }) =>
+          `${row.received_at} ${row.source} ${row.event_id}`;
+        const wanted = rows
+          .filter((row) => Object.entries(filter).every(([name, value]) => Reflect.get(row, name) === value))
+          .map(order)
+          .sort()
+          .reverse();
+        expect((await readAll(filter, limit)).map(order)).toEqual(wanted);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('listEvents pages through events that differ by microseconds', async () => {
+    await sql(
+      `insert into webhooks.events (source, event_id, status, received_at, due_at)
+       select 'stripe', 'evt_' || n, 'done', $1::timestamptz + n * interval '100 microseconds', $1
+       from generate_series(1, 25) n`,
+      [ago(HOUR)],
+    );
+    const ids = (await readAll({}, 1)).map(({ event_id }) => event_id);
+    expect(ids).toEqual(Array.from({ length: 25 }, (_, n) => `evt_${25 - n}`));
+  });
+
+  it('listEvents finds an event id in every source, also in one that is not configured any more', async () => {
+    await receive('stripe', ['same', 'other'], ago(90 * 24 * HOUR));
+    await receive('gone', ['same'], ago(HOUR));
+    const found = await readAll({ eventId: 'same' }, 10);
+    expect(found.map(({ source }) => source)).toEqual(['gone', 'stripe']);
+    expect(await readAll({ eventId: 'same', source: 'stripe' }, 10)).toHaveLength(1);
+    expect(await readAll({ eventId: 'sam' }, 10)).toEqual([]);
+  });
+
+  it('listEvents finds the events with an effect that is parked or pending', async () => {
+    await receive('stripe', ['a', 'b', 'c'], ago(90 * 24 * HOUR));
+    await sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+       values ('stripe', 'a', '1', 'mail', '{}', 'parked', $1), ('stripe', 'a', '2', 'mail', '{}', 'parked', $1),
+              ('stripe', 'b', '1', 'mail', '{}', 'pending', $1), ('stripe', 'c', '1', 'mail', '{}', 'sent', $1)`,
+      [NOW],
+    );
+    const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
+    expect(await ids({ effectStatus: 'parked' })).toEqual(['a']);
+    expect(await ids({ effectStatus: 'pending' })).toEqual(['b']);
+  });
+
+  it('listEvents keeps to a span of time, and shows events of a Worker whose clock is ahead', async () => {
+    await receive('stripe', ['old'], ago(3 * HOUR));
+    await receive('stripe', ['ahead'], ago(-5000));
+    const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
+    expect(await ids({})).toEqual(['ahead', 'old']);
+    expect(await ids({ since: ago(HOUR) })).toEqual(['ahead']);
+    expect(await ids({ until: ago(HOUR) })).toEqual(['old']);
+  });
+});
+
+it('loadDetails has the event with its body, its headers, its effects and what operators did', async () => {
+  await receive('stripe', ['a'], ago(HOUR));
+  const action = { at: NOW.toISOString(), who: 'ada', action: 'retry', reason: null };
+  await sql(`update webhooks.events set actions = $1`, [JSON.stringify([action])]);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('stripe', 'a', 'n', 'k', '{}', $1)`,
+    [NOW],
+  );
+  const details = await loadDetails(database.ops, { source: 'stripe', eventId: 'a' });
+  expect(v.parse(EventDetails, details)).toEqual(details);
+  expect(details).toMatchObject({
+    source: 'stripe',
+    event_id: 'a',
+    status: 'pending',
+    received_at: ago(HOUR).toISOString(),
+    finished_at: null,
+    body: '{}',
+    headers: { 'content-type': 'application/json' },
+    actions: [action],
+    effects: [{ name: 'n', kind: 'k', status: 'pending', due_at: NOW.toISOString(), sent_at: null }],
+  });
+  await sql('delete from webhooks.bodies');
+  expect(await loadDetails(database.ops, { source: 'stripe', eventId: 'a' })).toMatchObject({
+    body: null,
+    headers: null,
+  });
+  expect(await loadDetails(database.ops, { source: 'stripe', eventId: 'b' })).toBe(undefined);
+});

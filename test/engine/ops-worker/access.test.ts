@@ -1,0 +1,270 @@
+import { describe, expect, it, vi } from 'vitest';
+import { access, BEARER, basic, startOpsWorker, TOKEN } from './start.ts';
+
+const DATABASE = { DATABASE_URL: 'postgres://claimcheck:secret@ep-x.eu-central-1.aws.neon.tech/claimcheck' };
+const WITH_TOKEN = { ...DATABASE, OPS_TOKEN: TOKEN };
+const AUDIENCE = '4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2';
+const ADA = access(AUDIENCE, { email: 'ada@example.com' });
+
+/** They need no database: there is nothing at these addresses, but only somebody who was let in is told so. */
+const PAGE = '/ops/nothing';
+const API = '/ops/api/nothing';
+const EVERYTHING = ['/', '/ops', '/ops/events', '/ops/metrics', '/ops/files/style.css', '/nothing', PAGE, API];
+const LET_IN = 404;
+
+/** An action that is refused by its body alone, after its sender was let in: 400. */
+const ACTION = '/ops/api/events/retry';
+const UNDERSTOOD = 400;
+
+describe('without OPS_TOKEN and Cloudflare Access', () => {
+  it('nobody is let in, and one sentence says what to configure', async () => {
+    const { call } = startOpsWorker({ env: DATABASE });
+    for (const host of ['https://ops.example.com', 'http://localhost:8787']) {
+      for (const path of EVERYTHING) {
+        const answer = await call(path, { headers: { ...BEARER, 'cf-access-jwt-assertion': 'a.b.c' } }, host);
+        expect([path, answer.status]).toEqual([path, 403]);
+        expect(answer.headers.get('www-authenticate')).toBe(null);
+        expect(await answer.text()).toMatch(/switch on Cloudflare Access .* or set the secret OPS_TOKEN/);
+      }
+    }
+  });
+
+  it('nothing is changed, whatever a request says', async () => {
+    const { call, sent, lines } = startOpsWorker({ env: DATABASE });
+    for (const headers of [{}, BEARER, basic('ada'), { 'sec-fetch-site': 'same-origin' }]) {
+      for (const path of [
+        ACTION,
+        '/ops/api/events/stripe/evt_1/retry',
+        '/ops/event?source=a&event_id=b',
+        '/ops/bulk',
+      ]) {
+        expect((await call(path, { method: 'POST', headers })).status).toBe(403);
+      }
+    }
+    // A request that had come as far as the database would have left a line: nothing answers at its URL.
+    expect([sent, lines]).toEqual([[], []]);
+  });
+});
+
+describe('an OPS_TOKEN of fewer than 32 characters', () => {
+  it('lets nobody in, not even through Cloudflare Access, and is logged once', async () => {
+    const short = 'x'.repeat(31);
+    const { call, lines } = startOpsWorker({ env: { ...DATABASE, OPS_TOKEN: short }, access: ADA });
+    for (const headers of [{}, { authorization: `Bearer ${short}` }, basic('ada', short)]) {
+      for (const path of [PAGE, API]) {
+        const answer = await call(path, { headers });
+        expect(answer.status).toBe(403);
+        expect(await answer.text()).toContain('OPS_TOKEN has fewer than 32 characters');
+      }
+    }
+    expect(lines).toEqual([{ step: 'configuration', outcome: 'ops_token_too_short' }]);
+    const long = startOpsWorker({ env: { ...DATABASE, OPS_TOKEN: 'x'.repeat(32) } });
+    expect((await long.call(API, { headers: { authorization: `Bearer ${'x'.repeat(32)}` } })).status).toBe(LET_IN);
+  });
+});
+
+describe('with OPS_TOKEN', () => {
+  const started = () => startOpsWorker({ env: WITH_TOKEN });
+  const status = async (authorization: string | undefined, path = API) =>
+    (await started().call(path, authorization === undefined ? {} : { headers: { authorization } })).status;
+
+  it('a script is let in with it as a bearer, and a browser with it as the password', async () => {
+    for (const path of [PAGE, API]) {
+      expect(await status(BEARER.authorization, path)).toBe(LET_IN);
+      expect(await status(basic('ada').authorization, path)).toBe(LET_IN);
+      expect(await status(basic('').authorization, path)).toBe(LET_IN);
+      expect(await status(`bearer  ${TOKEN}`, path)).toBe(LET_IN);
+    }
+  });
+
+  it('anything else is refused', async () => {
+    const encoded = (text: string) => Buffer.from(text).toString('base64');
+    for (const wrong of [
+      undefined,
+      '',
+      TOKEN,
+      'Bearer ',
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN.slice(1)}`,
+      `Bearer ${encoded(`ada:${TOKEN}`)}`,
+      `Basic ${TOKEN}`,
+      `Basic ${encoded(TOKEN)}`,
+      `Basic ${encoded(`${TOKEN}:ada`)}`,
+      `Basic ${encoded(`ada:${TOKEN}:`)}`,
+      `Basic ${encoded('ada:')}`,
+      'Basic *',
+      `Digest ${TOKEN}`,
+      `Bearer ${TOKEN}, Basic ${encoded(`ada:${TOKEN}`)}`,
+    ]) {
+      expect([wrong, await status(wrong)]).toEqual([wrong, 401]);
+      expect([wrong, await status(wrong, PAGE)]).toEqual([wrong, 401]);
+    }
+  });
+
+  it('a browser is asked for a name and a password on a page, and a program for a bearer', async () => {
+    const { call } = started();
+    for (const headers of [{}, basic('ada', 'wrong')]) {
+      const challengeOf = async (path: string) => (await call(path, { headers })).headers.get('www-authenticate');
+      for (const path of ['/', '/ops', PAGE])
+        expect(await challengeOf(path)).toBe('Basic realm="ops", charset="UTF-8"');
+      for (const path of ['/ops/metrics', API]) expect(await challengeOf(path)).toBe('Bearer realm="ops"');
+    }
+  });
+
+  it('crypto.subtle.verify alone decides whether it is right, so that the time of an answer reveals nothing', async () => {
+    const verify = vi.spyOn(crypto.subtle, 'verify').mockResolvedValue(true);
+    expect(await status('Bearer wrong')).toBe(LET_IN);
+    expect(await status(basic('ada', 'wrong').authorization)).toBe(LET_IN);
+    verify.mockResolvedValue(false);
+    expect(await status(BEARER.authorization)).toBe(401);
+    expect(await status(basic('ada').authorization)).toBe(401);
+    verify.mockRestore();
+  });
+
+  it('no answer may be cached, framed or given a script of its own', async () => {
+    const { call } = started();
+    for (const headers of [{}, BEARER]) {
+      for (const path of [PAGE, API]) {
+        const answer = await call(path, { headers });
+        expect(answer.headers.get('cache-control')).toBe('no-store');
+        expect(answer.headers.get('x-frame-options')).toBe('DENY');
+        expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+        expect(answer.headers.get('content-security-policy')).not.toContain('unsafe');
+      }
+    }
+  });
+});
+
+describe('with Cloudflare Access', () => {
+  const whoOf = async (identity: Record<string, unknown> | undefined, headers: Record<string, string> = {}) => {
+    const { call } = startOpsWorker({ env: DATABASE, access: access(AUDIENCE, identity) });
+    const page = await (await call(PAGE, { headers })).text();
+    return /class="operator">([^<]*)</.exec(page)?.[1];
+  };
+
+  it('whoever it has let in is known by the e-mail, or by the name of the service token', async () => {
+    expect(await whoOf({ email: 'ada@example.com', common_name: 'x' })).toBe('ada@example.com');
+    expect(await whoOf({ email: 'ada@example.com' }, { 'x-ops-actor': 'bob' })).toBe('ada@example.com');
+    expect(await whoOf({ email: '', common_name: 'deploy.access' })).toBe('deploy.access');
+    expect(await whoOf({ common_name: 'deploy.access' }, { 'x-ops-actor': 'bob' })).toBe('deploy.access (bob)');
+    expect(await whoOf({ email: 'a\nda\u202e@example.com' })).toBe('a da @example.com');
+    expect(await whoOf(undefined)).toBe('access');
+  });
+
+  it('that the details of an identity can not be loaded locks nobody out', async () => {
+    const getIdentity = () => Promise.reject(new Error('Access is down'));
+    const { call } = startOpsWorker({ env: DATABASE, access: { aud: AUDIENCE, getIdentity } });
+    expect((await call(API)).status).toBe(LET_IN);
+  });
+
+  it('only the application that ACCESS_AUD names counts, if it is set', async () => {
+    const call = (audience: string, aud: string) =>
+      startOpsWorker({ env: { ...DATABASE, ACCESS_AUD: audience }, access: access(aud, { email: 'a@b' }) }).call(PAGE);
+    expect((await call(AUDIENCE, AUDIENCE)).status).toBe(LET_IN);
+    for (const other of [AUDIENCE.slice(1), `${AUDIENCE}0`, '']) {
+      const answer = await call(AUDIENCE, other);
+      expect(answer.status).toBe(403);
+      expect(await answer.text()).toContain('ACCESS_AUD');
+    }
+  });
+
+  it('without the identity of the runtime its headers and cookies mean nothing', async () => {
+    const { call } = startOpsWorker({ env: { ...DATABASE, ACCESS_AUD: AUDIENCE } });
+    const blob = JSON.stringify({ app_aud: AUDIENCE, jwt_claims: { email: 'eve@example.com' } });
+    for (const headers of [
+      { 'cf-access-jwt-assertion': 'a.b.c', 'cf-access-authenticated-user-email': 'eve@example.com' },
+      { cookie: 'CF_Authorization=a.b.c' },
+      { 'mf-access-blob': blob },
+    ]) {
+      expect((await call(API, { headers })).status).toBe(403);
+    }
+  });
+
+  it('OPS_TOKEN works beside it, and a wrong token is refused all the same', async () => {
+    const { call } = startOpsWorker({ env: WITH_TOKEN, access: ADA });
+    for (const headers of [{}, BEARER, basic('ada')]) expect((await call(API, { headers })).status).toBe(LET_IN);
+    expect((await call(API, { headers: { authorization: `Bearer ${TOKEN}x` } })).status).toBe(401);
+  });
+});
+
+describe('on this machine, with the identity of wrangler dev', () => {
+  const LOCAL = access('local', { email: 'you@localhost' });
+  const status = async (host: string, headers: Record<string, string> = {}, env: object = DATABASE) =>
+    (await startOpsWorker({ env: { ...env }, access: LOCAL }).call(PAGE, { headers }, host)).status;
+
+  it.each(['http://localhost:8787', 'http://127.0.0.1:8787', 'http://[::1]:8787'])('it is open at %s', async (host) => {
+    expect(await status(host)).toBe(LET_IN);
+  });
+
+  it.each([
+    ['another host name, as with DNS rebinding', 'http://evil.example:8787', {}],
+    ['a deployed Worker', 'https://ops.example.com', {}],
+    ['a tunnel that rewrites the host', 'http://localhost:8787', { 'x-forwarded-for': '203.0.113.9' }],
+    ['a proxy that says what it is', 'http://localhost:8787', { forwarded: 'for=203.0.113.9' }],
+  ])('it is closed for %s', async (_what, host, headers) => {
+    expect(await status(host, headers)).toBe(403);
+  });
+
+  it('it is open although ACCESS_AUD names the application of production', async () => {
+    const env = { ...DATABASE, ACCESS_AUD: AUDIENCE };
+    expect(await status('http://localhost:8787', {}, env)).toBe(LET_IN);
+    expect(await status('https://ops.example.com', {}, env)).toBe(403);
+  });
+
+  it('OPS_TOKEN closes it for other people on the machine', async () => {
+    expect(await status('http://localhost:8787', {}, WITH_TOKEN)).toBe(401);
+    expect(await status('http://localhost:8787', basic('ada'), WITH_TOKEN)).toBe(LET_IN);
+  });
+});
+
+describe('a request that changes something', () => {
+  const ORIGIN = 'https://ops.example.com';
+  const SAME = [
+    { 'sec-fetch-site': 'same-origin' },
+    { origin: ORIGIN },
+    { 'sec-fetch-site': 'same-origin', origin: ORIGIN },
+  ];
+  const OTHER = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': '' },
+    { origin: 'https://evil.example' },
+    { origin: 'http://ops.example.com' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'cross-site', origin: ORIGIN },
+  ];
+  const WAYS = [
+    { way: 'a bearer', env: WITH_TOKEN, headers: BEARER, withoutEither: UNDERSTOOD },
+    { way: 'a password', env: WITH_TOKEN, headers: basic('ada'), withoutEither: 403 },
+    { way: 'Cloudflare Access', env: DATABASE, access: ADA, headers: {}, withoutEither: 403 },
+  ];
+
+  it.each(WAYS)('comes from our own pages, with $way', async ({ headers, withoutEither, ...options }) => {
+    const { call, lines } = startOpsWorker(options);
+    const status = async (more: Record<string, string>, init: RequestInit = {}, path = ACTION) =>
+      (await call(path, { method: 'POST', ...init, headers: { ...headers, ...more } })).status;
+    for (const same of SAME) expect([same, await status(same)]).toEqual([same, UNDERSTOOD]);
+    for (const other of OTHER) {
+      expect([other, await status(other)]).toEqual([other, 403]);
+      for (const path of ['/ops/event?source=a&event_id=b', '/ops/bulk']) {
+        expect([other, await status(other, { body: 'action=retry' }, path)]).toEqual([other, 403]);
+      }
+      for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect(await status(other, { method })).toBe(403);
+      for (const method of ['GET', 'HEAD']) expect(await status(other, { method }, PAGE)).toBe(LET_IN);
+    }
+    expect(await status({})).toBe(withoutEither);
+    expect(lines).toEqual([]);
+  });
+
+  it('has a JSON body, which a page of another site can not send without asking', async () => {
+    const { call } = startOpsWorker({ env: WITH_TOKEN });
+    const status = async (type: string) =>
+      (await call(ACTION, { method: 'POST', body: '{}', headers: { ...BEARER, 'content-type': type } })).status;
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'text/plain; a=application/json']) {
+      expect(await status(type)).toBe(415);
+    }
+    expect(await status('application/json; charset=utf-8')).toBe(UNDERSTOOD);
+  });
+});

@@ -1,0 +1,309 @@
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { openApi } from '../../../workshop/ops-api.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+import { BEARER, startOpsWorker, TOKEN } from './start.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-10T12:00:00Z');
+const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
+const start = () =>
+  startOpsWorker({ now: NOW, env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN } });
+const jsonOf = async <Json = unknown>(response: Response) => (await response.json()) as Json;
+
+/** What the test reads of the OpenAPI document. */
+type Paths = Record<string, Record<string, { responses: Record<string, Answer> }>>;
+interface Answer {
+  readonly content: Record<string, { schema: object }>;
+}
+
+/** Two parked events, one done with a parked effect, and one pending that has failed. */
+beforeEach(async () => {
+  await sql('truncate webhooks.events cascade');
+  for (const [n, id] of ['parked_1', 'parked_2', 'done_1', 'pending_1'].entries()) {
+    const event = newEvent(id, { type: 'paid', body: `{"id":"${id}"}` });
+    await claim(database.receiver, claimRequest([event], { source: 'stripe', receivedAt: ago(60 - n) }));
+  }
+  await sql(`update webhooks.events set status = split_part(event_id, '_', 1), failure = 'handler', last_error = 'Error: no',
+    attempts = 2`);
+  await sql(`update webhooks.events set finished_at = received_at + interval '2 s' where status <> 'pending'`);
+  await sql(`update webhooks.events set completions = 1 where status = 'done'`);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, failure, last_error)
+     values ('stripe', 'done_1', 'receipt', 'mail', '{}', 'parked', $1, 'response', 'HttpError: HTTP 410')`,
+    [NOW],
+  );
+});
+
+describe('the description of the API', () => {
+  it('is a valid OpenAPI document, and docs/ops-api.json is it', async () => {
+    expect(await new Validator().validate(openApi)).toEqual({ valid: true });
+    expect(JSON.parse(readFileSync('docs/ops-api.json', 'utf8'))).toEqual(openApi);
+  });
+
+  it('is true: every operation answers what it says, and no operation is missing', async () => {
+    const { call, get, post } = start();
+    const closed = startOpsWorker();
+    const paths: Paths = openApi.paths;
+    const { components } = openApi;
+    const ajv = addFormats.default(new Ajv2020({ strict: false }));
+    const answered = new Set<string>();
+    const check = async (method: string, path: string, response: Response) => {
+      const described = paths[path]?.[method]?.responses[response.status];
+      const type = response.headers.get('content-type')?.split(';')[0] ?? '';
+      const schema = described?.content[type]?.schema;
+      expect(schema, `${method} ${path} answered ${response.status} ${type}`).toBeDefined();
+      const validate = ajv.compile({ ...schema, components });
+      expect(validate(await response.json()) ? [] : validate.errors, `${method} ${path} ${response.status}`).toEqual(
+        [],
+      );
+      answered.add(`${method} ${path} ${response.status}`);
+    };
+    await check('get', '/status', await get('/ops/api/status'));
+    await check('get', '/events', await get('/ops/api/events?limit=2'));
+    await check('get', '/events', await get('/ops/api/events?status=wrong'));
+    await check('get', '/events/{source}/{event_id}', await get('/ops/api/events/stripe/done_1'));
+    await check('get', '/events/{source}/{event_id}', await get('/ops/api/events/stripe/none'));
+    const one = '/events/{source}/{event_id}/{action}';
+    await check('post', one, await post('/ops/api/events/stripe/parked_1/retry'));
+    await check('post', one, await post('/ops/api/events/stripe/parked_2/discard', { reason: 'not ours' }));
+    await check('post', one, await post('/ops/api/events/stripe/parked_2/discard', {}));
+    await check('post', one, await post('/ops/api/events/stripe/none/retry'));
+    const many = '/events/{action}';
+    await check('post', many, await post('/ops/api/events/retry?dry_run=1', { filter: {} }));
+    await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected: 99 }));
+    await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected: 1 }));
+    await check('post', many, await post('/ops/api/events/rerun', { filter: { sorce: 'x' } }));
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const method of Object.keys(methods)) {
+        const address = `/ops/api${path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'action' ? 'retry' : 'x'))}`;
+        await check(method, path, await call(address, { method }));
+        await check(method, path, await closed.call(address, { method }));
+        if (method !== 'post') continue;
+        const other = { ...BEARER, origin: 'https://evil.example' };
+        await check(method, path, await call(address, { method, headers: other, body: '{}' }));
+        await check(method, path, await call(address, { method, headers: BEARER, body: 'x' }));
+      }
+    }
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { responses }]) =>
+        Object.keys(responses).map((status) => `${method} ${path} ${status}`),
+      ),
+    );
+    // The outage has a test of its own, below.
+    expect(described.filter((one) => !answered.has(one) && !one.endsWith(' 503'))).toEqual([]);
+  });
+});
+
+it('the list is paged by its cursor, and a cursor that we have not made is refused', async () => {
+  const { get } = start();
+  const ids: string[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const response: Response = await get(`/ops/api/events?limit=3&cursor=${cursor}`);
+    const page = await jsonOf<{ events: { event_id: string }[]; next_cursor: string | null }>(response);
+    ids.push(...page.events.map(({ event_id }) => event_id));
+    cursor = page.next_cursor;
+  }
+  expect(ids).toEqual(['pending_1', 'done_1', 'parked_2', 'parked_1']);
+  const forged = (values: unknown) => Buffer.from(JSON.stringify(values)).toString('base64url');
+  for (const wrong of [
+    'x',
+    '%00',
+    forged(['now()', 'a', 'b']),
+    forged(['2026-03-10 12:00:00+00', 'a\0', 'b']),
+    forged(['2026-02-30 12:00:00+00', 'a', 'b']),
+    forged(['0000-01-01 12:00:00+00', 'a', 'b']),
+    forged(['2026-03-10 12:00:00+16', 'a', 'b']),
+    forged({}),
+  ]) {
+    expect((await get(`/ops/api/events?cursor=${wrong}`)).status).toBe(400);
+  }
+});
+
+it.each(['0001-01-01', '1970-01-01', '9999-12-31T23:59:59.999Z'])(
+  'a list until %s has the events that were received before then',
+  async (until) => {
+    const { get } = start();
+    const page = await jsonOf<{ events: unknown[] }>(await get(`/ops/api/events?until=${until}`));
+    expect(page.events.length).toBe(until.startsWith('9999') ? 4 : 0);
+  },
+);
+
+it('parameters that can not be understood are refused, and never ignored', async () => {
+  const { get, post } = start();
+  for (const query of [
+    'sorce=stripe',
+    'since=yesterday',
+    'until=1',
+    'since=0000-12-31',
+    'until=9999-12-31T23:59-01:00',
+    'status=broken',
+    'failure=broken',
+    'effect_status=sent',
+    'limit=0',
+    'limit=501',
+    'type=%00',
+  ]) {
+    expect((await get(`/ops/api/events?${query}`)).status).toBe(400);
+  }
+  for (const body of [
+    {},
+    [],
+    { filter: null, expected: 1 },
+    { filter: [], expected: 1 },
+    { filter: { sorce: 'stripe' }, expected: 1 },
+    { filter: { failure: 'broken' }, expected: 1 },
+    { filter: { source: 1 }, expected: 1 },
+    { filter: { source: '\ud800' }, expected: 1 },
+    { filter: {}, expected: '3' },
+    { filter: {}, expected: -1 },
+    { filter: {}, expected: 1.5 },
+    { filter: {}, expected: 2 ** 40 },
+    { filter: {} },
+    { filter: {}, expected: 3, effects: 'no' },
+    { filter: {}, expected: 3, dry_run: true },
+  ]) {
+    expect((await post('/ops/api/events/retry', body)).status, JSON.stringify(body)).toBe(400);
+  }
+  expect(await sql(`select 1 from webhooks.events where actions is not null`)).toEqual([]);
+});
+
+it('a refusal names the field, and what it may be', async () => {
+  const { get, post } = start();
+  const detailOf = async (answer: Promise<Response>) => (await jsonOf<{ detail: string }>(await answer)).detail;
+  expect(await detailOf(get('/ops/api/events?sorce=x'))).toBe(
+    'there is no filter "sorce": source, status, type, failure, effect_status, q, since, until, cursor, limit',
+  );
+  expect(await detailOf(get('/ops/api/events?status=x'))).toBe('status is one of pending, done, ignored, parked');
+  expect(await detailOf(get('/ops/api/events?type=%00'))).toBe('type must be a text without NUL');
+  expect(await detailOf(get('/ops/api/events?until=1'))).toBe('until is a time, as 2026-01-31T12:00Z');
+  expect(await detailOf(get('/ops/api/events?limit=0'))).toBe('limit is a number from 1 to 500');
+  expect(await detailOf(get('/ops/api/events?cursor=x'))).toBe('cursor is not one that this API has given out');
+  const detailOfBody = (body: unknown) => detailOf(post('/ops/api/events/discard', body));
+  expect(await detailOfBody([])).toBe('the body is not a JSON object');
+  expect(await detailOfBody({})).toBe('filter is missing. {} means all events');
+  expect(await detailOfBody({ filter: 'x' })).toBe('filter is missing. {} means all events');
+  expect(await detailOfBody({ filter: { source: 1 } })).toBe('source must be a text without NUL');
+  expect(await detailOfBody({ filter: { x: 1 } })).toMatch(/^there is no filter "x": source, /);
+  expect(await detailOfBody({ filter: {}, x: 1 })).toBe('there is no field "x": filter, expected, reason, effects');
+  expect(await detailOfBody({ filter: {}, expected: -1 })).toBe('expected is a number of events');
+  expect(await detailOfBody({ filter: {}, reason: 1 })).toBe('reason is a text');
+  expect(await detailOfBody({ filter: {}, effects: 1 })).toBe('effects is true or false');
+  expect(await detailOfBody({ filter: {} })).toMatch(/^reason is missing/);
+  expect(await detailOfBody({ filter: {}, reason: 'x' })).toMatch(/^expected is missing/);
+});
+
+it('a list has why its events failed, and can be filtered by it, also by the failure of an effect', async () => {
+  const { get } = start();
+  await sql(`update webhooks.events set failure = 'schema', failed_paths = '["a.b"]' where event_id = 'parked_2'`);
+  const idsWith = async (query: string) => {
+    const { events } = await jsonOf<{ events: { event_id: string }[] }>(await get(`/ops/api/events?${query}`));
+    return events.map(({ event_id }) => event_id);
+  };
+  expect(await idsWith('failure=schema')).toEqual(['parked_2']);
+  expect(await idsWith('failure=handler&status=parked')).toEqual(['parked_1']);
+  expect(await idsWith('failure=response')).toEqual(['done_1']);
+  expect(await idsWith('failure=&status=parked')).toEqual(['parked_2', 'parked_1']);
+  expect(await jsonOf(await get('/ops/api/events/stripe/parked_2'))).toMatchObject({
+    failure: 'schema',
+    failed_paths: ['a.b'],
+  });
+  expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({
+    effects: [{ failure: 'response', idempotency_key: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+  });
+});
+
+it('an action on many events happens only with the number that the operator has seen', async () => {
+  const { post, sent } = start();
+  const filter = { source: 'stripe' };
+  expect(await jsonOf(await post('/ops/api/events/retry?dry_run=1', { filter }))).toEqual({ matching: 3 });
+  const refused = await post('/ops/api/events/retry', { filter, expected: 2 });
+  expect(refused.status).toBe(409);
+  expect(sent).toEqual([]);
+  expect(await jsonOf(await post('/ops/api/events/retry', { filter, expected: 3 }))).toEqual({ events: 2, effects: 1 });
+});
+
+it('a retry sends the tickets of the events and of the effects at once', async () => {
+  const { post, sent, lines } = start();
+  await post('/ops/api/events/stripe/parked_1/retry');
+  await post('/ops/api/events/stripe/done_1/retry');
+  expect(sent).toMatchObject([
+    { source: 'stripe', eventId: 'parked_1' },
+    { source: 'stripe', eventId: 'done_1', name: 'receipt' },
+  ]);
+  expect(lines[0]).toEqual({ step: 'operator', outcome: 'retry', events: 1, effects: 0, tickets: 'sent' });
+});
+
+it('a retry of thousands of events sends all their tickets', async () => {
+  await sql(`
+    insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at)
+    select 'github', 'evt_' || n, 'parked', now(), now(), now() from generate_series(1, 2500) n`);
+  const { post, sent } = start();
+  const answer = await post('/ops/api/events/retry', { filter: { source: 'github' }, expected: 2500 });
+  expect(await jsonOf(answer)).toEqual({ events: 2500, effects: 0 });
+  expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(2500);
+});
+
+it('a discard needs a reason, and a rerun sends its ticket', async () => {
+  const { post, get, sent } = start();
+  expect((await post('/ops/api/events/stripe/parked_1/discard', { reason: ' \n ' })).status).toBe(400);
+  await post('/ops/api/events/stripe/parked_1/discard', { reason: 'sent by mistake' });
+  expect(sent).toEqual([]);
+  await post('/ops/api/events/stripe/done_1/rerun', { effects: true });
+  expect(sent).toMatchObject([{ source: 'stripe', eventId: 'done_1' }]);
+  expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({ status: 'pending', effects: [] });
+});
+
+it('an action is recorded with the name that the command gives, without what could disturb its readers', async () => {
+  const { call, get } = start();
+  await call('/ops/api/events/stripe/parked_1/retry', {
+    method: 'POST',
+    headers: { ...BEARER, 'x-ops-actor': 'ada' },
+  });
+  const long = `b\u00adob\u00a0${'x'.repeat(200)}`;
+  await call('/ops/api/events/stripe/parked_2/retry', { method: 'POST', headers: { ...BEARER, 'x-ops-actor': long } });
+  const whoOf = async (id: string) => {
+    const { actions } = await jsonOf<{ actions: { who: string }[] }>(await get(`/ops/api/events/stripe/${id}`));
+    return actions[0]?.who;
+  };
+  expect(await whoOf('parked_1')).toBe('token (ada)');
+  expect(await whoOf('parked_2')).toBe(`token (b ob\u00a0${'x'.repeat(75)})`);
+});
+
+it('every event id can be addressed', async () => {
+  const { get } = start();
+  // Browsers and URL parsers resolve these two themselves, however they are written.
+  const id = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+    .filter((text) => !/^\.\.?$|\p{Cc}/u.test(text));
+  await fc.assert(
+    fc.asyncProperty(id, async (eventId) => {
+      await sql('truncate webhooks.events cascade');
+      await claim(database.receiver, claimRequest([eventId], { source: 'stripe', receivedAt: NOW }));
+      const response = await get(`/ops/api/events/stripe/${encodeURIComponent(eventId)}`);
+      expect(await jsonOf(response)).toMatchObject({ event_id: eventId });
+    }),
+    { numRuns: 50, examples: [['a/b'], ['a%2Fb'], ['%'], ['?x=1#y'], ['+ &'], ['retry'], ['%25'], ['\u202eabc']] },
+  );
+});
+
+it('while Postgres is down the API says so with 503, and works again afterwards', async () => {
+  const { get, post } = start();
+  await database.stack.postgres.halt('SIGINT');
+  for (const response of [await get('/ops/api/status'), await post('/ops/api/events/stripe/parked_1/retry')]) {
+    expect(response.status).toBe(503);
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(response.headers.get('retry-after')).toBe('5');
+  }
+  await database.stack.postgres.restart();
+  expect((await get('/ops/api/status')).status).toBe(200);
+});

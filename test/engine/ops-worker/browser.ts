@@ -1,0 +1,89 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { shownOnPurpose } from '../canaries/answers.ts';
+import { search } from '../canaries/canaries.ts';
+
+/** Debian's Chromium, then the Chrome of GitHub's machines and of a Mac. */
+const PROGRAMS = [
+  process.env.CHROMIUM ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+/** Nothing here may leave this machine. As root, Chromium runs only without its sandbox. */
+const FLAGS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export interface Browser {
+  /** A new visitor, whose browser has stored nothing. */
+  readonly visit: (options?: BrowserContextOptions) => Promise<Page>;
+}
+
+/** A real Chromium for the tests of one file. */
+export function useBrowser(): Browser {
+  let open: (options?: BrowserContextOptions) => Promise<BrowserContext>;
+  let close: () => Promise<void> = async () => {};
+  const executablePath = PROGRAMS.find((path) => existsSync(path));
+  // A developer without a browser can run all other tests. CI must run these too.
+  beforeEach(({ skip }) => {
+    if (!executablePath) skip('no Chromium here: apt-get install chromium, or CHROMIUM=/path/to/it npm test');
+  });
+  beforeAll(async () => {
+    if (!executablePath && !process.env.CI) return;
+    if (!executablePath) throw new Error('CI needs Chromium: .ci/run installs it');
+    // Chromium writes into its home, and must not find the profile of somebody.
+    const home = mkdtempSync(join(tmpdir(), 'claimcheck-chromium-'));
+    const browser = await chromium.launch({
+      executablePath,
+      args: process.getuid?.() === 0 ? ['--no-sandbox', ...FLAGS] : FLAGS,
+      env: { ...process.env, HOME: home } as Record<string, string>,
+    });
+    open = (options) => browser.newContext(options);
+    close = async () => {
+      await browser.close();
+      rmSync(home, { recursive: true, force: true });
+    };
+  });
+  afterAll(() => close());
+  return {
+    visit: async (options) => {
+      const context = await open(options);
+      // A test waits for what it expects, never for time to pass.
+      context.setDefaultTimeout(60_000);
+      context.on('response', async (answer) => {
+        // Without a body: a redirect, or a page that was left before it was complete.
+        const text = await answer.text().catch(() => '');
+        search(text, `the page ${answer.url()}`, shownOnPurpose(answer.url()));
+      });
+      return context.newPage();
+    },
+  };
+}
+
+/** Fails if axe-core finds anything serious on the page. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Evaluated by the browser's debugger, because the page's own policy allows no script of ours.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate(`axe.run()`)) as axe.AxeResults;
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const found = serious.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html, any }) => `${html} ${any[0]?.message}`).join('\n')}`,
+  );
+  expect(found, page.url()).toEqual([]);
+}
+
+/** The widest thing on the page. Wider than the window, it would need scrolling to the side. */
+export function widthOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth');
+}

@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { run, step } from '../scripts/check/steps.ts';
+import { CONFIGS } from '../scripts/config/worker-config.ts';
+import { assertMigrated } from '../scripts/database/schema-changes.ts';
+import { readArguments } from '../scripts/lib/arguments.ts';
+import { buildWorker } from './built.ts';
+import tables from './engine.drizzle.config.ts';
+import { assertLicensed, packagesIn } from './licences.ts';
+
+const GENERATE = 'run npx drizzle-kit generate --config workshop/engine.drizzle.config.ts';
+
+/** What concerns only the template's makers: generated documents, the engine's migrations, the licences of what is shipped. */
+export default async function main(): Promise<void> {
+  readArguments({});
+  const script = (name: string) => ['node', 'scripts/run.mjs', name, '--check'];
+  await run('docs/providers.md is up to date (npm run docs:providers)', script('workshop/docs-providers'));
+  await run('docs/ops-api.json is up to date (npm run docs:ops-api)', script('workshop/ops-api'));
+  // A fork has no benchmarks.
+  if (existsSync('bench')) {
+    await run('the figures in the documents are those of bench/results.json', script('bench/bench'));
+  }
+  await step('drizzle/engine matches src/db/schema.ts', () => assertMigrated(tables, GENERATE));
+  for (const [worker, path] of Object.entries(CONFIGS)) {
+    const packages = packagesIn(buildWorker(path).meta);
+    const names = packages.map(({ name }) => name).join(', ');
+    await step(`the licences of the packages in the ${worker} (${names})`, () => assertLicensed(packages));
+  }
+}

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readArguments } from '../scripts/lib/arguments.ts';
+import { UserError } from '../scripts/lib/user-error.ts';
+import { atMost } from '../src/shared/time-limit.ts';
+import { makeCopy } from './mutants/copy.ts';
+import { mutants } from './mutants/list.ts';
+import { type Mutant, misplaced, type NamedTest } from './mutants/mutant.ts';
+import { runTests, type TestRun } from './mutants/run-tests.ts';
+
+/** Most tests wait for Postgres or for a process to start. One run more than there are cores uses that time. */
+const AT_ONCE = availableParallelism() + 1;
+
+/** What one fault may add to the output. The end of it says what failed. */
+const MAX_OUTPUT = 3000;
+
+/**
+ * Puts each fault of the list into a copy of this checkout, and runs the test there that must fail. Words after the
+ * command choose the mutants whose sentence contains them.
+ */
+export default async function main(): Promise<void> {
+  const { positionals } = readArguments({ allowPositionals: true });
+  const words = positionals.join(' ');
+  const chosen = mutants.filter(({ fault }) => fault.includes(words));
+  if (chosen.length === 0) throw new UserError(`no mutant's sentence contains "${words}"`);
+  const wrong = chosen.flatMap((mutant) => misplaced(mutant) ?? []);
+  if (wrong.length > 0) throw new UserError(wrong.join('\n'));
+
+  const folder = mkdtempSync(join(tmpdir(), 'claimcheck-mutants-'));
+  // Ctrl-C ends the tests too, because the terminal sends it to them as well.
+  process.on('SIGINT', () => process.exit(130));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const started = performance.now();
+  await checkWithoutFault(chosen, join(folder, 'without'));
+  const caught = await atMost(AT_ONCE, [...chosen.entries()], ([n, mutant]) => isCaught(mutant, join(folder, `${n}`)));
+  const count = caught.filter(Boolean).length;
+  console.log(`${count} of ${chosen.length} faults caught in ${seconds(started)}`);
+  if (count < chosen.length) throw new UserError('a fault that no test catches could be in the code already');
+}
+
+/** Without a fault every named test must pass. Otherwise its failure would say nothing about the fault. */
+async function checkWithoutFault(chosen: readonly Mutant[], folder: string): Promise<void> {
+  const started = performance.now();
+  makeCopy(folder);
+  const tests = chosen.map(({ caughtBy }) => caughtBy);
+  const run = await runTests(folder, tests, []);
+  if (run.results.length === 0) throw new UserError(`the tests do not run:\n${run.output}`);
+  const problems = tests.flatMap((test) => {
+    const found = run.results.filter((result) => isOf(test, result));
+    if (found.length === 0) return `${test.file} has no test called "${test.name}", or it did not run`;
+    return found.some(({ outcome }) => outcome !== 'passed')
+      ? `${test.file}: "${test.name}" fails without a fault`
+      : [];
+  });
+  if (problems.length > 0) throw new UserError([...new Set(problems), run.output.slice(-MAX_OUTPUT)].join('\n'));
+  console.log(`without a fault, all of their tests pass (${seconds(started)})`);
+}
+
+async function isCaught(mutant: Mutant, folder: string): Promise<boolean> {
+  const started = performance.now();
+  makeCopy(folder, mutant);
+  // Other copies run at the same time, and one failed test is enough.
+  const run = await runTests(folder, [mutant.caughtBy], ['--bail=1', '--maxWorkers=1']);
+  rmSync(folder, { recursive: true, force: true });
+  const failed = run.results.find((result) => isOf(mutant.caughtBy, result) && result.outcome === 'failed');
+  const [word, by] = failed ? ['caught', `${failed.file}: ${failed.name}`] : ['NOT CAUGHT', explain(run)];
+  console.log(`${word.padEnd(10)} ${seconds(started).padStart(6)}  ${mutant.fault}\n${' '.repeat(19)}${by}`);
+  return failed !== undefined;
+}
+
+function explain({ results, output }: TestRun): string {
+  if (results.length > 0 && results.every(({ outcome }) => outcome === 'passed')) return 'its test passes';
+  return `its test fails at no assertion, or does not run:\n${output.slice(-MAX_OUTPUT)}`;
+}
+
+function isOf({ file, name }: NamedTest, result: { readonly file: string; readonly name: string }): boolean {
+  return result.file === file && result.name.includes(name);
+}
+
+function seconds(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,81 @@
+import type { Mutant } from './mutant.ts';
+
+const VERIFY = 'src/verify/index.ts';
+const COMPARED = 'test/engine/verify/comparison.test.ts';
+
+/** Faults in what decides whether a delivery is genuine. */
+export const verification: readonly Mutant[] = [
+  {
+    fault: 'two texts are compared with ===, which takes longer the more of them is equal',
+    file: 'src/verify/algorithms.ts',
+    find: "return crypto.subtle.verify('HMAC', key as CryptoKey, signature, utf8.encode(other));",
+    replace: 'return one === other;',
+    caughtBy: { file: COMPARED, name: 'crypto.subtle.verify alone decides whether two texts are the same' },
+  },
+  {
+    fault: 'the token of a provider is compared with ===',
+    file: VERIFY,
+    find: 'if (await sameText(expected, given))',
+    replace: 'if (expected === given)',
+    caughtBy: { file: COMPARED, name: 'is refused if crypto.subtle.verify says no' },
+  },
+  {
+    fault: 'the body is parsed before it is verified, in the verification itself',
+    file: VERIFY,
+    find: 'const withJson = DeliveryWithJson.from(delivery);',
+    replace: 'const withJson = DeliveryWithJson.from(delivery); withJson.readJson();',
+    caughtBy: { file: 'test/engine/verify/json-once.test.ts', name: 'is not parsed if the signature is wrong' },
+  },
+  {
+    fault: 'a delivery that was signed long ago is accepted',
+    file: VERIFY,
+    find: 'return age <= windowSeconds ?',
+    replace: 'return true ?',
+    caughtBy: { file: 'test/engine/verify/verify.test.ts', name: 'accepts a difference of 300 seconds' },
+  },
+  {
+    fault: 'a delivery that was signed in the future is accepted',
+    file: VERIFY,
+    find: 'Math.abs(',
+    replace: '(',
+    caughtBy: { file: 'test/engine/verify/verify.test.ts', name: 'accepts a difference of 300 seconds' },
+  },
+  {
+    fault: 'a time that only begins with digits is accepted',
+    file: VERIFY,
+    find: '!/^\\d{1,15}$/.test(text)',
+    replace: 'Number.isNaN(Number.parseInt(text, 10))',
+    caughtBy: { file: 'test/engine/verify/verify.test.ts', name: 'refuses a timestamp that only begins with digits' },
+  },
+  {
+    fault: 'a header may hold any number of signatures to try',
+    file: VERIFY,
+    find: 'if ([...signatures.values()].flat().length > MAX_CANDIDATES)',
+    replace: 'if (false)',
+    caughtBy: { file: 'test/engine/verify/verify.test.ts', name: 'is refused if it has more than ten' },
+  },
+  {
+    fault: 'a public key without its prefix is used as a shared secret',
+    file: 'src/verify/algorithms.ts',
+    find: "if (!prefixed && !algorithm.startsWith('hmac-')) return undefined;",
+    replace: '',
+    caughtBy: {
+      file: 'test/engine/verify/verify.test.ts',
+      name: 'refuses a signature by key pair if the public key is configured without its prefix',
+    },
+  },
+  {
+    fault: 'a number beyond 2^53 is rounded, so that two ids can become one',
+    file: 'src/shared/json.ts',
+    find: 'hasLongNumber ? JSON.parse(text, keepDigits) :',
+    replace: '',
+    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
+  },
+  {
+    fault: 'an escaped quote ends a string, so that the numbers behind it are rounded',
+    file: 'src/shared/json.ts',
+    find: ' i++;\n      else if',
+    replace: ' {}\n      else if',
+    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
+  },
+];
