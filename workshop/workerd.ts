@@ -77,7 +77,7 @@ export async function startWorkerd(
     child = spawn(binary, ['serve', file, 'config', '--experimental', '--control-fd=3', ...inspector], {
       stdio: ['ignore', options.onLine ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
-    if (options.onLine) createInterface(child.stdout as Readable).on('line', options.onLine);
+    if (options.onLine) eachLine(child.stdout as Readable, options.onLine);
     const errors: string[] = [];
     child.stderr?.on('data', (chunk: Buffer) => {
       errors.push(chunk.toString());
@@ -116,6 +116,16 @@ export async function startWorkerd(
       endWithUs();
     },
   };
+}
+
+/** `readline` would also end a line at U+2028, which the id of an event in a log line may contain. */
+function eachLine(output: Readable, onLine: (line: string) => void): void {
+  let rest = '';
+  output.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  });
 }
 
 /** Cap'n Proto's text literals know the escapes of C, so JSON's \u is not among them: use ASCII. */
