@@ -1,9 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { defineConfig } from 'drizzle-kit';
+
+/** For `npx drizzle-kit studio`. Without a DATABASE_URL in the shell, it is that of `npm run dev`. */
+const local = existsSync('.dev.vars') ? parseEnv(readFileSync('.dev.vars', 'utf8')) : {};
 
 export default defineConfig({
   dialect: 'postgresql',
   schema: './src/app/tables.ts',
   out: './drizzle/app',
-  // `npm run db:studio` sets it (from .dev.vars when the shell has none).
-  dbCredentials: { url: process.env.DATABASE_URL ?? '' },
+  dbCredentials: { url: process.env.DATABASE_URL ?? local.DATABASE_URL ?? '' },
 });

@@ -103,6 +103,7 @@ function againstPeers(events: string): Ratio[] {
     ratio(ten, byHand, 'graphile-worker, local queue', 2.5),
     ratio(ten, byHand, 'one transaction per event', 1.3),
     ratio(ten, `${OURS}, hot rows`, OURS, 0.7),
+    ratio(ten, `${OURS}, after an outage`, OURS, 0.5),
     ratio(one, OURS, 'graphile-worker', 1.5),
     ratio(one, OURS, 'graphile-worker, local queue', 1.5),
   ];

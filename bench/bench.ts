@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 import { readArguments } from '../scripts/lib/arguments.ts';
 import { UserError } from '../scripts/lib/user-error.ts';
 import { measure, RATIOS } from './aims.ts';
-import { checkDocuments, ratioTable, writeDocuments } from './documents.ts';
+import { checkFigures, ratioTable, writeFigures } from './figures.ts';
 import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writeResults } from './results.ts';
 
-const USAGE = 'npm run bench -- [--short | --long] [part …]';
+const USAGE = 'npm run -w workshop bench -- [--short | --long] [part …]';
 
 /**
- * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long`
+ * Measures what bench/figures.md says, and writes it there: everything but the parts that take much longer, or with `--long`
  * only those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the
  * last run, if that was on this machine with the same versions.
  */
@@ -19,15 +19,15 @@ export default async function main(): Promise<void> {
     options: {
       short: { type: 'boolean', default: false },
       long: { type: 'boolean', default: false },
-      documents: { type: 'boolean', default: false },
+      figures: { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
     },
   });
-  if (values.check) return checkDocuments();
+  if (values.check) return checkFigures();
   const published = readResults();
-  if (values.documents) {
-    if (!published) throw new UserError('there is no bench/results.json: run npm run bench');
-    return writeDocuments(published);
+  if (values.figures) {
+    if (!published) throw new UserError('there is no bench/results.json: run npm run -w workshop bench');
+    return writeFigures(published);
   }
   if (values.short && values.long) throw new UserError(USAGE);
   const form = values.short ? 'short' : values.long ? 'long' : 'default';
@@ -38,7 +38,9 @@ export default async function main(): Promise<void> {
   const before = kept(published, thisMachine());
   const needsOthers = form === 'long' || (form === 'default' && names.length > 0);
   if (needsOthers && Object.keys(before).length === 0) {
-    throw new UserError('bench/results.json is of another machine or other versions: run npm run bench first');
+    throw new UserError(
+      'bench/results.json is of another machine or other versions: run npm run -w workshop bench first',
+    );
   }
   const measured = await run(form, names);
   const results = { ...thisMachine(), parts: measured };
@@ -47,8 +49,10 @@ export default async function main(): Promise<void> {
 
   const all = { ...results, parts: { ...before, ...measured } };
   writeResults(all);
-  writeDocuments(all);
-  console.log('\nwrote bench/results.json, README.md and docs/scale.md');
+  writeFigures(all);
+  console.log(
+    '\nwrote bench/results.json and bench/figures.md. Written by hand from them: README.md, docs/scale.md and docs/deploy.md',
+  );
   if (names.length > 0) return;
   // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
   const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));

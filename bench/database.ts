@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../scripts/database/migrations.ts';
 import { LOOPBACK } from '../scripts/lib/port.ts';
-import { createDatabase, createRole } from '../scripts/local/owner.ts';
 import { startPostgres } from '../scripts/local/postgres.ts';
+import { createDatabase, createRole } from '../scripts/local/stack.ts';
 import { startChild } from './child.ts';
 import { cpuOf, cpuOfFamily } from './cpu.ts';
 

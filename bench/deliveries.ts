@@ -1,5 +1,4 @@
-import { type Signed, sign } from '../scripts/samples/sign.ts';
-import { madeUpKeys } from '../scripts/samples/signing-keys.ts';
+import { madeUpKeys, type Signed, sign } from '../scripts/samples/sign.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { type BenchSource, sources } from './workers/sources.ts';
 

@@ -16,6 +16,8 @@ export interface Work {
   readonly batch: number;
   /** The type of all events, which chooses their handler. Peers have only one. */
   readonly type: keyof typeof handlers;
+  /** How often each ticket has been delivered, this time included. During an outage, Postgres learns nothing of it. */
+  readonly deliveries: number;
 }
 
 /** A program that works events until none is left. */
@@ -59,8 +61,8 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
   });
   return {
     name: 'claimcheck',
-    async drain({ events, customers, consumers, batch, type }) {
-      const job: Job = { events, batch, consumers };
+    async drain({ events, customers, consumers, batch, type, deliveries }) {
+      const job: Job = { events, batch, consumers, deliveries };
       await emptyTables(database);
       await addEvents(database, events, customers, type);
       await database.counts();

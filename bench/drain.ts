@@ -6,7 +6,7 @@ import { alternate, type Length, type Row, Rows } from './rows.ts';
 /** How many customers the events of a measurement have. */
 const HOT = 10;
 const SPREAD = 100_000;
-const USUAL = { customers: SPREAD, consumers: 10, batch: 100, type: 'paid' } as const;
+const USUAL = { customers: SPREAD, consumers: 10, batch: 100, type: 'paid', deliveries: 1 } as const;
 
 /** Every contender works at most this many events first. V8 has compiled its code by then. */
 const WARM_UP = 500;
@@ -50,6 +50,7 @@ async function drainAll({ rounds, maxSeconds }: Length, events: number): Promise
     const ten = '10 consumers';
     compare(ten, ours, '');
     compare(ten, ours, ', hot rows', { customers: HOT });
+    compare(ten, ours, ', after an outage', { deliveries: 5 });
     compare(ten, ours, ', SQL by hand', { type: 'paid, SQL by hand' });
     compare(ten, ours, ', an effect each', { type: 'paid, with an effect' }, true);
     compare(ten, ours, ', hot rows, an effect each', { customers: HOT, type: 'paid, with an effect' }, true);

@@ -83,6 +83,7 @@ function consumer({ url }: BenchDatabase, queue: CountingQueue) {
   const paid = defineHandler({ handle: ({ id }) => [effect('receipt', { invoice: id })] });
   const { queue: work } = createConsumer({
     handlers: { bench: { paid } },
+    sources: {},
     effects,
     now: () => new Date(),
     random: Math.random,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { median, type Row } from './rows.ts';
 
-/** What bench/results.json holds. Every figure in a document comes from it. */
+/** What bench/results.json holds. Every figure in bench/figures.md comes from it. */
 export interface Results {
   readonly machine: {
     readonly cores: number;

@@ -1,18 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { sources } from '../src/app/sources.ts';
-import { checkImports } from './check/arrows.ts';
-import { run, step } from './check/steps.ts';
 import { assertConfigured } from './config/configuration.ts';
+import { readExample } from './config/dev-vars.ts';
 import { readConfigs } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
+import { checkImports } from './lib/arrows.ts';
+import { UserError } from './lib/user-error.ts';
 import { types } from './types.ts';
+
+const USAGE = `npm run check
+
+Checks what a test run doesn't see: the wrangler files, types, lint, imports, generated files, migrations, and whether the
+Workers build. It changes nothing, and needs no network.`;
 
 /** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */
 export default async function main(): Promise<void> {
-  readArguments({});
+  readArguments({ usage: USAGE });
   const configs = readConfigs();
   const hints = await step('the wrangler files fit each other and the sources', () =>
-    assertConfigured({ sources, ...configs }),
+    assertConfigured({ sources, ...configs, example: readExample() }),
   );
   await run('types', ['tsc', '-p', '.']);
   await run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
@@ -23,4 +31,28 @@ export default async function main(): Promise<void> {
     if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', '-c', config.path]);
   }
   for (const hint of hints) console.log(`hint: ${hint}`);
+}
+
+/** Does one part of a check, and says in a line that it passed. */
+export async function step<Result>(title: string, work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    const result = await work();
+    console.log(`ok  ${title}`);
+    return result;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(`failed at ${title}\n${error.message}`);
+  }
+}
+
+/** A part of a check that is a program. What it prints is shown only if it fails. */
+export async function run(title: string, [program = '', ...args]: readonly string[]): Promise<void> {
+  await step(title, () => {
+    const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', program), args, {
+      encoding: 'utf8',
+      // A program that asks a question gets no answer, and fails.
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    if (status !== 0) throw new UserError((stdout + stderr).trim());
+  });
 }

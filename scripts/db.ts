@@ -7,12 +7,17 @@ import { untilStopped } from './lib/until-stopped.ts';
 import { rememberCheckout, removeOrphanedData } from './local/data-dir.ts';
 import { startDatabase } from './local/stack.ts';
 
+const USAGE = `npm run db [-- --fresh]
+
+Runs PostgreSQL and the Neon endpoint alone, for plain npx wrangler dev, until Ctrl-C.
+  --fresh   starts over with an empty database`;
+
 /**
  * The local database alone, until Ctrl-C, for plain `npx wrangler dev`: wrangler reads `.dev.vars`, which is made here. There
  * all Workers have the owner's DATABASE_URL, because the file is one for all. `npm run dev` gives each its own role.
  */
 export default async function main(): Promise<void> {
-  const { values } = readArguments({ options: { fresh: { type: 'boolean', default: false } } });
+  const { values } = readArguments({ usage: USAGE, options: { fresh: { type: 'boolean', default: false } } });
   await untilStopped(async ({ ends, isStopping }) => {
     const workers = listed(readConfigs());
     const { vars, added } = await ensureDevVars(sources, workers);

@@ -1,6 +1,11 @@
+import { existsSync } from 'node:fs';
 import pg from 'pg';
+import { answers } from '../src/app/samples.ts';
+import { sources } from '../src/app/sources.ts';
+import { CONFIGS } from './config/worker-config.ts';
 import { readArguments } from './lib/arguments.ts';
-import { type RunningApp, startApp } from './local/app.ts';
+import { type Stack, startStack } from './local/stack.ts';
+import { startWorkers, type Workers } from './local/workers.ts';
 import { KINDS, makeStorm, type Storm, type StormDelivery } from './samples/storm.ts';
 
 /** Deliveries on their way at the same moment. */
@@ -10,9 +15,14 @@ const QUIET_WITHIN_MS = 60_000;
 /** An event that its handler has failed at waits for its next attempt: the demo doesn't wait longer than this for it. */
 const FAILING_WITHIN_MS = 5_000;
 
+const USAGE = `npm run demo
+
+Runs your app on throw-away data and free ports, sends it a storm of deliveries (good, repeated, forged, stale), and counts
+what came out. Exit code: 0 if everything is as it must be, or else 1.`;
+
 /** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
 export default async function main(): Promise<void> {
-  readArguments({});
+  readArguments({ usage: USAGE });
   console.log('starting PostgreSQL, the Neon endpoint and the Workers …');
   const app = await startApp();
   const stopOnSignal = () => void app.stop().finally(() => process.exit(130));
@@ -26,6 +36,29 @@ export default async function main(): Promise<void> {
     explain(storm, result);
   } finally {
     await app.stop();
+  }
+}
+
+interface RunningApp {
+  readonly stack: Stack;
+  readonly workers: Workers;
+  stop(): Promise<void>;
+}
+
+async function startApp(): Promise<RunningApp> {
+  const stack = await startStack();
+  try {
+    stack.outside.answer = (request) => ({ json: answers(request) });
+    const { ops, ...configs } = CONFIGS;
+    const workers = await startWorkers(stack, { sources, ...configs, ops: existsSync(ops) ? ops : undefined });
+    const stop = async () => {
+      await workers.harness.close();
+      await stack.stop();
+    };
+    return { stack, workers, stop };
+  } catch (error) {
+    await stack.stop();
+    throw error;
   }
 }
 
@@ -62,6 +95,8 @@ interface Result {
   readonly effects: number;
   readonly effectsSent: number;
   readonly keysSeenOutside: number;
+  /** Its version. */
+  readonly postgres: string;
 }
 
 /** Waits until everything is worked, and asks Postgres and the outside what happened. */
@@ -87,6 +122,7 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     const effects = await rows<{ status: string }>('select status from webhooks.effects');
+    const [server] = await rows<{ version: string }>(`select current_setting('server_version') as version`);
     return {
       events: await rows('select source, event_id, status from webhooks.events'),
       failures: await rows(`
@@ -98,6 +134,7 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
       effects: effects.length,
       effectsSent: effects.filter(({ status }) => status === 'sent').length,
       keysSeenOutside: new Set(stack.outside.requests.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])).size,
+      postgres: server?.version ?? '',
     };
   } finally {
     await client.end();
@@ -151,7 +188,7 @@ function report(
 }
 
 /** What the table can't say: handlers that failed, and sources that sent nothing. */
-function explain({ silent }: Storm, { failures }: Result): void {
+function explain({ silent }: Storm, { failures, postgres }: Result): void {
   for (const source of silent) console.log(`\n${source}: its sample holds no event, so nothing was sent for it.`);
   for (const { what, error, count } of failures) console.log(`\n${what}, ${count} times ${error}`);
   if (failures.length > 0) {
@@ -159,12 +196,12 @@ function explain({ silent }: Storm, { failures }: Result): void {
       '\nThese events are kept. If a sample is not what your handler expects, write one in src/app/samples.ts.',
     );
   }
-  console.log(`\n${conclusion(failures)}`);
+  console.log(`\n${conclusion(failures, postgres)}`);
 }
 
-function conclusion(failures: Result['failures']): string {
+function conclusion(failures: Result['failures'], postgres: string): string {
   if (process.exitCode) return 'Something is wrong: see "should be" above.';
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   if (failed > 0) return `Nothing is lost, but ${failed} handlers or effects FAILED: see above.`;
-  return 'Every event once, nothing lost.';
+  return `Every event once, nothing lost (on PostgreSQL ${postgres}).`;
 }

@@ -8,12 +8,17 @@ import { migrate } from './database/migrations.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 
+const USAGE = `DATABASE_URL=… npm run deploy
+
+Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker.
+DATABASE_URL is that of the owner of the tables, and comes from the shell only.`;
+
 /**
  * The database first, because Workers answer 503 on old tables. Then the consumer, so that what the new receiver writes
  * into the queues is understood from its first message. The ops Worker depends on nobody, and may be missing.
  */
 export default async function main(): Promise<void> {
-  readArguments({});
+  readArguments({ usage: USAGE });
   const { receiver, consumer, ops } = readConfigs();
   for (const hint of assertConfigured({ sources, receiver, consumer, ops })) console.log(`hint: ${hint}`);
   // Never from .dev.vars: that database is the local one, and the deployed Workers would find no tables.

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { answers } from '../src/app/samples.ts';
 import { sources } from '../src/app/sources.ts';
 import { ownDatabase } from './config/dev-vars.ts';
 import { migrate } from './database/migrations.ts';
@@ -10,10 +11,9 @@ import { watchFiles, watchFolder } from './dev/watch.ts';
 import { startWrangler } from './dev/wrangler.ts';
 import { readArguments } from './lib/arguments.ts';
 import { LOOPBACK, listen } from './lib/port.ts';
-import { commandOf } from './lib/processes.ts';
+import { describeProcess } from './lib/processes.ts';
 import { type Lifetime, untilStopped } from './lib/until-stopped.ts';
 import { UserError } from './lib/user-error.ts';
-import { answerAsApp } from './local/app.ts';
 import { rememberCheckout, removeOrphanedData } from './local/data-dir.ts';
 import { startStack } from './local/stack.ts';
 
@@ -23,11 +23,19 @@ const CRON_EVERY_MS = 60_000;
 /** `npm run db:generate` writes the first, a new version of the template brings the second. */
 const JOURNALS = ['drizzle/app/meta/_journal.json', 'drizzle/engine/meta/_journal.json'];
 
+const USAGE = `npm run dev [-- --fresh] [-- --tunnel] [-- --verbose] [-- --json]
+
+Runs everything on this machine until Ctrl-C: PostgreSQL, the Neon endpoint, the Workers, and a stand-in for the outside.
+PORT is the port of deliveries and of the console: PORT=8080 npm run dev. It is 8787 otherwise.
+  --fresh     starts over with an empty database
+  --tunnel    lets providers reach the receiver, through a Quick Tunnel of Cloudflare. The console then asks for OPS_TOKEN
+  --verbose   also prints tickets that found nothing to do (deferred, not_due, already_finished)
+  --json      prints the Workers' log as it is, and everything else on the standard error`;
+
 /** The Workers with everything around them on this machine, until Ctrl-C. */
 export default async function main(): Promise<void> {
-  const { values } = readArguments({
-    options: { fresh: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
-  });
+  const flag = { type: 'boolean', default: false } as const;
+  const { values } = readArguments({ usage: USAGE, options: { fresh: flag, json: flag, verbose: flag, tunnel: flag } });
   const port = Number(process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UserError('PORT takes a number from 1 to 65535');
   assertOnly();
@@ -37,12 +45,12 @@ export default async function main(): Promise<void> {
 
 async function start(
   port: number,
-  { fresh, json }: { fresh: boolean; json: boolean },
+  { fresh, json, verbose, tunnel }: Record<'fresh' | 'json' | 'verbose' | 'tunnel', boolean>,
   { ends, stop, isStopping }: Lifetime,
 ): Promise<void> {
   // With --json the standard output holds nothing but the log of the Workers.
   const say = json ? console.error : console.log;
-  const configurator = await createConfigurator(sources, say);
+  const configurator = await createConfigurator(sources, tunnel, say);
   const databaseUrl = ownDatabase(configurator.databaseUrl).href;
   removeOrphanedData();
   if (isStopping()) return;
@@ -58,9 +66,10 @@ async function start(
   const tick = () => fetch(`${url}/cdn-cgi/local/scheduled`).catch(() => undefined);
   const events = openLocalEvents(stack.databaseUrl);
   ends.defer(() => events.close());
-  const printer = createPrinter({ events, json, say });
-  answerAsApp(stack.outside);
+  const printer = createPrinter({ events, json, verbose, say });
+  stack.outside.answer = (request) => ({ json: answers(request) });
   stack.outside.onRequest = printer.outside;
+  stack.neon.onRefusal = printer.refusal;
   configurator.write(stack);
   ends.defer(configurator.watch(stack));
 
@@ -74,7 +83,10 @@ async function start(
   ends.defer(watchFiles(JOURNALS, () => void migrated().catch((error) => say(String(error)))));
 
   const startWorkers = () =>
-    startWrangler(port, configurator.names, {
+    startWrangler({
+      port,
+      names: configurator.names,
+      tunnel,
       onPrinted: printer.worker,
       onReload: () => {
         printer.readBundles();
@@ -89,7 +101,9 @@ async function start(
     if (isStopping()) return;
     if (!ready) return stop(code ?? 1);
     await wrangler.stop();
-    say('the Workers can not start: see above (npm run position translates index.js:…). Save a correction in src');
+    say(
+      'the Workers can not start: see above (npm run ops -- position translates index.js:…). Save a correction in src',
+    );
     const { promise: saved, resolve } = Promise.withResolvers<void>();
     const stopWatching = watchFolder('src', resolve);
     ends.defer(stopWatching);
@@ -111,7 +125,8 @@ async function start(
     noteRunning(port);
     const [name = '<source>'] = Object.keys(sources);
     const shown = `http://localhost:${port}`;
-    const consoleUrl = configurator.names.has('ops') ? `, console ${shown}/ops` : '';
+    const access = tunnel ? ' (needs OPS_TOKEN)' : '';
+    const consoleUrl = configurator.names.has('ops') ? `, console ${shown}/ops${access}` : '';
     say(`ready        ${shown}/webhooks/<source>${consoleUrl}; in another terminal: npm run send -- ${name}`);
   });
 }
@@ -120,10 +135,7 @@ async function start(
 function assertOnly(): void {
   const other = runningDev();
   if (!other) return;
-  const command = commandOf(other.pid);
-  throw new UserError(
-    `it runs in this checkout already, on port ${other.port}: process ${other.pid}${command ? ` (${command})` : ''}`,
-  );
+  throw new UserError(`it runs in this checkout already, on port ${other.port}: ${describeProcess(other.pid)}`);
 }
 
 /** Checked first, so that nothing has been started when the port is refused. */

@@ -5,10 +5,10 @@ import { ShownEvent } from '../src/ops/api.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, resultText } from './ops/action.ts';
-import { connect, NOTHING_MATCHED, type OpsApi, WRONG_USAGE } from './ops/api.ts';
+import { connect, listEvents, NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './ops/api.ts';
+import { placesOf, unsealed } from './ops/decode.ts';
 import { filterOf } from './ops/filter.ts';
 import { detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './ops/print.ts';
-import { listEvents, ofOneEvent, pathOf } from './ops/read.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
@@ -19,6 +19,12 @@ npm run ops -- discard SOURCE ID | which  --reason TEXT
 npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
+npm run ops -- position [--receiver|--ops] 'POSITION'
+                                               the places in your files that "position" of a log line names. Check out
+                                               the deployed commit first. --receiver: for the steps delivery, claim and
+                                               tickets. --ops: for the step operator. All others are the consumer's
+npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
+                                               <SOURCE>_WEBHOOK_SECRET must still be what it was at that time
 
 which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID --since TIME --until TIME (of receipt)
         --failure WHY (schema, permanent, time_limit … as the list shows it, of the event or of an effect)
@@ -39,7 +45,7 @@ export default async function main(): Promise<void> {
   endQuietlyWithReader();
   const { values, positionals } = readOptions();
   const [command, ...rest] = positionals;
-  if (values.help || command === undefined) return console.log(USAGE);
+  if (command === undefined) return console.log(USAGE);
   switch (command) {
     case 'status':
       return status(connect(values.url), values);
@@ -51,8 +57,15 @@ export default async function main(): Promise<void> {
     case 'discard':
     case 'rerun':
       return act(connect(values.url), command, rest, values);
+    case 'position':
+      return console.log(placesOf(rest[0], values.receiver ? 'receiver' : values.ops ? 'ops' : 'consumer').join('\n'));
+    case 'unseal':
+      return console.log(await unsealed(rest));
     default:
-      throw new UserError(`there is no command ${command}: status, list, show, retry, discard or rerun`, WRONG_USAGE);
+      throw new UserError(
+        `there is no command ${command}: status, list, show, retry, discard, rerun, position or unseal`,
+        WRONG_USAGE,
+      );
   }
 }
 
@@ -138,6 +151,7 @@ function readOptions() {
   const flag = { type: 'boolean', default: false } as const;
   try {
     return readArguments({
+      usage: USAGE,
       allowPositionals: true,
       options: {
         source: text,
@@ -155,7 +169,8 @@ function readOptions() {
         yes: flag,
         json: flag,
         url: text,
-        help: flag,
+        receiver: flag,
+        ops: flag,
       },
     });
   } catch (error) {

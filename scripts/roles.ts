@@ -4,9 +4,17 @@ import { createWorkerRoles } from './database/worker-roles.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 
+const USAGE = `npm run db:roles [-- --rotate receiver|consumer|ops] [-- --sql]
+
+Creates a role in Postgres for each Worker, or gives those that exist exactly the rights that this version needs.
+DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables.
+  --rotate   gives the role of this Worker a new password, and prints its URL
+  --sql      changes nothing, and prints the statements`;
+
 /** Creates a role for each Worker, or gives those that exist the rights that this version needs. */
 export default async function main(): Promise<void> {
   const { values } = readArguments({
+    usage: USAGE,
     options: { rotate: { type: 'string' }, sql: { type: 'boolean', default: false } },
   });
   const rotate = WORKERS.filter((worker) => worker === values.rotate);

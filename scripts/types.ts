@@ -16,9 +16,14 @@ export const types = [
     : []),
 ];
 
+const USAGE = `npm run types [-- --check]
+
+Writes the types of the runtime and of what the wrangler files bind.
+  --check   writes nothing, and says which file is not up to date`;
+
 /** Writes the generated types, or with --check says which is not up to date. */
 export default async function main(): Promise<void> {
-  const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
+  const { values } = readArguments({ usage: USAGE, options: { check: { type: 'boolean', default: false } } });
   for (const [program = '', ...args] of types) {
     const { status } = spawnSync(`node_modules/.bin/${program}`, values.check ? [...args, '--check'] : args, {
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,11 +1,12 @@
-// For your tests: runs your app on a real Postgres and in a real workerd, and shows what became of an event.
+// For your tests: delivers events to your app, which runs on a real Postgres and in a real workerd (setup.ts), and shows what
+// became of them.
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import { signingKeyName } from '../scripts/config/dev-vars.ts';
-import { type RunningApp, startApp } from '../scripts/local/app.ts';
-import type { Outside } from '../scripts/local/outside.ts';
+import { type Outside, startOutside } from '../scripts/local/outside.ts';
 import { eventsIn, makeDelivery } from '../scripts/samples/delivery.ts';
+import { answers } from '../src/app/samples.ts';
 import { sources } from '../src/app/sources.ts';
 import type { Source } from '../src/kit/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
@@ -36,12 +37,14 @@ const WORKED_WITHIN_MS = 60_000;
 
 /** Call it once in a test file, outside the tests. */
 export function useApp(): App {
-  let app: RunningApp;
-  let pool: pg.Pool;
+  const { databaseUrl, outsidePort, receiver } = inject('app');
+  if ('problem' in receiver) throw new Error(`the Workers do not start: ${receiver.problem}`);
+  const pool = new pg.Pool({ connectionString: databaseUrl });
+  let outside: Outside;
   let emptyTables = '';
   beforeAll(async () => {
-    app = await startApp();
-    pool = new pg.Pool({ connectionString: app.stack.databaseUrl });
+    outside = await startOutside(outsidePort);
+    outside.answer = (request) => ({ json: answers(request) });
     const { rows } = await pool.query<{ tables: string }>(`
       select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
       where schemaname not in ('pg_catalog', 'information_schema', 'drizzle')`);
@@ -49,25 +52,25 @@ export function useApp(): App {
   });
   beforeEach(async () => {
     await pool.query(emptyTables);
-    app.stack.outside.requests.length = 0;
+    outside.requests.length = 0;
   });
   afterAll(async () => {
-    await pool?.end();
-    await app?.stop();
+    await outside?.close();
+    await pool.end();
   });
   return {
-    deliver: (source, type, body) => deliver(app, pool, source, type, body),
+    deliver: (source, type, body) => deliver(receiver, pool, source, type, body),
     get db() {
       return drizzle(pool);
     },
     get outside() {
-      return app.stack.outside;
+      return outside;
     },
   };
 }
 
 async function deliver(
-  { workers }: RunningApp,
+  { url, secrets }: { readonly url: string; readonly secrets: Readonly<Record<string, string>> },
   pool: pg.Pool,
   name: string,
   type: string,
@@ -75,8 +78,8 @@ async function deliver(
 ): Promise<WorkedEvent> {
   const source = (sources as Record<string, Source>)[name];
   if (!source) throw new Error(`there is no source ${name} in src/app/sources.ts`);
-  const key = workers.secrets[signingKeyName(name)] ?? workers.secrets[secretName(name)] ?? '';
-  const delivery = makeDelivery({ name, source, key, receiver: workers.url, type, body });
+  const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
+  const delivery = makeDelivery({ name, source, key, receiver: url, type, body });
   const [event, ...more] = await eventsIn(source, delivery);
   if (!event || more.length > 0)
     throw new Error(

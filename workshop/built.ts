@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readConfig } from '../scripts/config/worker-config.ts';
-import { OFFLINE } from '../scripts/lib/offline.ts';
+import { OFFLINE, readConfig } from '../scripts/config/worker-config.ts';
 import { UserError } from '../scripts/lib/user-error.ts';
 import type { BundleMeta } from './licences.ts';
 

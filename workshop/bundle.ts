@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, parse, resolve } from 'node:path';
-import { OFFLINE } from '../scripts/lib/offline.ts';
+import { OFFLINE } from '../scripts/config/worker-config.ts';
 
 /** What a wrangler file says about how its Worker is built. */
 interface BuildSettings {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { run, step } from '../scripts/check/steps.ts';
+import { run, step } from '../scripts/check.ts';
 import { CONFIGS } from '../scripts/config/worker-config.ts';
 import { assertMigrated } from '../scripts/database/schema-changes.ts';
 import { readArguments } from '../scripts/lib/arguments.ts';
@@ -12,13 +11,11 @@ const GENERATE = 'run npx drizzle-kit generate --config workshop/engine.drizzle.
 /** What concerns only the template's makers: generated documents, the engine's migrations, the licences of what is shipped. */
 export default async function main(): Promise<void> {
   readArguments({});
+  await run('types in workshop, bench and .ci', ['tsc', '-p', 'workshop']);
   const script = (name: string) => ['node', 'scripts/run.mjs', name, '--check'];
-  await run('docs/providers.md is up to date (npm run docs:providers)', script('workshop/docs-providers'));
-  await run('docs/ops-api.json is up to date (npm run docs:ops-api)', script('workshop/ops-api'));
-  // A fork has no benchmarks.
-  if (existsSync('bench')) {
-    await run('the figures in the documents are those of bench/results.json', script('bench/bench'));
-  }
+  await run('docs/providers.md is up to date (npm run -w workshop docs:providers)', script('workshop/docs-providers'));
+  await run('docs/ops-api.json is up to date (npm run -w workshop docs:ops-api)', script('workshop/ops-api'));
+  await run('the figures in bench/figures.md are those of bench/results.json', script('bench/bench'));
   await step('drizzle/engine matches src/db/schema.ts', () => assertMigrated(tables, GENERATE));
   for (const [worker, path] of Object.entries(CONFIGS)) {
     const packages = packagesIn(buildWorker(path).meta);

@@ -11,7 +11,7 @@ export default async function main(): Promise<void> {
   const text = render();
   if (values.check) {
     if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
-    throw new UserError(`${FILE} is out of date: run npm run docs:providers and commit the file`);
+    throw new UserError(`${FILE} is out of date: run npm run -w workshop docs:providers and commit the file`);
   }
   mkdirSync('docs', { recursive: true });
   writeFileSync(FILE, text);

@@ -6,10 +6,10 @@ import { readArguments } from '../scripts/lib/arguments.ts';
 import { UserError } from '../scripts/lib/user-error.ts';
 import { sectionsOf, writeSection } from './page-section.ts';
 
-const LONG = 'npm run test:faults -- --long';
+const LONG = 'npm run -w workshop faults -- --long';
 
 /** The page with the figures. Only the long form changes it. */
-const PAGE = { page: 'docs/guarantees.md', command: LONG };
+const PAGE = { page: 'workshop/evidence.md', command: LONG };
 
 type Row = Readonly<Record<string, string | number>>;
 
@@ -37,12 +37,13 @@ export default async function main(): Promise<void> {
       FAULTS_FIGURES: file,
     };
     // Figures of the long form are published: files that run at the same time would change the times.
-    const args = ['run', '--project=faults', ...(long ? ['--no-file-parallelism'] : []), ...words];
+    const options = ['-c', 'test/engine/vitest.config.ts', '--project=faults'];
+    const args = ['run', ...options, ...(long ? ['--no-file-parallelism'] : []), ...words];
     const { status } = spawnSync('node_modules/.bin/vitest', args, { stdio: 'inherit', env });
     const figures = readFigures(file);
     for (const [section, rows] of figures) console.log([`\n${section}`, ...tableOf(rows)].join('\n'));
     console.log(
-      `\nTo repeat this run: npm run test:faults --${long ? ' --long' : ''} --seed ${seed} ${words.join(' ')}`,
+      `\nTo repeat this run: npm run -w workshop faults --${long ? ' --long' : ''} --seed ${seed} ${words.join(' ')}`,
     );
     if (status !== 0) throw new UserError('not everything that is guaranteed has held');
     if (long) publish(figures, words.length === 0, seed);

@@ -143,7 +143,7 @@ export default async function main(): Promise<void> {
   const text = execFileSync('node_modules/.bin/biome', format, { input: JSON.stringify(openApi), encoding: 'utf8' });
   if (values.check) {
     if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
-    throw new UserError(`${FILE} is out of date: run npm run docs:ops-api and commit the file`);
+    throw new UserError(`${FILE} is out of date: run npm run -w workshop docs:ops-api and commit the file`);
   }
   writeFileSync(FILE, text);
   console.log(`wrote ${FILE}`);

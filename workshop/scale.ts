@@ -17,9 +17,9 @@ const RUNS = 7;
 const DAYS = 30;
 
 /** The part of the page that this script writes. */
-const SECTION = { page: 'docs/scale.md', name: 'console', command: 'npm run scale' };
+const SECTION = { page: 'bench/figures.md', name: 'console', command: 'npm run -w workshop scale' };
 
-/** Measures the console's queries on a table of a million events, and writes figures and plans into docs/scale.md. */
+/** Measures the console's queries on a table of a million events, and writes figures and plans into bench/figures.md. */
 export default async function main(): Promise<void> {
   const stack = await startStack();
   const client = new pg.Client({ connectionString: stack.databaseUrl });

@@ -61,6 +61,7 @@ export const handlers = {
 // As src/consumer/index.ts, log lines included.
 export default createConsumer({
   handlers: { bench: handlers },
+  sources: { bench: { types: [] } },
   effects,
   now: () => new Date(),
   random: Math.random,

@@ -6,6 +6,7 @@ export interface Job {
   readonly events: number;
   readonly batch: number;
   readonly consumers: number;
+  readonly deliveries: number;
 }
 
 /** How the consumer has answered. */
@@ -39,7 +40,7 @@ const IDLE_MS = 10;
 
 export default {
   async fetch(request, env): Promise<Response> {
-    const { events, batch, consumers }: Job = await request.json();
+    const { events, batch, consumers, deliveries }: Job = await request.json();
     const delivered = { batches: 0, acked: 0, retried: 0, failed: 0 };
     const returned: { ticket: Ticket; due: number }[] = [];
     let next = 0;
@@ -48,7 +49,7 @@ export default {
       const tickets: Ticket[] = [];
       for (; tickets.length < batch && next < events; next++) {
         const body = { version: MESSAGE_VERSION, source: 'bench', eventId: `evt_${next}` };
-        tickets.push({ id: String(next), timestamp: new Date(), attempts: 1, body });
+        tickets.push({ id: String(next), timestamp: new Date(), attempts: deliveries, body });
       }
       for (let at = 0; at < returned.length && tickets.length < batch; ) {
         if ((returned[at]?.due ?? 0) > Date.now()) at++;

@@ -7,10 +7,11 @@ import { isLoopback } from '../../src/shared/settings.ts';
 import { freePort, LOOPBACK } from '../lib/port.ts';
 import { UserError } from '../lib/user-error.ts';
 import { randomPassword } from '../local/postgres.ts';
-import { madeUpKeys } from '../samples/signing-keys.ts';
+import { madeUpKeys } from '../samples/sign.ts';
 import { randomSecrets, type WorkerConfig } from './worker-config.ts';
 
 export const DEV_VARS = '.dev.vars';
+const EXAMPLE = '.dev.vars.example';
 
 const HEADER = `# Local secrets, made by npm run dev. Never committed, never deployed.
 # npm run dev replaces every URL in [vars] of the wrangler files by a local stand-in. A line with its name here is used instead.
@@ -47,8 +48,17 @@ export async function ensureDevVars(
 }
 
 export function readDevVars(): Record<string, string> {
-  if (!existsSync(DEV_VARS)) return {};
-  const entries = Object.entries(parseEnv(readFileSync(DEV_VARS, 'utf8')));
+  return readVars(DEV_VARS) ?? {};
+}
+
+/** What Cloudflare's deploy button asks for, with the values that it proposes. Not what is optional, behind a #. */
+export function readExample(): Record<string, string> | undefined {
+  return readVars(EXAMPLE);
+}
+
+function readVars(file: string): Record<string, string> | undefined {
+  if (!existsSync(file)) return undefined;
+  const entries = Object.entries(parseEnv(readFileSync(file, 'utf8')));
   return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
 }
 

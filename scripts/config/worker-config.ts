@@ -73,6 +73,14 @@ export function readConfig(path: string): WorkerConfig {
   };
 }
 
+/** With these variables wrangler sends no request for the machine's location, for updates or for statistics. */
+export const OFFLINE = {
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_SEND_METRICS: 'false',
+  // Otherwise it asks the npm registry for a newer version, to name it in its banner.
+  WRANGLER_HIDE_BANNER: 'true',
+};
+
 /**
  * Wrangler is loaded only when it is needed, because that takes more than a second. An `import` would take longer still:
  * Node would search its 14 MB of source for the names of its exports.

@@ -5,6 +5,12 @@ import { UserError } from '../lib/user-error.ts';
 /** Any number works, if all machines that migrate use the same one. */
 const LOCK = 20_260_101;
 
+/**
+ * Before PostgreSQL 15 every role could create tables and functions in the schema `public`, so also the one of the Worker
+ * that strangers reach. The tests pass on 15, 17 and 18.
+ */
+const OLDEST_POSTGRES = 15;
+
 /** For a command that works on a database: the one in the shell's DATABASE_URL, or else in `.dev.vars`. It says which. */
 export function chosenDatabase(say: (text: string) => void = console.log): URL {
   const url = databaseUrlOf(requireVar('DATABASE_URL'));
@@ -29,14 +35,20 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
   }
 }
 
+/** A second machine that migrates needs seconds. Any role can take this lock, and hold it. */
+const LOCK_WAIT = '60s';
+
 /** Works as the owner of the tables. A second machine that does so at the same time waits for the first. */
 export async function asOwner<Result>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<Result>,
+  wait = LOCK_WAIT,
 ): Promise<Result> {
   const client = await connect(directUrl(databaseUrl));
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await takeLock(client, wait);
+    const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`);
+    assertNewEnough(rows[0]?.version ?? '');
     return await work(client);
   } catch (error) {
     if (!hasCode(error, '42501')) throw error;
@@ -45,6 +57,39 @@ export async function asOwner<Result>(
     // The end of the session also releases the lock.
     await client.end();
   }
+}
+
+/** SQLSTATE lock_not_available: `lock_timeout` has passed. */
+export const LOCK_NOT_AVAILABLE = '55P03';
+
+async function takeLock(client: pg.Client, wait: string): Promise<void> {
+  await client.query(`set lock_timeout = '${wait}'`);
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+  } catch (error) {
+    if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+    const holder = await holderOf(client, `locktype = 'advisory' and (classid, objid) = (0, ${LOCK})`);
+    throw new UserError(`gave up after ${wait}, because the lock of migrations is held by another session: ${holder}`);
+  }
+}
+
+/** The session with the oldest transaction of those that hold such a lock, and how to end it. */
+export async function holderOf(client: pg.Client, lock: string): Promise<string> {
+  const { rows } = await client.query<{ pid: number; usename: string; application_name: string }>(
+    `select pid, usename, application_name from pg_locks join pg_stat_activity using (pid)
+     where granted and pid <> pg_backend_pid() and datname = current_database() and ${lock}
+     order by xact_start limit 1`,
+  );
+  const [holder] = rows;
+  if (!holder) return 'nobody any more, so run this again';
+  const { pid, usename, application_name: name } = holder;
+  return `process ${pid} of the role ${usename}${name && `, ${name}`}. To end it: select pg_terminate_backend(${pid})`;
+}
+
+/** `version` is what the server calls itself, for example `17.10 (Debian 17.10-1)`. */
+export function assertNewEnough(version: string): void {
+  if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
+  throw new UserError(`the database is PostgreSQL ${version}: use ${OLDEST_POSTGRES} or newer`);
 }
 
 /** A session lock needs a session: behind Neon's pooler (PgBouncer) there is none. */

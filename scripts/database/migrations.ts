@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate as applyMigrations } from 'drizzle-orm/node-postgres/migrator';
 import type pg from 'pg';
+import { isLocal } from '../config/dev-vars.ts';
 import type { WorkerKind } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
-import { asOwner, hasCode } from './connect.ts';
+import { asOwner, hasCode, holderOf, LOCK_NOT_AVAILABLE } from './connect.ts';
 import { grantRights } from './worker-roles.ts';
 
 /** Where the migrations are. */
@@ -19,9 +21,6 @@ const LOCK_TIMEOUT = '500ms';
 const PAUSE_MS = 2000;
 const TRIES = 60;
 
-/** SQLSTATE lock_not_available: `lock_timeout` has passed. */
-const LOCK_NOT_AVAILABLE = '55P03';
-
 /**
  * Applies the migrations that are missing, over TCP, and grants what they need. Returns the Workers without a role.
  *
@@ -32,22 +31,34 @@ export async function migrate(databaseUrl: string, folders = FOLDERS): Promise<r
   return asOwner(databaseUrl, async (client) => {
     await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
     // Both journals are in the schema "drizzle", which the migrator creates: an engine migration creates "webhooks".
-    await applyWhenUnlocked(client, { migrationsFolder: folders.engine, migrationsTable: 'engine_migrations' });
-    await applyWhenUnlocked(client, { migrationsFolder: folders.app, migrationsTable: 'app_migrations' });
+    const { engine, app } = folders;
+    const local = isLocal(new URL(databaseUrl));
+    await applyWhenUnlocked(client, { migrationsFolder: engine, migrationsTable: 'engine_migrations' }, local);
+    await applyWhenUnlocked(client, { migrationsFolder: app, migrationsTable: 'app_migrations' }, local);
     return grantRights(client);
   });
 }
 
+interface Journal {
+  readonly migrationsFolder: string;
+  readonly migrationsTable: string;
+}
+
 /** All migrations that are missing in a journal are one transaction, so a try that gave up has changed nothing. */
-async function applyWhenUnlocked(client: pg.Client, journal: Parameters<typeof applyMigrations>[1]): Promise<void> {
+async function applyWhenUnlocked(client: pg.Client, journal: Journal, isLocal: boolean): Promise<void> {
+  const advice = await compare(client, journal, isLocal);
   for (let tries = 1; ; tries++) {
     try {
       return await applyMigrations(drizzle(client), journal);
     } catch (error) {
-      if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw inWords(error, journal.migrationsFolder);
+      if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw inWords(error, journal.migrationsFolder, advice);
       if (tries === TRIES) {
+        const holder = await holderOf(
+          client,
+          `relation in (select oid from pg_class where relowner = current_user::regrole)`,
+        );
         throw new UserError(
-          'the migration did not get the locks that it needs, and has changed nothing: see "Change tables" in docs/runbook.md',
+          `the migration did not get the locks that it needs, and has changed nothing. Who has held one for the longest time: ${holder}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -55,11 +66,41 @@ async function applyWhenUnlocked(client: pg.Client, journal: Parameters<typeof a
   }
 }
 
+/**
+ * Compares what was applied with the files, and returns what to add to the message of a migration that fails. Drizzle skips
+ * a migration that is older than the newest one applied without a word, as when two branches are merged: that is refused.
+ */
+async function compare(
+  client: pg.Client,
+  { migrationsFolder, migrationsTable }: Journal,
+  isLocal: boolean,
+): Promise<string> {
+  const startOver = isLocal ? '. To start over with empty local data: npm run dev -- --fresh' : '';
+  const { rows: tables } = await client.query<{ there: boolean }>(`select to_regclass($1) is not null as there`, [
+    `drizzle.${migrationsTable}`,
+  ]);
+  if (!tables[0]?.there) return startOver;
+  const { rows } = await client.query<{ time: string }>(`select created_at as time from drizzle.${migrationsTable}`);
+  const applied = rows.map(({ time }) => Number(time));
+  const file = `${migrationsFolder}/meta/_journal.json`;
+  const { entries }: { entries: { when: number; tag: string }[] } = JSON.parse(readFileSync(file, 'utf8'));
+  const isOther = applied.some((time) => !entries.some(({ when }) => when === time));
+  const other = isOther
+    ? `. The database has had migrations that are not in ${migrationsFolder}: it is of another version`
+    : '';
+  const skipped = entries.find(({ when }) => !applied.includes(when) && when < Math.max(...applied));
+  if (!skipped) return other + startOver;
+  throw new UserError(
+    `${migrationsFolder}/${skipped.tag}.sql would be skipped, because a newer migration has been applied before: ` +
+      `set its "when" in ${file} to ${Date.now()}${other}${startOver}`,
+  );
+}
+
 /** Drizzle's message repeats the statement and hides why Postgres refused it. */
-function inWords(error: unknown, folder: string): unknown {
+function inWords(error: unknown, folder: string, advice: string): unknown {
   if (!(error instanceof DrizzleQueryError) || hasCode(error, '42501')) return error;
-  const statement = error.query.trim().split('\n', 1)[0];
+  const statement = error.query.trim().split('\n', 1)[0]?.replace(/;$/, '');
   return new UserError(
-    `a migration in ${folder} failed, and nothing of it was applied: ${error.cause?.message}, at: ${statement}`,
+    `a migration in ${folder} failed, and nothing of it was applied: ${error.cause?.message}, at: ${statement}${advice}`,
   );
 }

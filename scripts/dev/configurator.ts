@@ -7,7 +7,8 @@ import type { Stack } from '../local/stack.ts';
 import { devFolder, frontConfig, guarded, localConfig, valuesFor, writeCopy } from '../local/worker-copies.ts';
 import { watchFiles } from './watch.ts';
 
-const SOURCES = 'src/app/sources.ts';
+const APP = 'src/app';
+const SOURCES = `${APP}/sources.ts`;
 
 /** While wrangler takes up a change of its configuration it doesn't notice another. It needs a fraction of this time. */
 const NEXT_WRITE_AFTER_MS = 2000;
@@ -28,7 +29,12 @@ export type LocalServers = Pick<Stack, 'outside' | 'workerUrls'>;
 
 type Sources = Readonly<Record<string, Source>>;
 
-export async function createConfigurator(sources: Sources, say: (text: string) => void): Promise<Configurator> {
+/** `tunnel`: the port can be reached from outside, so that the console is not open to whoever reaches it. */
+export async function createConfigurator(
+  sources: Sources,
+  tunnel: boolean,
+  say: (text: string) => void,
+): Promise<Configurator> {
   let latestSources = sources;
   let current = await load(sources, say);
   let errors = sayNew(current.errors, [], say);
@@ -43,9 +49,9 @@ export async function createConfigurator(sources: Sources, say: (text: string) =
       // Without `minify` the names in the frames of errors stay readable.
       const copy = { ...localConfig(config, outside.url, values), minify: false };
       const folder = devFolder(worker);
-      return writeCopy(folder, worker === 'consumer' ? guarded(folder, copy) : copy);
+      return writeCopy(folder, worker === 'consumer' ? guarded(folder, copy, APP) : copy);
     });
-    const front = frontConfig(configs.receiver, configs.consumer, configs.ops);
+    const front = frontConfig(configs.receiver, configs.consumer, configs.ops, { isOpen: !tunnel });
     return [...changed, writeCopy(devFolder('front'), front)].includes(true);
   };
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { LogLine } from '../../src/shared/log.ts';
-import type { Details } from './log-lines.ts';
+import type { Details } from './printer.ts';
 
 /** The line of an effect is logged before its failure is written: it is there soon after. */
 const LOOKS = 10;

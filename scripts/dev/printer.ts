@@ -1,33 +1,37 @@
 import type { LogLine } from '../../src/shared/log.ts';
 import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
-import { type Bundle, mapPosition, ownFrames, readDevBundle } from '../lib/positions.ts';
+import { type Bundle, mapPosition, readDevBundle } from '../lib/positions.ts';
+import type { Refusal } from '../local/neon/endpoint.ts';
 import type { OutsideRequest } from '../local/outside.ts';
 import { devFolder } from '../local/worker-copies.ts';
+import { jsonLine, printable } from '../ops/print.ts';
 import type { LocalEvents } from './local-events.ts';
-import { readable } from './log-lines.ts';
-import type { Printed } from './wrangler-output.ts';
+import type { Printed } from './wrangler.ts';
 
 export interface PrinterOptions {
   readonly events: Pick<LocalEvents, 'detailsOf'>;
   /** The log lines as they are. */
   readonly json: boolean;
+  /** Also those that say that nothing happened. */
+  readonly verbose: boolean;
   readonly say: (text: string) => void;
 }
 
 /** Prints what happens, one line for each step of an event's path, in the order in which it happened. */
-export function createPrinter({ events, json, say }: PrinterOptions) {
+export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
   let last: Promise<void> = Promise.resolve();
   const inOrder = (print: () => Promise<void>) => {
     last = last.then(print).catch((error) => console.error(error));
   };
   // Read when the Workers have started: after a build that fails there is none, and the former code still runs.
   const bundles = new Map<WorkerKind, Bundle | undefined>();
+  // By SQLSTATE: what Postgres said last. Its sentences quote data, so the Workers log only the SQLSTATE.
+  const refusals = new Map<string, string>();
   const textOf = async (line: LogLine, worker: WorkerKind) => {
     const details = await events.detailsOf(line).catch(() => ({}));
-    const position = typeof line.position === 'string' ? line.position : undefined;
-    const frames = position === undefined ? [] : ownFrames(mapPosition(position, bundles.get(worker)));
-    const remedy = await remedyFor(line);
-    return readable(line, { ...details, frames, remedy });
+    const frames = typeof line.position === 'string' ? mapPosition(line.position, bundles.get(worker)) : [];
+    const said = refusals.get(sqlStateOf(line) ?? '');
+    return readable(line, { ...details, said, frames: helpfulFrames(frames, line), remedy: await remedyFor(line) });
   };
   return {
     /** To be called whenever new code runs. */
@@ -37,25 +41,120 @@ export function createPrinter({ events, json, say }: PrinterOptions) {
     worker(printed: Exclude<Printed, { kind: 'reloaded' }>): void {
       inOrder(async () => {
         if (printed.kind === 'text') return say(printed.text);
-        if (json) return console.log(printed.raw);
-        const text = await textOf(printed.line, printed.worker);
-        if (text !== undefined) say(text);
+        if (json) return console.log(jsonLine(printed.line));
+        if (verbose || !saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
       });
     },
     outside({ method, path, idempotencyKey }: OutsideRequest): void {
       const key = idempotencyKey ? `  idempotency key ${idempotencyKey.slice(0, 12)}…` : '';
-      inOrder(async () => say(`outside        ${method} ${path}${key}`));
+      inOrder(async () => say(`outside        ${method} ${printable(path)}${key}`));
+    },
+    refusal({ code, message, detail }: Refusal): void {
+      if (code) refusals.set(code, [message, detail].filter(Boolean).join('. '));
     },
   };
 }
 
-/** How the log says that Postgres misses a table or a column. */
-const TABLES_OUT_OF_DATE = /SQLSTATE (42P01|42703)/;
+function sqlStateOf({ reason }: LogLine): string | undefined {
+  return /SQLSTATE (\w{5})/.exec(String(reason))?.[1];
+}
+
+/**
+ * The frames in the user's own files, if there are any. Others help only if the handler threw the error: what it returned,
+ * and its payload, are judged in the engine.
+ */
+export function helpfulFrames(frames: readonly string[], { failure }: Partial<LogLine>): readonly string[] {
+  const own = frames.filter((frame) => /(^|\()src\/app\//.test(frame));
+  return own.length > 0 || (failure !== undefined && failure !== 'handler') ? own : frames;
+}
+
+/** Postgres misses a table or a column. */
+const TABLES_OUT_OF_DATE = ['42P01', '42703'];
 
 /** dev has applied all migrations, so what is missing has none yet. */
-async function remedyFor({ reason }: LogLine): Promise<string | undefined> {
-  if (typeof reason !== 'string' || !TABLES_OUT_OF_DATE.test(reason)) return undefined;
+async function remedyFor(line: LogLine): Promise<string | undefined> {
+  if (!TABLES_OUT_OF_DATE.includes(sqlStateOf(line) ?? '')) return undefined;
   // It takes most of a second to load.
   const { unmigrated } = await import('../database/schema-changes.ts');
   return unmigrated();
+}
+
+/** What Postgres knows of an event or an effect, and the log may not say. */
+export interface Details {
+  readonly type?: string | null | undefined;
+  readonly attempts?: number | undefined;
+  /** The message of the last failure. */
+  readonly error?: string | null | undefined;
+  /** What Postgres said. */
+  readonly said?: string | undefined;
+  /** `position`, translated into the user's files. */
+  readonly frames?: readonly string[] | undefined;
+  /** What to do about a failure, if that is known. */
+  readonly remedy?: string | undefined;
+}
+
+/** They have a place of their own in the line, or are of no use to a reader. */
+const PLACED = new Set(
+  'step source type event_id event_ids name outcome reason error position ms idempotency_key'.split(' '),
+);
+
+/** The longest step is `configuration`. */
+const STEP_WIDTH = 13;
+
+/** A line of the log as a person reads it. */
+export function readable(line: LogLine, details: Details = {}): string {
+  const rest = Object.entries(line)
+    .filter(([field, value]) => !PLACED.has(field) && value !== undefined && value !== null)
+    .filter(([field]) => !(field === 'events' && 'event_ids' in line))
+    .map(([field, value]) => `${field} ${value}`);
+  const failed = line.outcome === 'retry' || line.outcome === 'parked';
+  const error = failed && details.error ? details.error : text(line.reason);
+  const words = [
+    text(line.source),
+    text(line.type ?? details.type),
+    eventsOf(line),
+    text(line.name),
+    line.outcome + (failed && details.attempts ? ` (attempt ${details.attempts})` : ''),
+    ...rest,
+    line.ms === undefined ? undefined : `${line.ms} ms`,
+    error,
+  ].filter((word) => word !== undefined && word !== '');
+  const below = [
+    details.said && `Postgres: ${details.said}`,
+    ...(details.frames ?? []).map((frame) => `at ${frame}`),
+    details.remedy,
+    line.outcome === 'parked' ? retryCommand(line) : undefined,
+  ].filter((one) => one !== undefined);
+  const first = `${line.step.padEnd(STEP_WIDTH)}  ${words.join('  ')}`;
+  return [first, ...below.map((one) => ' '.repeat(STEP_WIDTH + 4) + one)].map((one) => printable(one)).join('\n');
+}
+
+/** How a second ticket ends, and one that comes too early. */
+const NOTHING_DONE = ['deferred', 'not_due', 'already_finished'];
+
+/** The cron is ticked every minute, and mostly finds nothing to do. */
+export function saysNothing(line: LogLine): boolean {
+  if (NOTHING_DONE.includes(line.outcome)) return true;
+  if (line.step !== 'sweep' && line.step !== 'prune') return false;
+  return line.outcome === 'done' && ['events', 'effects', 'bodies'].every((field) => !line[field]);
+}
+
+function eventsOf({ event_id, event_ids, events }: LogLine): string | undefined {
+  if (typeof event_id === 'string') return event_id;
+  if (!Array.isArray(event_ids)) return undefined;
+  const more = typeof events === 'number' && events > event_ids.length ? ', …' : '';
+  return events === 0 ? 'no event' : `${events} events: ${event_ids.join(', ')}${more}`;
+}
+
+function retryCommand({ source, event_id }: LogLine): string | undefined {
+  if (typeof event_id !== 'string') return undefined;
+  return `to try it again: npm run ops -- retry ${source} ${quoted(event_id)}`;
+}
+
+function quoted(id: string): string {
+  return /^[\w.:-]+$/.test(id) ? id : `'${id.replaceAll("'", `'\\''`)}'`;
+}
+
+function text(value: LogLine[string]): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

@@ -23,7 +23,7 @@ export function runningPort(): number | undefined {
 
 function isAlive(pid: number): boolean {
   // After a crash another process may have got the number since. Not every system tells which program it is.
-  if (commandOf(pid)?.includes('run.mjs') === false) return false;
+  if (commandOf(pid)?.some((part) => part.endsWith('run.mjs')) === false) return false;
   try {
     // Signal 0 is not sent: it only tells whether the process exists.
     process.kill(pid, 0);

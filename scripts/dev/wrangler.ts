@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import type { WorkerKind } from '../config/worker-config.ts';
-import { OFFLINE } from '../lib/offline.ts';
+import type { LogLine } from '../../src/shared/log.ts';
+import { OFFLINE, type WorkerKind } from '../config/worker-config.ts';
 import { LOOPBACK } from '../lib/port.ts';
+import { eachLine } from '../lib/processes.ts';
 import { copyIn, devFolder } from '../local/worker-copies.ts';
-import { createSorter, type Printed } from './wrangler-output.ts';
 
 /** `wrangler dev` usually ends within a second. If it hangs it can be killed, because it holds no data. */
 const STOPS_WITHIN_MS = 5000;
@@ -21,19 +20,28 @@ export interface Wrangler {
   stop(): Promise<void>;
 }
 
-export interface WranglerListener {
+export type Printed =
+  /** A line of a Worker's log. */
+  | { kind: 'log'; worker: WorkerKind; line: LogLine }
+  /** What a handler or an effect has printed itself. */
+  | { kind: 'text'; text: string }
+  /** The Workers run with the new code or configuration. */
+  | { kind: 'reloaded' };
+
+export interface WranglerOptions {
+  readonly port: number;
+  /** The Workers, by their names. */
+  readonly names: ReadonlyMap<WorkerKind, string>;
+  /** Whether wrangler opens a Quick Tunnel to the port. */
+  readonly tunnel: boolean;
   readonly onPrinted: (printed: Exclude<Printed, { kind: 'reloaded' }>) => void;
   readonly onReload: () => Promise<void>;
 }
 
 /** Starts the Workers from the copies of their configurations. HTTP and the cron are given to the first, the front. */
-export function startWrangler(
-  port: number,
-  names: ReadonlyMap<WorkerKind, string>,
-  { onPrinted, onReload }: WranglerListener,
-): Wrangler {
+export function startWrangler({ port, names, tunnel, onPrinted, onReload }: WranglerOptions): Wrangler {
   const configs = (['front', ...names.keys()] as const).flatMap((worker) => ['-c', copyIn(devFolder(worker))]);
-  const options = ['--ip', LOOPBACK, '--port', String(port), '--inspector-port', '0'];
+  const options = ['--ip', LOOPBACK, '--port', String(port), '--inspector-port', '0', ...(tunnel ? ['--tunnel'] : [])];
   // The program itself: a wrapper such as npx would end alone at a signal, and leave wrangler running.
   const program = ['node_modules/wrangler/bin/wrangler.js', 'dev', '--show-interactive-dev-session=false'];
   const child = spawn(process.execPath, [...program, ...configs, ...options], {
@@ -45,13 +53,13 @@ export function startWrangler(
   });
   let stopping = false;
   const sort = createSorter(names);
-  createInterface(child.stdout).on('line', (line) => {
+  eachLine(child.stdout, (line) => {
     const printed = stopping ? undefined : sort(line);
     if (printed?.kind === 'reloaded') void onReload().catch(() => {});
     else if (printed) onPrinted(printed);
   });
   let blank = false;
-  createInterface(child.stderr).on('line', (line) => {
+  eachLine(child.stderr, (line) => {
     // It leaves several lines blank after each message.
     if (!stopping && !(blank && line === '')) console.error(line.replaceAll(FROM_COPY_TO_CHECKOUT, ''));
     blank = line === '';
@@ -86,5 +94,42 @@ function endGroup(pid: number | undefined): void {
     if (pid) process.kill(-pid, 'SIGKILL');
   } catch {
     // No process is left in the group.
+  }
+}
+
+/** How wrangler begins its own lines. All it says there is known to `npm run dev`: bindings, requests, its state. */
+const WRANGLERS_OWN =
+  /^(\[wrangler[:\]]|⎔ |Using secrets |Using vars |Your Worker has access |\S+ has access to the following bindings)/;
+
+/** How wrangler says where its tunnel begins. */
+const TUNNEL = /^\S+ Sharing via Cloudflare Tunnel: (https:\S+)$/;
+
+/** Sorts what wrangler prints on its standard output, line by line. Errors and warnings are on its standard error. */
+export function createSorter(names: ReadonlyMap<WorkerKind, string>): (line: string) => Printed | undefined {
+  const prefixes = Array.from(names, ([worker, name]) => ({ worker, prefix: `[${name}] ` }));
+  // A text of several lines has the Worker's name only on the first.
+  let inText = false;
+  return (line) => {
+    const found = prefixes.find(({ prefix }) => line.startsWith(prefix));
+    if (found) {
+      const raw = line.slice(found.prefix.length);
+      const parsed = readLogLine(raw);
+      inText = parsed === undefined;
+      return parsed ? { kind: 'log', worker: found.worker, line: parsed } : { kind: 'text', text: raw };
+    }
+    if (inText && !WRANGLERS_OWN.test(line)) return { kind: 'text', text: line };
+    inText = false;
+    const tunnel = TUNNEL.exec(line)?.[1];
+    if (tunnel) return { kind: 'text', text: `tunnel       ${tunnel}webhooks/<source>` };
+    return line.startsWith('⎔ Local server updated') ? { kind: 'reloaded' } : undefined;
+  };
+}
+
+function readLogLine(raw: string): LogLine | undefined {
+  if (!raw.startsWith('{"step":')) return undefined;
+  try {
+    return JSON.parse(raw) as LogLine;
+  } catch {
+    return undefined;
   }
 }

@@ -30,7 +30,7 @@ export function listen(server: Server, port: number, remedy = ''): Promise<numbe
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new UserError(`port ${port} is taken: ${remedy} (${describeHolder(port)})`)
+          ? new UserError(`port ${port} is taken by ${describeHolder(port)}: ${remedy}`)
           : error,
       ),
     );

@@ -33,12 +33,6 @@ export function readBundle(folder: string): Bundle | undefined {
   return { folder, name: BUNDLE, map: new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) };
 }
 
-/** The frames in the user's own files, if there are any. */
-export function ownFrames(frames: readonly string[]): readonly string[] {
-  const own = frames.filter((frame) => /(^|\()src\/app\//.test(frame));
-  return own.length > 0 ? own : frames;
-}
-
 /** The bundle that `wrangler dev` keeps for the Worker whose configuration is in this folder. */
 export function readDevBundle(configFolder: string): Bundle | undefined {
   const parent = join(configFolder, '.wrangler', 'tmp');

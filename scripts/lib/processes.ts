@@ -1,20 +1,35 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
 
 /** Enough to recognise a program by. */
-const MAX_COMMAND = 100;
+const MAX_SHOWN = 100;
 
-/** The command line of a process. `undefined` if there is no such process, or no /proc as on Linux. */
-export function commandOf(pid: number): string | undefined {
-  const text = readIfAllowed(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
-  return text?.replaceAll('\0', ' ').trim().slice(0, MAX_COMMAND);
+/** The program of a process and its arguments. `undefined` if there is no such process, or no /proc as on Linux. */
+export function commandOf(pid: number): string[] | undefined {
+  return readIfAllowed(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.split('\0');
 }
 
-/** Who listens on a port, in words: on Linux its process, elsewhere the command that tells. */
+/** `process 7 (node scripts/run.mjs dev)`: without the folder of the program, which may be long. */
+export function describeProcess(pid: number | string): string {
+  const [program = '', ...args] = commandOf(Number(pid)) ?? [];
+  const command = [basename(program), ...args].join(' ').trim().slice(0, MAX_SHOWN);
+  return command === '' ? `process ${pid}` : `process ${pid} (${command})`;
+}
+
+/** The parent of a process. `undefined` if there is no such process, or no /proc. */
+export function parentOf(pid: number): number | undefined {
+  // The name of the program comes before, in brackets, and may have brackets and spaces itself.
+  const parent = readIfAllowed(() => /.*\) \S (\d+) /s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
+  return parent === undefined ? undefined : Number(parent);
+}
+
+/** Who listens on a port: on Linux its process, elsewhere the command that tells. */
 export function describeHolder(port: number): string {
-  if (!existsSync('/proc/net/tcp')) return `lsof -i :${port} shows the process that holds it`;
+  if (!existsSync('/proc/net/tcp')) return `another process (lsof -i :${port} shows it)`;
   const pid = pidListeningOn(port);
-  return pid ? `process ${pid} holds it: ${commandOf(pid)}` : 'a process of another user holds it';
+  return pid ? describeProcess(pid) : 'a process of another user';
 }
 
 function pidListeningOn(port: number): number | undefined {
@@ -50,6 +65,17 @@ function readIfAllowed<Value>(read: () => Value): Value | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Node's own `readline` would also end a line at U+2028, which the id of an event in a log line may contain. */
+export function eachLine(output: Readable, onLine: (line: string) => void): void {
+  let rest = '';
+  output.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+  });
+  output.on('end', () => rest !== '' && onLine(rest));
 }
 
 /** Keeps the end of what a process prints, to explain why it failed. */

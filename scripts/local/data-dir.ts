@@ -6,7 +6,7 @@ import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isListening } from '../lib/port.ts';
-import { collect, commandOf, lastLine } from '../lib/processes.ts';
+import { collect, describeProcess, lastLine } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
 import { isRoot, type Programs, ROOT_HOME } from './programs.ts';
 
@@ -27,18 +27,20 @@ export function isInitialised(dataDir: string): boolean {
 
 /** PostgreSQL refuses to start on data in use, but nothing else would keep us from deleting it. */
 export async function removeUnused(dataDir: string): Promise<void> {
+  await refuseInUse(dataDir);
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+export async function refuseInUse(dataDir: string): Promise<void> {
   const [pid, , , port] = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').then(
     (text) => text.split('\n'),
     () => [],
   );
   if (port && (await isListening(Number(port)))) throw inUse(dataDir, pid);
-  await rm(dataDir, { recursive: true, force: true });
 }
 
 export function inUse(dataDir: string, pid = ''): UserError {
-  const command = commandOf(Number(pid));
-  const which = command ? ` (${command})` : '';
-  return new UserError(`the data in ${dataDir} belongs to a running server: stop process ${pid} first${which}`);
+  return new UserError(`the data in ${dataDir} belongs to a running server: stop ${describeProcess(pid)} first`);
 }
 
 /** Creates the data of a new server, with one superuser. */

@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { isLoopback } from '../../src/shared/settings.ts';
+import { cleanText } from '../../src/shared/text.ts';
 
 /**
  * On this machine the consumer loads this file first (worker-copies.ts): `fetch` then refuses every host that is neither
@@ -23,4 +25,31 @@ globalThis.fetch = async (...request) => {
 
 function hostOf(url: unknown): string | undefined {
   return typeof url === 'string' ? URL.parse(url)?.hostname : undefined;
+}
+
+type WithSchema = { readonly schema?: StandardSchemaV1 | undefined } | undefined;
+
+/** A screen has no room for more. */
+const MAX_ISSUES = 5;
+const MAX_LENGTH = 200;
+
+/**
+ * Prints what the schema of a handler or an effect expected. The log names only the path: the messages of schemas quote
+ * payloads.
+ */
+export function printMismatches(...named: readonly (Readonly<Record<string, WithSchema>> | undefined)[]): void {
+  const schemas = new Set(named.flatMap((one) => Object.values(one ?? {})).flatMap((one) => one?.schema ?? []));
+  for (const schema of schemas) {
+    const standard = schema['~standard'];
+    const validate = async (value: unknown) => {
+      const result = await standard.validate(value);
+      for (const { path = [], message } of result.issues?.slice(0, MAX_ISSUES) ?? []) {
+        const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
+        console.log(cleanText(`schema         ${steps.join('.') || 'the payload'}: ${message}`, MAX_LENGTH));
+      }
+      return result;
+    };
+    // Some libraries make it anew whenever it is read, and it may be frozen.
+    Reflect.defineProperty(schema, '~standard', { value: { ...standard, validate } });
+  }
 }

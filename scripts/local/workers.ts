@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
 import { madeUpSecrets } from '../config/dev-vars.ts';
-import { loadWrangler, randomSecrets, readConfig, type WorkerConfig } from '../config/worker-config.ts';
-import { OFFLINE } from '../lib/offline.ts';
+import { loadWrangler, OFFLINE, randomSecrets, readConfig, type WorkerConfig } from '../config/worker-config.ts';
 import type { Stack } from './stack.ts';
 import { copyIn, frontConfig, guarded, type LocalConfig, localConfig, valuesFor, writeCopy } from './worker-copies.ts';
 
@@ -30,7 +29,7 @@ export interface WorkersOptions {
 }
 
 export async function startWorkers(
-  { workerUrls, outside }: Pick<Stack, 'workerUrls' | 'outside'>,
+  { workerUrls, outside }: Pick<Stack, 'workerUrls'> & { readonly outside: Pick<Stack['outside'], 'url'> },
   options: WorkersOptions,
 ): Promise<Workers> {
   // Otherwise wrangler reports every batch of the queue.

@@ -1,9 +1,8 @@
 import type * as v from 'valibot';
 import type { ActionName } from '../../src/db/schema.ts';
-import { ActionCounts, Matching } from '../../src/ops/api.ts';
+import { ActionCounts, Matching, ShownEvent } from '../../src/ops/api.ts';
 import { UserError } from '../lib/user-error.ts';
-import { NOTHING_MATCHED, type OpsApi, WRONG_USAGE } from './api.ts';
-import { ofOneEvent, pathOf } from './read.ts';
+import { NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './api.ts';
 
 type Counts = v.InferOutput<typeof ActionCounts>;
 
@@ -21,9 +20,13 @@ export type Ask = ((question: string) => Promise<string>) | undefined;
 /** Nobody has to confirm an action on one event, except a rerun. */
 export async function actOnOne(api: OpsApi, [source, id]: [string, string], action: Action, ask: Ask): Promise<Counts> {
   const path = pathOf(source, id);
-  if (action.name === 'rerun') await confirm('rerun this event', action, ask);
-  const counts = await ofOneEvent(api, () => api.post(`${path}/${action.name}`, bodyOf(action), ActionCounts));
-  return orNothing(counts, action);
+  const { name } = action;
+  // Nothing is run that has run again since it was looked at.
+  const seen = name === 'rerun' ? await ofOneEvent(api, () => api.get(path, ShownEvent)) : undefined;
+  if (seen && !seen.finished_at) throw nothingToDo(name);
+  if (seen) await confirm('rerun this event', action, ask);
+  const body = { ...bodyOf(action), ...(seen ? { finished_at: seen.finished_at } : {}) };
+  return orNothing(await ofOneEvent(api, () => api.post(`${path}/${name}`, body, ActionCounts)), action);
 }
 
 /**
@@ -60,7 +63,11 @@ async function confirm(what: string, { name, yes }: Action, ask: Ask): Promise<v
 
 function orNothing(counts: Counts, { name }: Action): Counts {
   if (counts.events + counts.effects > 0) return counts;
-  throw new UserError(
+  throw nothingToDo(name);
+}
+
+function nothingToDo(name: ActionName): UserError {
+  return new UserError(
     name === 'rerun'
       ? 'only a finished event whose body is still there can run again'
       : `nothing is parked there, so there is nothing to ${name}`,

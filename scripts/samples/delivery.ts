@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { samples } from '../../src/app/samples.ts';
 import type { Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
-import { sampleOf, sign } from './sign.ts';
+import { sampleOf } from './samples.ts';
+import { sign } from './sign.ts';
 
 /** A signed delivery, ready to be sent to a receiver. */
 export interface SignedDelivery {

@@ -92,13 +92,19 @@ export const money: Samples = {
     }),
   },
   'coinbase-cdp': {
-    types: ['wallet.transaction.created'],
-    id: short,
+    types: ['payments.transfers.completed'],
+    id: randomUUID,
     headers: {
-      'x-hook0-signature': 't={timestamp},h=content-type x-hook0-id,v1={signature}',
-      'x-hook0-id': '{id}',
+      'x-hook0-signature': 't={timestamp},h=content-type x-event-id x-event-type,v1={signature}',
+      'x-event-id': '{id}',
+      'x-event-type': '{type}',
     },
-    body: (id, type, now) => ({ eventType: type, network: 'base-sepolia', transactionHash: id, at: now.toISOString() }),
+    body: (id, type, now) => ({
+      eventId: id,
+      eventType: type,
+      timestamp: now.toISOString(),
+      data: { transferId: 'transfer_sample', sourceAmount: '42.00', sourceAsset: 'usdc', status: 'completed' },
+    }),
   },
   mollie: {
     types: ['payment-link.paid'],
@@ -117,7 +123,8 @@ export const money: Samples = {
     id: randomUUID,
     headers: {
       'x-shopify-topic': '{type}',
-      'x-shopify-event-id': '{id}',
+      'x-shopify-webhook-id': '{id}',
+      'x-shopify-event-id': 'event-sample',
       'x-shopify-shop-domain': 'sample.myshopify.com',
       'x-shopify-hmac-sha256': '{signature}',
     },
@@ -140,11 +147,11 @@ export const money: Samples = {
   },
   lemonsqueezy: {
     types: ['order_created'],
-    id: number,
+    id: randomUUID,
     headers: { 'x-event-name': '{type}', 'x-signature': '{signature}' },
     body: (id, type, now) => ({
-      meta: { event_name: type },
-      data: { type: 'orders', id, attributes: { total: 4200, updated_at: now.toISOString() } },
+      meta: { event_name: type, webhook_id: id },
+      data: { type: 'orders', id: '1', attributes: { total: 4200, updated_at: now.toISOString() } },
     }),
   },
   chargebee: {

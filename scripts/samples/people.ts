@@ -15,7 +15,12 @@ export const people: Samples = {
     types: ['user.created', 'user.deleted'],
     id: () => `msg_${short()}`,
     headers: svix,
-    body: (id, type) => ({ object: 'event', type, data: { object: 'user', id: `user_${id.slice(4)}` } }),
+    body: (id, type, now) => ({
+      object: 'event',
+      type,
+      timestamp: now.getTime(),
+      data: { object: 'user', id: `user_${id.slice(4)}` },
+    }),
   },
   resend: {
     types: ['email.delivered', 'email.bounced'],

@@ -1,13 +1,11 @@
-import { createHmac, createPrivateKey, sign as signWithKey } from 'node:crypto';
+import { createHmac, createPrivateKey, generateKeyPairSync, randomBytes, sign as signWithKey } from 'node:crypto';
 import type { Provider } from '../../src/providers/index.ts';
 import type { Signature } from '../../src/providers/types.ts';
 import { keyBytes } from '../../src/verify/algorithms.ts';
 import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { UserError } from '../lib/user-error.ts';
-import { genericSample } from './generic.ts';
-import { type Sample, samples } from './samples.ts';
-import { hasPair } from './signing-keys.ts';
+import { sampleOf } from './samples.ts';
 
 export interface Signed {
   readonly headers: Record<string, string>;
@@ -24,10 +22,6 @@ export interface ToSign {
   readonly body?: string | undefined;
   /** The URL that is configured at the provider. Some providers sign it. */
   readonly url?: string;
-}
-
-export function sampleOf(provider: Provider): Sample {
-  return samples[provider.name] ?? genericSample(provider);
 }
 
 /**
@@ -99,4 +93,43 @@ function parseBody(text: string): unknown {
 
 function fill(text: string, values: Record<string, string>): string {
   return Object.entries(values).reduce((filled, [name, value]) => filled.replace(name, () => value), text);
+}
+
+export interface Keys {
+  /** The secret that the provider shows to its users: what the receiver is configured with. */
+  readonly secret: string;
+  /** The key that the provider signs with: the same as the secret, unless the secret is a public key. */
+  readonly signingKey: string;
+}
+
+/** Random keys in the provider's own form. */
+export function madeUpKeys({ scheme }: Provider): Keys {
+  if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
+  if (hasPair(scheme)) return madeUpPair(scheme);
+  return same(`${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
+}
+
+/** If so, a receiver only has the public key, which can't sign a sample. */
+export function hasPair({ algorithm }: Signature): boolean {
+  return algorithm === 'ed25519' || algorithm === 'ecdsa-p256-der';
+}
+
+function madeUpPair({ algorithm, key, keyPrefix = '' }: Signature): Keys {
+  const { publicKey, privateKey } =
+    algorithm === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const spki = publicKey.export({ type: 'spki', format: 'der' });
+  // Providers show an Ed25519 key without its SPKI wrapping: only its last 32 bytes (RFC 8410, section 4).
+  const bytes = algorithm === 'ed25519' ? spki.subarray(-32) : spki;
+  return {
+    secret: keyPrefix + bytes.toString(key === 'hex' ? 'hex' : 'base64'),
+    signingKey: privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
+  };
+}
+
+function random(encoding: 'hex' | 'base64'): string {
+  return randomBytes(32).toString(encoding);
+}
+
+function same(secret: string): Keys {
+  return { secret, signingKey: secret };
 }

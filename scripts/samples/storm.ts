@@ -5,7 +5,7 @@ import { secretName } from '../../src/receiver/secrets.ts';
 import { signingKeyName } from '../config/dev-vars.ts';
 import type { Workers } from '../local/workers.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './delivery.ts';
-import { madeUpKeys } from './signing-keys.ts';
+import { madeUpKeys } from './sign.ts';
 
 /** Enough to overlap, few enough to take seconds. */
 const MAX_EVENTS_PER_SOURCE = 25;

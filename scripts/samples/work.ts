@@ -17,7 +17,13 @@ export const work: Samples = {
   gitlab: {
     types: ['push', 'issue'],
     id: randomUUID,
-    headers: { 'x-gitlab-token': '{token}', 'idempotency-key': '{id}', 'x-gitlab-event': 'Push Hook' },
+    headers: {
+      'webhook-id': '{id}',
+      'webhook-timestamp': '{timestamp}',
+      'webhook-signature': 'v1,{signature}',
+      'idempotency-key': '{id}',
+      'x-gitlab-event': 'Push Hook',
+    },
     body: (id, type) => ({ object_kind: type, ref: 'refs/heads/main', after: id, project: { id: 1 } }),
   },
   bitbucket: {

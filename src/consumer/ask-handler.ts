@@ -8,8 +8,9 @@ import { withFailure } from '../kit/errors.ts';
 import { Effect, type Event, type Handler, type Handlers, PermanentError, type Tools } from '../kit/index.ts';
 import { parseJson } from '../shared/json.ts';
 import { isStorableText } from '../shared/text.ts';
+import type { ConsumerDependencies } from './batch.ts';
 
-/** The changes that a handler returned, checked. An event without a handler is `ignored`, which is not an error. */
+/** The changes that a handler returned, checked. An event that nobody wants is `ignored`, which is not an error. */
 export interface HandlerResult {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
@@ -18,45 +19,78 @@ export interface HandlerResult {
   readonly effects: readonly Effect[];
 }
 
-export function handlerOf({ source, type }: LoadedEvent, handlers: Handlers): Handler | undefined {
+export function handlerOf(
+  { source, type }: Pick<LoadedEvent, 'source' | 'type'>,
+  handlers: Handlers,
+): Handler | undefined {
   const ofSource = Object.hasOwn(handlers, source) ? handlers[source] : undefined;
   return ofSource && type !== null && Object.hasOwn(ofSource, type) ? ofSource[type] : undefined;
 }
 
 /** Asks the event's handler what to change. Throws what the handler throws. */
-export async function askHandler(loaded: WorkableEvent, handlers: Handlers, tools: Tools): Promise<HandlerResult> {
+export async function askHandler(
+  loaded: WorkableEvent,
+  { handlers, sources }: Pick<ConsumerDependencies, 'handlers' | 'sources'>,
+  tools: Tools,
+): Promise<HandlerResult> {
+  const { source, eventId, type, receivedAt, occurredAt, body, headers } = loaded;
   const handler = handlerOf(loaded, handlers);
   if (handler === undefined) {
-    const summary = `no handler for ${loaded.type ?? 'an event without a type'}`;
+    const summary = `no handler for ${source}/${type ?? '(no type)'}`;
+    const expected = whyExpected(loaded, sources);
+    if (expected !== undefined) throw withFailure(new PermanentError(`${summary}, ${expected}`), 'no_handler');
     return { status: 'ignored', summary, statements: [], effects: [] };
   }
+  const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
   const event: Event = {
-    source: loaded.source,
-    id: loaded.eventId,
-    type: loaded.type,
-    occurredAt: loaded.occurredAt ?? loaded.receivedAt,
-    receivedAt: loaded.receivedAt,
-    data: await readPayload(loaded.body, handler.schema),
-    raw: loaded.body,
-    headers: loaded.headers,
+    source,
+    id: eventId,
+    type,
+    occurredAt: isBelievable ? occurredAt : receivedAt,
+    receivedAt,
+    data: await readBody(body, handler.schema),
+    raw: body,
+    headers,
   };
   const { statements, effects } = await changesOf(handler, event, tools);
   const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
   return { status: 'done', summary: [count, ...effects.map(({ name }) => name)].join(', '), statements, effects };
 }
 
-/** The error names the paths that failed and never a value, because more people read errors than payloads. */
-async function readPayload(raw: string, schema: StandardSchemaV1 | undefined): Promise<unknown> {
+/** Clocks differ by minutes, and a wrong time zone by hours. */
+const MAX_AHEAD_MS = 86_400_000;
+
+/** Why an event without a handler is a mistake: it was misspelt, renamed or forgotten. `undefined` if nobody wants it. */
+function whyExpected({ source, type, failure }: LoadedEvent, sources: ConsumerDependencies['sources']) {
+  const configured = Object.hasOwn(sources, source) ? sources[source] : undefined;
+  if (configured === undefined) return 'and src/app/sources.ts has no such source';
+  if (type !== null && configured.types.includes(type)) return 'although src/app/sources.ts names this type';
+  // A suspected replay has not failed: it was only parked.
+  return failure !== null && failure !== 'replay' ? 'although it had one when it failed' : undefined;
+}
+
+async function readBody(raw: string, schema: StandardSchemaV1 | undefined): Promise<unknown> {
   const parsed = parseJson(raw);
   if (parsed.outcome === 'malformed') throw withFailure(new PermanentError('the body is not JSON'), 'schema');
-  if (schema === undefined) return parsed.json;
-  const result = await schema['~standard'].validate(parsed.json);
+  return matching(parsed.json, schema, "the payload does not match the handler's schema");
+}
+
+/**
+ * What the schema makes of a payload. The error names the paths that failed and never a value, because more people read
+ * errors than payloads.
+ */
+export async function matching(
+  payload: unknown,
+  schema: StandardSchemaV1 | undefined,
+  problem: string,
+): Promise<unknown> {
+  if (schema === undefined) return payload;
+  const result = await schema['~standard'].validate(payload);
   if (result.issues === undefined) return result.value;
   const paths = result.issues.map(({ path = [] }) =>
     path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.'),
   );
-  const message = `the payload does not match the handler's schema at ${paths.join(', ') || 'its root'}`;
-  throw withFailure(new PermanentError(message), 'schema', paths);
+  throw withFailure(new PermanentError(`${problem} at ${paths.join(', ') || 'its root'}`), 'schema', paths);
 }
 
 type Changes = Pick<HandlerResult, 'statements' | 'effects'>;
@@ -167,7 +201,8 @@ function isJson(value: unknown): boolean {
   }
 }
 
-function kindOf(value: unknown): string {
+/** A value in words, for somebody who has returned a wrong one. */
+export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   if (value instanceof Effect) return 'an effect';

@@ -1,12 +1,14 @@
 import { DatabaseError } from '../db/errors.ts';
-import type { EffectKind, Handlers } from '../kit/index.ts';
+import type { EffectKind, Handlers, Source } from '../kit/index.ts';
 import { isTicket } from '../queue/tickets.ts';
-import type { Log, LogFields } from '../shared/log.ts';
+import { errorFields, type Log, type LogFields, type LogLine } from '../shared/log.ts';
 import { backoff, type Judgement } from './judge.ts';
 
 /** A consumer's code, clock and limits. Clock and randomness are parameters, so that a test can control them. */
 export interface ConsumerDependencies {
   readonly handlers: Handlers;
+  /** Only what you subscribed to: an event of these types without a handler is a mistake. */
+  readonly sources: Readonly<Record<string, Pick<Source, 'types'>>>;
   readonly effects: Readonly<Record<string, EffectKind>>;
   readonly now: () => Date;
   /** In [0, 1), as Math.random. */
@@ -20,12 +22,16 @@ export interface ConsumerDependencies {
 
 /** How the work behind a ticket ended. */
 export type Outcome =
-  | { readonly outcome: 'done' | 'ignored' | 'sent' }
+  | { readonly outcome: 'done' | 'sent' }
+  /** Nobody wants it. */
+  | { readonly outcome: 'ignored'; readonly reason: string }
   /** There is no such row: it was pruned long ago, or the database was restored to an earlier state. */
   | { readonly outcome: 'not_found' }
   /** Neither a ticket nor a forwarded delivery for this version of the code. A later version may be able to read it. */
   | { readonly outcome: 'unreadable' }
-  /** For a later batch: too large to load with this one, too late for this run, or failed before, so worked alone. */
+  /** A mistake in the code of this Worker. A later version may have corrected it. */
+  | { readonly outcome: 'error' }
+  /** For a later batch: too large to load with this one, or too late for this run. */
   | { readonly outcome: 'deferred' }
   /** Another ticket of an event or an effect that waits for its next attempt. */
   | { readonly outcome: 'not_due'; readonly seconds: number }
@@ -35,51 +41,83 @@ export type Outcome =
 const RUN_MS = 10 * 60_000;
 
 /**
- * Divides a batch into portions. Messages that arrive for the first time are one portion. A message that was delivered
- * before may have killed its isolate, so it is worked alone: the most redelivered last, the others in random order, so
- * that a bad message is not always in front of the same others. If `work` throws a DatabaseError, the rest of the batch
- * is returned to the queue without another try.
+ * Divides a batch into portions: messages that arrive for the first time, then those that were delivered before. Why a
+ * message is redelivered, its queue doesn't say: Postgres was away, or a message killed the isolate. Postgres may know, so
+ * `work` returns those messages that it didn't settle because they must be worked alone: the most redelivered last, the
+ * others in random order, so that a bad message is not always in front of the same others.
+ *
+ * If `work` throws a DatabaseError, the rest of the batch is returned to the queue without another try: asking Postgres
+ * again for every message would take longer than a consumer may run. But a group that fails because of the size of its
+ * data, or once more after a redelivery, may fail because of one message: then each is worked alone.
  */
 export async function workInPortions(
   batch: MessageBatch<unknown>,
   { now, random, log }: ConsumerDependencies,
-  work: (messages: readonly Message[]) => Promise<void>,
+  work: (messages: readonly Message[]) => Promise<readonly Message[]>,
+  step: LogLine['step'] = 'batch',
+  putBack = (message: Message, outcome: Outcome) => acknowledge(message, [outcome], random()),
 ): Promise<void> {
-  const fresh = batch.messages.filter(({ attempts }) => attempts === 1);
-  const redelivered = batch.messages
-    .filter(({ attempts }) => attempts > 1)
-    .map((message) => ({ message, order: message.attempts + random() }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ message }) => [message]);
-
   const started = now().getTime();
-  let unavailable: DatabaseError | undefined;
-  for (const messages of [fresh, ...redelivered]) {
-    if (messages.length === 0) continue;
-    const late = now().getTime() - started > RUN_MS;
-    // Asking Postgres again for every message would take longer than a consumer may run.
-    if (!late && !unavailable) unavailable = await databaseErrorOf(() => work(messages));
-    const outcome = unavailable ? databaseUnavailable(unavailable) : late ? DEFERRED : undefined;
-    if (outcome) for (const message of messages) acknowledge(message, [outcome], random());
-  }
-  if (unavailable) log({ step: 'batch', ...databaseUnavailable(unavailable) });
+  let unavailable: Outcome | undefined;
+  const workPortion = async (messages: readonly Message[]): Promise<readonly Message[]> => {
+    if (messages.length === 0) return [];
+    const isLate = now().getTime() - started > RUN_MS;
+    let outcome = unavailable ?? (isLate ? DEFERRED : undefined);
+    if (outcome === undefined) {
+      try {
+        return await work(messages);
+      } catch (error) {
+        // A mistake of ours. Thrown on, it would leave no line, and the queue would give the messages up within minutes.
+        if (!(error instanceof DatabaseError)) {
+          log({ step, ...FAULT, ...errorFields(error) });
+          if (messages.length > 1) return messages;
+          for (const message of messages) putBack(message, FAULT);
+          return [];
+        }
+        const isAgain = messages.every(({ attempts }) => attempts > 1);
+        if (messages.length > 1 && (isAgain || error.isAboutData)) return messages;
+        outcome = databaseUnavailable(error);
+        if (!error.isAboutData) unavailable = outcome;
+        log({ step, ...outcome });
+      }
+    }
+    for (const message of messages) putBack(message, outcome);
+    return [];
+  };
+  const fresh = batch.messages.filter(({ attempts }) => attempts === 1);
+  const redelivered = batch.messages.filter(({ attempts }) => attempts > 1);
+  const alone = [...(await workPortion(fresh)), ...(await workPortion(redelivered))]
+    .map((message) => ({ message, order: message.attempts + random() }))
+    .sort((a, b) => a.order - b.order);
+  for (const { message } of alone) await workPortion([message]);
+}
+
+/** When a group of redelivered messages is begun. Others need no note: the first delivery is one, and so is being alone. */
+export function beginningOf(messages: readonly Message[], now: Date): Date | undefined {
+  return messages.length > 1 && messages.every(({ attempts }) => attempts > 1) ? now : undefined;
 }
 
 const DEFERRED: Outcome = { outcome: 'deferred' };
+const FAULT = { outcome: 'error' } as const;
 
 export function databaseUnavailable(error: unknown) {
   return { outcome: 'database_unavailable', reason: DatabaseError.from(error).message } as const;
 }
 
-/** Runs `work`, and returns the DatabaseError it throws, if any. */
-export async function databaseErrorOf(work: () => Promise<void>): Promise<DatabaseError | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    if (error instanceof DatabaseError) return error;
-    throw error;
+/** Postgres is back within seconds after a crash, and a deadlock is over at once. What lasts longer is an outage. */
+const WAITS_MS = [1000, 2000, 4000];
+
+/** Writes what became of some work. Without it, the work would be done again, so it is tried for some seconds. */
+export async function record(write: () => Promise<void>): Promise<void> {
+  for (const wait of WAITS_MS) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!DatabaseError.from(error).retryable) throw error;
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
   }
+  await write();
 }
 
 /**
@@ -117,6 +155,7 @@ function secondsToRetry(outcome: Outcome, message: Message, random: number): num
     case 'retry':
       return outcome.seconds;
     case 'unreadable':
+    case 'error':
       return backoff(ticketDeliveries, random);
     case 'database_unavailable':
       return isTicket(body) && ticketDeliveries >= MAX_TICKET_DELIVERIES ? 'never' : backoff(ticketDeliveries, random);
@@ -131,14 +170,15 @@ export function fieldsOf(outcome: Outcome): LogFields {
       const { failure, reason, position } = outcome;
       return { outcome: outcome.outcome, failure, reason, position };
     }
+    case 'ignored':
     case 'database_unavailable':
       return { outcome: outcome.outcome, reason: outcome.reason };
     case 'done':
-    case 'ignored':
     case 'sent':
     case 'already_finished':
     case 'not_found':
     case 'unreadable':
+    case 'error':
     case 'deferred':
     case 'not_due':
       return { outcome: outcome.outcome };

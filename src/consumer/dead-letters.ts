@@ -3,7 +3,7 @@ import { parkEffects } from '../db/effects.ts';
 import { parkEvents } from '../db/events.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket, reasonUnreadable } from '../queue/tickets.ts';
-import { type ConsumerDependencies, databaseErrorOf } from './batch.ts';
+import { type ConsumerDependencies, workInPortions } from './batch.ts';
 import { claimForwarded } from './messages.ts';
 
 const POISON = {
@@ -19,34 +19,20 @@ const WAIT_SECONDS = 4 * 3600;
  * Parks the events or effects whose tickets the queue gave up. A forwarded delivery is claimed instead: it is here
  * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. A message that can't be
  * read or claimed is kept until the queue's retention ends, with a log line at each try: it may hold events that were
- * answered 200, and a later version of this Worker may be able to read it. Each message is settled on its own, so that
- * a bad one delays no other.
+ * answered 200, and a later version of this Worker may be able to read it. Tickets are parked together. Any other
+ * message is settled alone and after them, because it may be what kills its isolate.
  */
 export async function parkDeadLetters(
   kind: 'events' | 'effects',
   batch: MessageBatch<unknown>,
   env: ConsumerEnv,
-  { now, log }: ConsumerDependencies,
+  dependencies: ConsumerDependencies,
 ): Promise<void> {
-  let unavailable: string | undefined;
-  /** `work` resolves to whether the messages have been dealt with. */
-  const settle = async (messages: readonly Message[], work: () => Promise<boolean>) => {
-    let settled = false;
-    // Asking Postgres again for every message would take longer than a consumer may run.
-    unavailable ??= (
-      await databaseErrorOf(async () => {
-        settled = await work();
-      })
-    )?.message;
-    for (const message of messages) {
-      if (settled) message.ack();
-      else message.retry({ delaySeconds: WAIT_SECONDS });
-    }
-  };
-
+  const { now, log } = dependencies;
+  const keep = (message: Message) => message.retry({ delaySeconds: WAIT_SECONDS });
   const isOurTicket = kind === 'effects' ? isEffectTicket : isTicket;
-  const tickets = batch.messages.filter(({ body }) => isOurTicket(body));
-  await settle(tickets, async () => {
+
+  const park = async (tickets: readonly Message[]) => {
     const started = now();
     const db = openDatabase(env.DATABASE_URL);
     const keys = tickets.map(({ body }) => body);
@@ -59,18 +45,24 @@ export async function parkDeadLetters(
       const result = { outcome: 'parked', failure: POISON.failure, ms };
       log({ step: 'dead_letter', source, event_id: eventId, ...effect, ...result });
     }
-    return true;
-  });
-  for (const message of batch.messages.filter(({ body }) => !isOurTicket(body))) {
-    await settle([message], async () => {
-      const forwarded = await unpack(message.body);
-      if (!forwarded) {
-        log({ step: 'dead_letter', outcome: 'unreadable', ...reasonUnreadable(message.body) });
-        return false;
-      }
-      const { unreadable } = await claimForwarded(openDatabase(env.DATABASE_URL), forwarded, log, 'dead_letter');
-      return !unreadable;
-    });
-  }
-  if (unavailable) log({ step: 'dead_letter', outcome: 'database_unavailable', reason: unavailable });
+    for (const ticket of tickets) ticket.ack();
+  };
+  const settle = async (message: Message) => {
+    const forwarded = await unpack(message.body);
+    if (!forwarded) {
+      log({ step: 'dead_letter', outcome: 'unreadable', ...reasonUnreadable(message.body) });
+      return keep(message);
+    }
+    const { unreadable } = await claimForwarded(openDatabase(env.DATABASE_URL), forwarded, log, 'dead_letter');
+    return unreadable ? keep(message) : message.ack();
+  };
+
+  const work = async (messages: readonly Message[]) => {
+    await park(messages.filter(({ body }) => isOurTicket(body)));
+    const others = messages.filter(({ body }) => !isOurTicket(body));
+    if (messages.length > 1) return others;
+    for (const message of others) await settle(message);
+    return [];
+  };
+  await workInPortions(batch, dependencies, work, 'dead_letter', keep);
 }

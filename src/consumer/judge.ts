@@ -3,6 +3,7 @@ import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
 import { positionOf } from '../shared/log.ts';
 import { cleanText } from '../shared/text.ts';
+import { hideSecrets } from './hide-secrets.ts';
 
 /** The consequence of an error for the event or the effect whose work threw it. */
 export type Judgement =
@@ -41,14 +42,23 @@ const MAX_PATH_LENGTH = 200;
 
 const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of #kit';
 
+/** What was tried, and where. */
+export interface Attempt {
+  readonly attemptsBefore: number;
+  /** In [0, 1). */
+  readonly random: number;
+  readonly env: object;
+  readonly maxAttempts?: number | undefined;
+}
+
 /**
  * Decides whether failed work is tried again or parked. An error of Postgres counts as an attempt like any other: the
  * caller must first make sure that Postgres works. It never throws, whatever was thrown: an error here would fail the
  * whole batch, at every delivery.
  */
-export function judge(error: unknown, attemptsBefore: number, random: number, maxAttempts = ATTEMPTS): Judgement {
+export function judge(error: unknown, attempt: Attempt): Judgement {
   try {
-    return judgeReadable(error, attemptsBefore, random, maxAttempts);
+    return judgeReadable(error, attempt);
   } catch {
     const text = `the thrown value can not be read: ${THROW_INSTEAD}`;
     const unknown = { failure: 'handler', failedPaths: null, position: undefined } as const;
@@ -56,7 +66,8 @@ export function judge(error: unknown, attemptsBefore: number, random: number, ma
   }
 }
 
-function judgeReadable(error: unknown, attemptsBefore: number, random: number, maxAttempts: number): Judgement {
+function judgeReadable(error: unknown, attempt: Attempt): Judgement {
+  const { attemptsBefore, random, env, maxAttempts = ATTEMPTS } = attempt;
   if (isCompletedBefore(error)) return { outcome: 'already_finished' };
   const described = describe(error);
   const isOfDatabase = DatabaseError.isCauseOf(error);
@@ -74,7 +85,8 @@ function judgeReadable(error: unknown, attemptsBefore: number, random: number, m
     failure: isOfDatabase ? 'database' : failure,
     // The paths hold keys of the payload. Text that Postgres refuses would fail the whole batch.
     failedPaths: failedPaths?.slice(0, MAX_FAILED_PATHS).map((path) => cleanText(path, MAX_PATH_LENGTH)) ?? null,
-    error: cleanText([problem, described.error].filter(Boolean).join('. '), MAX_ERROR_LENGTH),
+    // Before it is cut, because half a secret is one too.
+    error: cleanText(hideSecrets([problem, described.error].filter(Boolean).join('. '), env), MAX_ERROR_LENGTH),
     reason: described.reason,
     position: isOfDatabase ? undefined : positionOf(error),
   };

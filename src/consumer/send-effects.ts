@@ -2,15 +2,18 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
 import { idempotencyKeyOf, keyText } from '../db/keys.ts';
 import { withFailure } from '../kit/errors.ts';
-import { errorFromResponse, PermanentError } from '../kit/index.ts';
+import { type EffectKind, type EffectTools, errorFromResponse, PermanentError } from '../kit/index.ts';
 import { type EffectTicket, isEffectTicket, reasonUnreadable } from '../queue/tickets.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace, traceFields } from '../shared/trace.ts';
+import { kindOf, matching } from './ask-handler.ts';
 import {
   acknowledge,
+  beginningOf,
   type ConsumerDependencies,
   fieldsOf,
   type Outcome,
+  record,
   secondsUntilDue,
   workInPortions,
 } from './batch.ts';
@@ -22,14 +25,20 @@ export async function sendEffects(
   env: ConsumerEnv,
   dependencies: ConsumerDependencies,
 ): Promise<void> {
-  const { log, random } = dependencies;
+  const { now, log, random } = dependencies;
   await workInPortions(batch, dependencies, async (messages) => {
     const tickets = new Map<string, EffectTicket>();
     for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyText(body), body);
     const db = openDatabase(env.DATABASE_URL);
-    const outcomes = await sendLoaded(await loadEffects(db, [...tickets.values()]), db, env, dependencies);
+    const effects = await loadEffects(db, [...tickets.values()], beginningOf(messages, now()));
+    // The group in which they were begun never came back, so one of them may kill its isolate.
+    const suspects = new Set(messages.length > 1 ? effects.filter(({ isUnended }) => isUnended).map(keyText) : []);
+    const unsuspected = effects.filter((effect) => !suspects.has(keyText(effect)));
+    const outcomes = await sendLoaded(unsuspected, db, env, dependencies);
+    const alone = messages.filter(({ body }) => isEffectTicket(body) && suspects.has(keyText(body)));
     for (const message of messages) {
       const { body, attempts: ticketDeliveries } = message;
+      if (alone.includes(message)) continue;
       const readable = isEffectTicket(body);
       if (!readable) {
         log({ step: 'effect', outcome: 'unreadable', ...reasonUnreadable(body), ticket_deliveries: ticketDeliveries });
@@ -39,6 +48,7 @@ export async function sendEffects(
         : { outcome: 'unreadable' };
       acknowledge(message, [outcome], random());
     }
+    return alone;
   });
 }
 
@@ -71,7 +81,7 @@ async function sendLoaded(
     }),
   );
   const results = sent.filter((result) => result !== undefined);
-  await recordEffectResults(db, results, now());
+  await record(() => recordEffectResults(db, results, now()));
   return outcomes;
 }
 
@@ -79,8 +89,9 @@ async function sendLoaded(
 type SendOutcome = { readonly outcome: 'sent' } | Judgement;
 
 /** The row to write into the outbox, if any. */
-function resultOf({ source, eventId, name }: LoadedEffect, outcome: SendOutcome, now: Date): EffectResult | undefined {
-  const key = { source, eventId, name };
+function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): EffectResult | undefined {
+  const { source, eventId, name, generation, attempts } = effect;
+  const key = { source, eventId, name, generation, attempts };
   switch (outcome.outcome) {
     case 'sent':
       return { ...key, status: 'sent', failure: null, error: null, notBefore: null };
@@ -110,19 +121,34 @@ async function send(
     }
     const limit = new AbortController();
     const tools = { key, env, signal: limit.signal, fetch: fetchInTrace(fetch, effect.traceparent, random) };
-    // `effect()` compiles only with the payload of its kind, so this payload fits this kind.
-    const sending = kind.send(JSON.parse(effect.payload) as never, tools);
-    const response = await withTimeLimit(effectMs, sending, () => {
+    const returned = await withTimeLimit(effectMs, sendPayload(effect, kind, tools), () => {
       const late = withFailure(new Error(`the effect took longer than ${effectMs / 1000} s`), 'time_limit');
       limit.abort(late);
       throw late;
     });
-    // The effect may have read the body itself.
-    if (!response.bodyUsed) await response.body?.cancel();
-    const error = errorFromResponse(response, now());
+    if (!isResponse(returned)) {
+      const message = `effect ${effect.kind} returned ${kindOf(returned)}: return the Response of fetch`;
+      throw withFailure(new PermanentError(message), 'changes');
+    }
+    // The effect may have read the body, or still have a reader on it, and the Response of a library may have another body.
+    if (!returned.bodyUsed) await returned.body?.cancel?.().catch(() => {});
+    const error = errorFromResponse(returned, now());
     if (error) throw error;
     return { outcome: 'sent' };
   } catch (error) {
-    return judge(error, effect.attempts, random());
+    return judge(error, { attemptsBefore: effect.attempts, random: random(), env });
   }
+}
+
+/** `effect()` compiles only with the payload of its kind. But the payload may be older than the code. */
+async function sendPayload(effect: LoadedEffect, { schema, send }: EffectKind, tools: EffectTools): Promise<unknown> {
+  const problem = `the stored payload does not match the schema of effect ${effect.kind}`;
+  return send((await matching(JSON.parse(effect.payload), schema, problem)) as never, tools);
+}
+
+/** By what is read of it, because a library may bring a Response of its own along. */
+function isResponse(returned: unknown): returned is Response {
+  if (typeof returned !== 'object' || returned === null) return false;
+  const { status, ok, headers } = returned as Partial<Response>;
+  return typeof status === 'number' && typeof ok === 'boolean' && typeof headers?.get === 'function';
 }

@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from '../db/client.ts';
-import { DatabaseError } from '../db/errors.ts';
+import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import {
   type FailedAttempt,
   isWorkable,
@@ -20,10 +20,12 @@ import { fetchInTrace, traceFields } from '../shared/trace.ts';
 import { askHandler, handlerOf } from './ask-handler.ts';
 import {
   acknowledge,
+  beginningOf,
   type ConsumerDependencies,
   databaseUnavailable,
   fieldsOf,
   type Outcome,
+  record,
   secondsUntilDue,
   workInPortions,
 } from './batch.ts';
@@ -50,47 +52,55 @@ export async function workEvents(
       contents.set(message, { itsKeys: events.map(keyText), unreadable });
     }
 
-    const loaded = await loadEvents(db, [...keys.values()]);
-    const outcomes = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
+    const loaded = await loadEvents(db, [...keys.values()], beginningOf(messages, started));
+    const { outcomes, suspects } = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
     const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
     const traces = new Map(loaded.map((event) => [keyText(event), traceFields(event.headers.traceparent)]));
     const ms = now().getTime() - started.getTime();
     for (const [key, { source, eventId }] of keys) {
+      if (suspects.has(key)) continue;
       log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ...traces.get(key), ms });
     }
+    const alone = messages.filter((message) => contents.get(message)?.itsKeys.some((key) => suspects.has(key)));
+    for (const message of alone) contents.delete(message);
     for (const [message, { itsKeys, unreadable }] of contents) {
       acknowledge(message, [...itsKeys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());
     }
+    return alone;
   });
 }
 
 const UNREADABLE: Outcome = { outcome: 'unreadable' };
 
-/** Works the events that can be worked now, and returns all outcomes. `together`: they are of several messages. */
+/**
+ * Works the events that can be worked now. `together`: they are of several messages. Then those that may harm the others
+ * are not worked, and returned as `suspects`: they have failed before and may hang again until their time limit, or the
+ * group in which they were begun never came back.
+ */
 async function workLoaded(
   loaded: readonly LoadedEvent[],
   together: boolean,
   db: Database,
   env: ConsumerEnv,
   dependencies: ConsumerDependencies,
-): Promise<Map<string, Outcome>> {
+): Promise<{ outcomes: Map<string, Outcome>; suspects: Set<string> }> {
   const now = dependencies.now();
   const outcomes = new Map<string, Outcome>();
+  const suspects = new Set<string>();
   const workable: WorkableEvent[] = [];
   for (const event of loaded) {
     const seconds = secondsUntilDue(event, now);
     if (event.status !== 'pending') outcomes.set(keyText(event), { outcome: 'already_finished' });
     else if (!event.hasBody) outcomes.set(keyText(event), BODY_GONE);
-    else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
     else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
-    // It may hang until its time limit again. Delivered once more, its ticket is worked alone, after all others.
-    else if (event.attempts > 0 && together) outcomes.set(keyText(event), { outcome: 'deferred' });
+    else if (together && (event.attempts > 0 || event.isUnended)) suspects.add(keyText(event));
+    else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
     else workable.push(event);
   }
   const bodiless = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
   await parkEvents(db, bodiless, BODY_GONE, now);
   for (const [key, outcome] of await workGroup(workable, db, env, dependencies)) outcomes.set(key, outcome);
-  return outcomes;
+  return { outcomes, suspects };
 }
 
 const BODY_GONE: FailureOutcome = {
@@ -130,13 +140,20 @@ async function workGroup(
   await sendTickets(env.EFFECTS, tickets);
 
   const outcomes = new Map<string, Outcome>();
-  for (const { event, completion } of committed) outcomes.set(keyText(event), { outcome: completion.status });
+  for (const { event, completion } of committed) {
+    const { status, summary } = completion;
+    outcomes.set(keyText(event), status === 'done' ? { outcome: status } : { outcome: status, reason: summary });
+  }
   for (const { event, error } of [...failedHandlers.filter(isUndecided), ...undecided]) {
     outcomes.set(keyText(event), databaseUnavailable(error));
   }
   const attempts: FailedAttempt[] = [];
   for (const { event, error: thrown } of [...failedHandlers.filter((one) => !isUndecided(one)), ...failed]) {
-    const judgement = judge(thrown, event.attempts, random(), handlerOf(event, handlers)?.attempts);
+    const handler = handlerOf(event, handlers);
+    const attempt = { attemptsBefore: event.attempts, random: random(), env, maxAttempts: handler?.attempts };
+    // Without a handler, nothing of the event is in its transaction: it can't be what Postgres has refused.
+    const isBlameless = handler === undefined && DatabaseError.isCauseOf(thrown) && !isCompletedBefore(thrown);
+    const judgement = isBlameless ? databaseUnavailable(thrown) : judge(thrown, attempt);
     outcomes.set(keyText(event), judgement);
     if (judgement.outcome === 'retry' || judgement.outcome === 'parked') {
       const { source, eventId } = event;
@@ -145,7 +162,9 @@ async function workGroup(
       attempts.push({ source, eventId, failure, failedPaths, error, parked: outcome === 'parked', notBefore });
     }
   }
-  await countAttempts(db, attempts, now());
+  // This write also tests whether Postgres works. If it succeeds, the events failed because of themselves: a statement that
+  // crashes Postgres must count as a failure too. If it doesn't, the error is thrown, and no attempt is counted.
+  await record(() => recordFailures(db, attempts, now()));
   return outcomes;
 }
 
@@ -153,11 +172,12 @@ async function workGroup(
 async function ask(
   event: WorkableEvent,
   tools: Omit<Tools, 'fetch'>,
-  { handlers, handlerMs, random }: ConsumerDependencies,
+  dependencies: ConsumerDependencies,
 ): Promise<EventToCommit | EventFailure> {
   const { source, eventId } = event;
+  const { handlerMs, random } = dependencies;
   try {
-    const asking = askHandler(event, handlers, {
+    const asking = askHandler(event, dependencies, {
       ...tools,
       fetch: fetchInTrace(fetch, event.headers.traceparent, random),
     });
@@ -173,26 +193,4 @@ async function ask(
   } catch (error) {
     return { outcome: 'failed', event, error };
   }
-}
-
-/**
- * A statement that crashes Postgres must count as a failure too, and Postgres is back within seconds after a crash. An
- * error that lasts longer than these waits together is an outage.
- */
-const WAITS_MS = [1000, 2000, 4000];
-
-/**
- * Counts an attempt of each event that failed. This write also tests whether Postgres works: if it succeeds, the events
- * failed because of themselves. If it doesn't, the error is thrown, and no attempt is counted.
- */
-async function countAttempts(db: Database, attempts: readonly FailedAttempt[], now: Date): Promise<void> {
-  for (const wait of WAITS_MS) {
-    try {
-      return await recordFailures(db, attempts, now);
-    } catch (error) {
-      if (!DatabaseError.from(error).retryable) throw error;
-      await new Promise((resolve) => setTimeout(resolve, wait));
-    }
-  }
-  await recordFailures(db, attempts, now);
 }

@@ -1,5 +1,6 @@
 // What an operator does: retry, discard and rerun.
 import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { type ActionName, bodies, effects, events } from './schema.ts';
@@ -11,6 +12,8 @@ export interface OperatorAction {
   readonly filter: EventFilter;
   /** Nothing is changed if another number of events matches: the operator has seen this number, and no other. */
   readonly expected?: number | undefined;
+  /** For a rerun: nothing is changed if the event has run again since the operator saw that it was finished then. */
+  readonly finishedAt?: Date | undefined;
   /** To discard, it is needed: it is all that will be left to say why. */
   readonly reason?: string | undefined;
   /** For a rerun. */
@@ -35,11 +38,11 @@ export type ActionResult =
 const MAX_KEYS = 20_000;
 
 export async function runAction(db: Database, operation: OperatorAction): Promise<ActionResult> {
-  const { action, filter, expected = null } = operation;
+  const { expected = null } = operation;
   const [row] = await run<Row>(
     db,
     sql`
-    with ${targetOf(action, filter)},
+    with ${targetOf(operation, LOCKED)},
     checked as (
       select matching, ${expected}::int is null or matching = ${expected}::int as as_expected
       from (select count(*)::int as matching from target) as counted
@@ -77,41 +80,58 @@ interface Row {
 export async function countMatching(db: Database, action: ActionName, filter: EventFilter): Promise<number> {
   const [row] = await run<{ matching: number }>(
     db,
-    sql`with ${targetOf(action, filter)} select count(*)::int as matching from target`,
+    sql`with ${targetOf({ action, filter }, UNLOCKED)} select count(*)::int as matching from target`,
   );
   return row?.matching ?? 0;
 }
 
+/** How the rows that an action is about are read. Only a change locks them: that writes to every row. */
+interface Locks {
+  readonly ofEvents: SQL;
+  readonly ofEffects: SQL;
+}
+const LOCKED: Locks = {
+  ofEvents: sql`for update of ${lockName(events)}`,
+  ofEffects: sql`for update of ${lockName(effects)}`,
+};
+const UNLOCKED: Locks = { ofEvents: sql``, ofEffects: sql`` };
+
+type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
+
 /** The CTEs that find what an action is about. All end with its events, as `target`. */
-function targetOf(action: ActionName, filter: EventFilter): SQL {
-  return action === 'rerun' ? finishedTarget(filter) : parkedTarget(filter);
+function targetOf({ action, filter, finishedAt }: Target, locks: Locks): SQL {
+  return action === 'rerun' ? finishedTarget(filter, finishedAt, locks) : parkedTarget(filter, locks);
 }
 
-/** Two lists, because each has an index of what is parked. An `or` would read the whole table. */
-function parkedTarget(filter: EventFilter): SQL {
+/** Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. */
+function parkedTarget({ failure, ...filter }: EventFilter, { ofEvents, ofEffects }: Locks): SQL {
+  const hasFailed = (column: PgColumn) => (failure === undefined ? sql`true` : sql`${column} = ${failure}`);
   return sql`
     parked_events as (
       select ${events.source} as source, ${events.eventId} as event_id from ${events}
-      where ${events.status} = 'parked' and ${matches(filter)}
-      for update
+      where ${events.status} = 'parked' and ${hasFailed(events.failure)} and ${matches(filter)}
+      ${ofEvents}
     ),
     parked_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${effects.status} = 'parked' and ${matches(filter)}
-      for update of ${lockName(effects)}
+      where ${effects.status} = 'parked' and ${hasFailed(effects.failure)} and ${matches(filter)}
+      ${ofEffects}
     ),
     target as (select source, event_id from parked_events union select source, event_id from parked_effects)`;
 }
 
 /** Finished events that can run again: their bodies are still there. */
-function finishedTarget(filter: EventFilter): SQL {
+function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, { ofEvents }: Locks): SQL {
+  // What we show of times ends with the milliseconds.
+  const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
       select ${events.source} as source, ${events.eventId} as event_id
       from ${events} join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
       -- Discarded events are ignored as well, but were never completed: they stay discarded.
-      where ${events.status} in ('done', 'ignored') and ${events.completions} = 1 and ${matches(filter)}
-      for update of ${lockName(events)}
+      where ${events.status} in ('done', 'ignored') and ${events.completions} = 1
+        and ${asSeen} and ${matches(filter)}
+      ${ofEvents}
     )`;
 }
 

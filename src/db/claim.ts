@@ -18,12 +18,12 @@ export interface NewEvent {
 export interface ClaimRequest {
   readonly source: string;
   readonly events: readonly NewEvent[];
-  /** Those that are kept with the events. */
+  /** The delivery's headers that are kept. */
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
 }
 
-/** The ids of a delivery's events, by what became of them. An id in none of the lists was claimed by another delivery. */
+/** The ids of a delivery's events, by result. An id in none of the lists was claimed by another delivery. */
 export interface ClaimResult {
   /** Claimed now, and pending: each needs a ticket. */
   readonly claimed: string[];
@@ -48,11 +48,11 @@ export async function claim(db: Database, request: ClaimRequest): Promise<ClaimR
 
 interface FirstTry {
   readonly claimed: string[];
-  /** Neither claimed now nor known by their ids: so an earlier event has their replay keys. */
+  /** Not inserted although the id may be new: an earlier event has the same replay key. */
   readonly suspects: readonly NewEvent[];
 }
 
-/** The values of every claim. Of many events, those of an event are in one text, as JSON. */
+/** The values of every claim. The events of a batch are one text, as JSON. */
 const value = {
   source: sql.placeholder('source'),
   headers: sql.placeholder('headers'),
@@ -175,7 +175,7 @@ async function claimMany(db: Database, request: ClaimRequest): Promise<FirstTry>
  */
 export const MAX_REPLAYS = 10;
 
-/** A try that leaves an event undecided lost a race for a replay number. At most MAX_REPLAYS others can win one. */
+/** A try decides an event, unless another replay took its number meanwhile. That can happen MAX_REPLAYS times. */
 const MAX_TRIES = MAX_REPLAYS + 2;
 
 /** Claims events that have a new id but a known replay key, as parked. */

@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
 import { memoize } from '../shared/memoize.ts';
 import { isLoopback } from '../shared/settings.ts';
-import { DatabaseError } from './errors.ts';
+import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 
 /** Postgres, over Neon's HTTP interface, through Neon's own driver (decision 022). Handlers get Drizzle on it: read-only.ts. */
@@ -25,16 +25,29 @@ const QUERY_TIMEOUT_MS = 10_000;
 neonConfig.fetchEndpoint = (host, port) =>
   isLoopback(host) ? `http://${host}:${port}/sql` : `https://${host.replace(/^[^.]+\./, 'api.')}/sql`;
 
-/** The answer is read here, so that a connection that is lost in the middle of it is an error of `fetch` for the driver. */
-neonConfig.fetchFunction = async (url: string, init: RequestInit): Promise<Response> => {
+/**
+ * Reads and checks the whole answer here, so that for the driver a connection that is lost half-way, and anything else that
+ * answers in place of Neon, is an error of `fetch`.
+ */
+neonConfig.fetchFunction = async (url: string, init: RequestInit) => {
   const signal = init.signal === undefined ? AbortSignal.timeout(QUERY_TIMEOUT_MS) : init.signal;
-  const response = await fetch(url, { ...init, signal });
-  return new Response(await response.text(), { status: response.status });
+  const response = await fetch(url, { ...init, signal }).catch((error: Error) => {
+    const isRefusedHere = !/Timeout|Abort/.test(error.name) && isLoopback(URL.parse(url)?.hostname);
+    throw isRefusedHere ? new NotRunning() : error;
+  });
+  const { ok, status } = response;
+  const text = await response.text();
+  const json = ok || status === 400 ? JSON.parse(text) : undefined;
+  const isAnswer = ok
+    ? Array.isArray(json?.rows ?? json?.results)
+    : status !== 400 || typeof json?.message === 'string';
+  if (!isAnswer) throw new SyntaxError('this is not an answer of Neon');
+  return { ok, status, text: async () => text, json: async () => json };
 };
 
 const asText = (text: string | Buffer) => text;
 
-/** Drizzle sets the driver's parsers of times for the whole isolate once a handler's handle is opened. Ours are always texts. */
+/** Opening a handler's handle changes the driver's parsers of times for the whole isolate. Ours must stay texts. */
 const PARSERS = {
   getTypeParser: (oid: number) => (oid === types.builtins.TIMESTAMPTZ ? asText : types.getTypeParser(oid)),
 } as NonNullable<HTTPQueryOptions<false, false>['types']>;
@@ -49,8 +62,11 @@ export function openDatabase(url: string | undefined, signal?: AbortSignal | nul
 
 /** The driver would throw only at the first query, and with the whole URL, password included, in its message. */
 export function checkedUrl(url: string | undefined): string {
-  if (url !== undefined && /^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? '')) return url;
-  throw new DatabaseError('DATABASE_URL is not set to a postgres:// URL', { retryable: false });
+  const { protocol = '', username, hostname, pathname = '' } = URL.parse(url ?? '') ?? {};
+  if (url && /^postgres(ql)?:$/.test(protocol) && username && hostname && pathname.length > 1) return url;
+  throw new DatabaseError('DATABASE_URL is not set to a postgres:// URL of a role and a database', {
+    retryable: false,
+  });
 }
 
 /** Runs one statement of ours, of which `Row` says what it returns. */

@@ -3,19 +3,24 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { type EffectKey, TICKET_GRACE_MS } from './keys.ts';
 import { bodies, effects, type Failure } from './schema.ts';
-import { at, columnNames, listOf } from './sql.ts';
+import { at, columnNames, listOf, lockName } from './sql.ts';
 
 export interface LoadedEffect extends EffectKey {
+  /** Another one if a rerun has deleted the effect and added it again. */
+  readonly generation: string;
   readonly kind: string;
   readonly payload: string;
   readonly status: (typeof effects.status.enumValues)[number];
   readonly attempts: number;
   readonly notBefore: Date | null;
+  /** Whether it is pending, was begun with a group of redelivered tickets, and that work never ended. */
+  readonly isUnended: boolean;
   /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
   readonly traceparent: string | null;
 }
 
-export interface EffectResult extends EffectKey {
+/** How the call of a loaded effect ended. */
+export interface EffectResult extends Pick<LoadedEffect, keyof EffectKey | 'generation' | 'attempts'> {
   readonly status: LoadedEffect['status'];
   /** Null for an effect that was sent. */
   readonly failure: Failure | null;
@@ -45,12 +50,15 @@ export function enqueueEffects(added: readonly NewEffect[], now: Date): SQL {
     on conflict do nothing`;
 }
 
-/** Loads the effects of a batch of tickets in one query. */
-export async function loadEffects(db: Database, keys: readonly EffectKey[]): Promise<LoadedEffect[]> {
+/** Loads the effects of a batch of tickets in one query. `begun` is that of `loadEvents`. */
+export async function loadEffects(db: Database, keys: readonly EffectKey[], begun?: Date): Promise<LoadedEffect[]> {
+  if (keys.length === 0) return [];
   const rows = await run<Omit<LoadedEffect, 'notBefore'> & { notBefore: string | null }>(
     db,
     sql`
+    ${begun === undefined ? sql`` : beginEffects(keys, begun)}
     select ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name,
+           ${effects.generation} as generation, ${effects.begunAt} is not null and ${effects.status} = 'pending' as "isUnended",
            ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
            ${effects.attempts} as attempts, ${effects.notBefore} as "notBefore",
            ${bodies.headers} ->> 'traceparent' as traceparent
@@ -60,28 +68,58 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[]): Pro
   return rows.map((row) => ({ ...row, notBefore: row.notBefore === null ? null : new Date(row.notBefore) }));
 }
 
-/** Counts an attempt of each effect and keeps its result. A sent effect stays sent. */
+/** As that of events. */
+function beginEffects(keys: readonly EffectKey[], begun: Date): SQL {
+  return sql`with begun as (
+      update ${effects} set ${column.begunAt} = ${at(begun)}
+      where (${effects.source}, ${effects.eventId}, ${effects.name}) in (
+        select ${effects.source}, ${effects.eventId}, ${effects.name} from ${keysTable(keys)} join ${effects} on ${isKey}
+        where ${effects.status} = 'pending' and ${effects.begunAt} is null
+          and coalesce(${effects.notBefore} <= ${at(begun)}, true)
+        for update of ${lockName(effects)} skip locked)
+    )`;
+}
+
+/**
+ * Counts an attempt of each effect and keeps its result. A sent effect stays sent, and a row that a rerun has written
+ * meanwhile stays as it is: its payload was not the one that was sent.
+ *
+ * The number of attempts comes from what was loaded, so writing the same result twice counts one. Rows are locked in the
+ * order of their keys, so that two batches with common effects can't deadlock.
+ */
 export async function recordEffectResults(db: Database, results: readonly EffectResult[], now: Date): Promise<void> {
   if (results.length === 0) return;
   await run(
     db,
     sql`
+    with result as (
+      select given.*
+      from unnest(${listOf(results, ({ source }) => source)}::text[], ${listOf(results, ({ eventId }) => eventId)}::text[],
+                  ${listOf(results, ({ name }) => name)}::text[], ${listOf(results, ({ generation }) => generation)}::uuid[],
+                  ${listOf(results, ({ attempts }) => attempts)}::int[], ${listOf(results, ({ status }) => status)}::text[],
+                  ${listOf(results, ({ failure }) => failure)}::text[], ${listOf(results, ({ error }) => error)}::text[],
+                  ${listOf(results, ({ notBefore }) => notBefore)}::timestamptz[])
+        as given (source, event_id, name, generation, attempts, status, failure, error, not_before)
+      join ${effects} on ${isResult('given')}
+      order by ${effects.source}, ${effects.eventId}, ${effects.name} for update of ${lockName(effects)}
+    )
     update ${effects} set
-      ${column.attempts} = ${effects.attempts} + 1,
+      ${column.attempts} = greatest(${effects.attempts}, result.attempts + 1),
+      ${column.begunAt} = null,
       ${column.status} = result.status,
       ${column.failure} = result.failure,
       ${column.lastError} = result.error,
       ${column.notBefore} = result.not_before,
       ${column.dueAt} = coalesce(result.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval, ${effects.dueAt}),
       ${column.sentAt} = case when result.status = 'sent' then ${at(now)} end
-    from unnest(${listOf(results, ({ source }) => source)}::text[], ${listOf(results, ({ eventId }) => eventId)}::text[],
-                ${listOf(results, ({ name }) => name)}::text[], ${listOf(results, ({ status }) => status)}::text[],
-                ${listOf(results, ({ failure }) => failure)}::text[], ${listOf(results, ({ error }) => error)}::text[],
-                ${listOf(results, ({ notBefore }) => notBefore)}::timestamptz[])
-      as result (source, event_id, name, status, failure, error, not_before)
-    where (${effects.source}, ${effects.eventId}, ${effects.name}) = (result.source, result.event_id, result.name)
-      and ${effects.status} = 'pending'`,
+    from result where ${isResult('result')} and ${effects.status} = 'pending'`,
   );
+}
+
+function isResult(name: string): SQL {
+  const row = sql.identifier(name);
+  return sql`(${effects.source}, ${effects.eventId}, ${effects.name}, ${effects.generation})
+        = (${row}.source, ${row}.event_id, ${row}.name, ${row}.generation)`;
 }
 
 /** Parks effects whose tickets the queue gave up. No attempt is counted, and a sent effect stays sent. */

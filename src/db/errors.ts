@@ -13,6 +13,8 @@ interface Facts {
   /** The broken constraint, and its table with the schema: `webhooks.events`. */
   readonly constraint?: string | undefined;
   readonly table?: string | undefined;
+  /** Whether Neon refuses the data itself, which has no SQLSTATE then. */
+  readonly isAboutData?: boolean;
 }
 
 /**
@@ -25,6 +27,8 @@ export class DatabaseError extends Error {
   readonly code: string | undefined;
   readonly constraint: string | undefined;
   readonly table: string | undefined;
+  /** Whether Postgres or Neon refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
+  readonly isAboutData: boolean;
 
   constructor(message: string, facts: Facts) {
     super(message);
@@ -32,16 +36,12 @@ export class DatabaseError extends Error {
     this.code = facts.code;
     this.constraint = facts.constraint;
     this.table = facts.table;
+    this.isAboutData = facts.isAboutData ?? /^(22|23|54)/.test(facts.code ?? '');
   }
 
-  /** A full project refuses what needs more space. It still takes small updates, so they don't show that it is well. */
+  /** A full project refuses what needs more space. Small updates still succeed, so they prove nothing. */
   get isOutOfSpace(): boolean {
     return this.code === '53100';
-  }
-
-  /** Whether Postgres refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
-  get isAboutData(): boolean {
-    return /^(22|23|54)/.test(this.code ?? '');
   }
 
   /** Whether an error came from the database. An error in building a statement did not. */
@@ -58,7 +58,7 @@ export class DatabaseError extends Error {
     return DatabaseError.isCauseOf(error) && DatabaseError.from(error).retryable;
   }
 
-  /** Of anything that was thrown while a statement was built or sent. */
+  /** Reduces anything that was thrown while a statement was built or sent. */
   static from(error: unknown): DatabaseError {
     const cause = unwrap(error);
     if (cause instanceof DatabaseError) return cause;
@@ -66,20 +66,17 @@ export class DatabaseError extends Error {
   }
 
   /**
-   * What Neon's driver threw, reduced. It wraps every error of `fetch`, so any bare error but a SyntaxError is a mistake in
-   * our code, whose log line needs its name and position: it stays as it is.
+   * What Neon's driver threw, reduced. It wraps every error of `fetch`, and client.ts checks what it reads, so any bare error
+   * is a mistake in our code, whose log line needs its name and position: it stays as it is.
    */
   static reduce(error: unknown): unknown {
-    if (error instanceof SyntaxError) {
-      return new DatabaseError('something else answered in place of Neon', { retryable: true });
-    }
     if (!(error instanceof NeonDbError)) return error;
     if (error.sourceError) return fromFetch(error.sourceError);
-    // Postgres has refused the statement or, if the code is empty, Neon's proxy has.
+    // Postgres has refused the statement or, without a code, Neon's proxy has.
     if (error.code) return fromPostgres(error.code, error);
-    if (error.code !== undefined) return fromProxy(error.message);
     // The driver writes an unusual status into its message, and nowhere else.
-    return fromStatus(Number(/HTTP status (\d{3})/.exec(error.message)?.[1]), error.message);
+    const status = /HTTP status (\d{3})/.exec(error.message)?.[1];
+    return status === undefined ? fromProxy(error.message) : fromStatus(Number(status), error.message);
   }
 }
 
@@ -116,16 +113,24 @@ const HINTS: Readonly<Record<string, string>> = {
     ": the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
 };
 
+/** A loopback host takes no connection: a developer has forgotten to start the database. */
+export class NotRunning extends Error {}
+
 function fromFetch(error: unknown): DatabaseError {
+  if (error instanceof SyntaxError) {
+    return new DatabaseError('something else answered in place of Neon', { retryable: true });
+  }
   const isLate = ['TimeoutError', 'AbortError'].includes(nameOf(error));
-  const message = isLate ? 'Postgres did not answer in time' : 'Postgres could not be reached';
+  const away = 'Postgres could not be reached';
+  const remedy = error instanceof NotRunning ? ': is the local database running? npm run db starts it' : '';
+  const message = isLate ? 'Postgres did not answer in time' : away + remedy;
   return new DatabaseError(message, { retryable: true });
 }
 
 function fromStatus(status: number, text: string): DatabaseError {
   if (status === 413 || status === 507) {
     const what = status === 413 ? 'request' : 'answer';
-    return new DatabaseError(`Neon refused the size of the ${what}`, { retryable: false });
+    return new DatabaseError(`Neon refused the size of the ${what}`, { retryable: false, isAboutData: true });
   }
   if (/quota/i.test(text)) return new DatabaseError('the Neon plan is used up', { retryable: false });
   return new DatabaseError(`Neon answered ${status}`, { retryable: true });
@@ -148,7 +153,7 @@ function fromProxy(message: string): DatabaseError {
   if (/could not parse/i.test(message)) {
     return new DatabaseError(
       'Neon could not parse the request: a parameter is not well-formed text, because it holds half a character (a lone surrogate)',
-      { retryable: false },
+      { retryable: false, isAboutData: true },
     );
   }
   if (/unexpected message from server/i.test(message)) {

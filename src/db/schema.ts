@@ -10,6 +10,7 @@ import {
   text,
   timestamp,
   uniqueIndex,
+  uuid,
 } from 'drizzle-orm/pg-core';
 
 /** The engine's own schema. Your tables are in `public`, so no name can collide, and rights are granted by schema. */
@@ -31,9 +32,9 @@ export const FAILURES = [
   'permanent',
   /** It threw RetryLater. */
   'retry_later',
-  /** The payload doesn't match the handler's schema, or is not JSON. */
+  /** The payload doesn't match the schema of the handler or of the effect, or is not JSON. */
   'schema',
-  /** The handler returned something that can't be committed. */
+  /** The handler returned something that can't be committed, or the effect something that is no answer. */
   'changes',
   /** It took too long. */
   'time_limit',
@@ -41,7 +42,7 @@ export const FAILURES = [
   'response',
   /** Postgres refused the changes. */
   'database',
-  /** There is no effect of this kind in src/app. */
+  /** There is no handler for an event that somebody wants, or no effect of this kind, in src/app. */
   'no_handler',
   /** The body was deleted before the event could be worked. */
   'body_gone',
@@ -76,6 +77,11 @@ export const events = webhooks.table(
     dueAt: time('due_at').notNull(),
     /** A failed event is not tried again before then, even if another ticket comes. The sweep moves only `due_at`. */
     notBefore: time('not_before'),
+    /**
+     * When a group of redelivered tickets with this one was begun, and null once its work has ended. If it is set, the
+     * work never ended, as when a handler kills its isolate: then the event is worked alone.
+     */
+    begunAt: time('begun_at'),
     attempts: integer('attempts').notNull().default(0),
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
@@ -93,8 +99,9 @@ export const events = webhooks.table(
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
-    // A second completion of an event breaks this check, so its whole transaction is rolled back.
-    check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} <= 1`),
+    // A second completion of an event breaks this check, so its whole transaction is rolled back. A number below zero
+    // would let several completions through.
+    check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} between 0 and 1`),
     check('known_status', sql`${table.status} in (${listed(EVENT_STATUSES)})`),
     check('known_failure', sql`${table.failure} in (${listed(FAILURES)})`),
     // Of concurrent deliveries with one fingerprint, only one can be the first.
@@ -138,6 +145,8 @@ export const effects = webhooks.table(
     source: text('source').notNull(),
     eventId: text('event_id').notNull(),
     name: text('name').notNull(),
+    /** A rerun deletes the row and writes it again. This tells the two apart, so that a result is kept only by its own row. */
+    generation: uuid('generation').notNull().defaultRandom(),
     kind: text('kind').notNull(),
     /** JSON, kept as text for the same reason as a body. */
     payload: text('payload').notNull(),
@@ -145,6 +154,8 @@ export const effects = webhooks.table(
     dueAt: time('due_at').notNull(),
     /** An effect that has failed, or was told to wait, is not sent before then, even if another ticket comes. */
     notBefore: time('not_before'),
+    /** As for an event. */
+    begunAt: time('begun_at'),
     attempts: integer('attempts').notNull().default(0),
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),

@@ -39,16 +39,24 @@ export function changesSettings(text: string): boolean {
 }
 
 const ENGINE_TABLES = [events, bodies, effects, alerts, hours].map(getTableName).join('|');
-const ENGINE = new RegExp(`(?<![\\w."])"?${webhooks.schemaName}"?\\s*\\.\\s*"?(${ENGINE_TABLES})\\b`, 'i');
-
-const SEARCHES_ENGINE = new RegExp(`\\bsearch_path\\b.*\\b${webhooks.schemaName}\\b`, 'is');
+/** Only where a table can stand: `"webhooks"."events"` elsewhere may be a column of a table of the app. */
+const NAMES_ENGINE = new RegExp(
+  `\\b(from|join|update|into|using|only|table)\\s+("?\\w+"?\\s*\\.\\s*)?"?${webhooks.schemaName}"?\\s*\\.\\s*"?(${ENGINE_TABLES})\\b`,
+  'i',
+);
+/** With a parameter, nobody can see which schema is meant. */
+const SETS_SCHEMA = new RegExp(
+  `\\b(search_path|set\\s+((local|session)\\s+)?schema)\\b.*(\\b${webhooks.schemaName}\\b|\\$\\d)`,
+  'is',
+);
 
 /**
  * Whether a statement names a table of the engine, or lets unqualified names mean one. The consumer's role may complete
  * and delete events, so this keeps a handler's mistake away from them. (It doesn't stop an author who means to.)
  */
 export function namesEngine(text: string): boolean {
-  return ENGINE.test(text) || SEARCHES_ENGINE.test(text);
+  const bare = text.replaceAll(/--[^\n\r]*|\/\*.*?\*\//gs, ' ');
+  return NAMES_ENGINE.test(bare) || SETS_SCHEMA.test(bare);
 }
 
 /** The first three words in lower case. Before and between them, Postgres ignores spaces, comments and empty statements. */

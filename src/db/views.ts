@@ -67,6 +67,7 @@ export const EventDetails = v.strictObject({
     v.strictObject({ at: Time, who: v.string(), action: v.picklist(ACTIONS), reason: v.nullable(v.string()) }),
   ),
   body: v.pipe(v.nullable(v.string()), v.description('As it was received. Null if it has been pruned')),
+  body_length: v.pipe(v.nullable(Count), v.description('The number of its characters')),
   headers: v.nullable(v.record(v.string(), v.string())),
   effects: v.array(EffectDetails),
 });
@@ -201,15 +202,23 @@ function spansBefore(start: Date | undefined, now: Date): { newest: string[]; ol
   return { newest: [start ? textOf(from) : 'infinity', ...ends], oldest: [...ends, '-infinity'] };
 }
 
-/** Undefined if there is no such event. */
-export async function loadDetails(db: Database, { source, eventId }: EventKey): Promise<EventDetails | undefined> {
+/** All of a text: the largest integer of Postgres. */
+const WHOLE = 2_147_483_647;
+
+/** Undefined if there is no such event. `maxBody`: how many characters of its body are wanted. */
+export async function loadDetails(
+  db: Database,
+  { source, eventId }: EventKey,
+  maxBody = WHOLE,
+): Promise<EventDetails | undefined> {
   const [row] = await run<EventDetails>(
     db,
     sql`
     select ${LISTED}, ${events.occurredAt} as occurred_at, ${events.notBefore} as not_before,
       ${events.failedPaths} as failed_paths, ${events.summary} as summary, ${events.completions} as completions,
       ${events.fingerprint} as fingerprint, ${events.replayNumber} as replay_number,
-      coalesce(${events.actions}, '[]') as actions, ${bodies.body} as body, ${bodies.headers} as headers,
+      coalesce(${events.actions}, '[]') as actions, ${bodies.headers} as headers,
+      left(${bodies.body}, ${maxBody}) as body, length(${bodies.body}) as body_length,
       coalesce((
         select json_agg(json_build_object(
           'name', ${effects.name}, 'kind', ${effects.kind}, 'status', ${effects.status}, 'attempts', ${effects.attempts},

@@ -20,9 +20,13 @@ function errorFromStatus(status: number, headers: Headers, now: Date): Error {
   return seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);
 }
 
-/** A number of seconds, or an HTTP date (RFC 9110, section 10.2.3). */
+/**
+ * A number of seconds, or an HTTP date (RFC 9110, section 10.2.3). Some services send a fraction, which `Date.parse` would
+ * take for the year 3600: a date has a colon.
+ */
 function secondsUntil(retryAfter: string, now: Date): number {
-  return /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - now.getTime()) / 1000;
+  if (!retryAfter.includes(':')) return Number(retryAfter);
+  return (Date.parse(retryAfter) - now.getTime()) / 1000;
 }
 
 /** Fetches the current state of a thing, for events that only say that it has changed. */

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Tools } from './handler.ts';
 
 /** One call to the outside that a handler asks for. It is sent at least once, always with the same idempotency key. */
@@ -22,15 +23,30 @@ export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
 }
 
 export interface EffectKind<Payload = never> {
+  /**
+   * Any Standard Schema. It checks the stored payload before every call, because the payload may be older than the code.
+   * One that doesn't match parks the effect, with the paths that failed.
+   */
+  readonly schema?: StandardSchemaV1 | undefined;
   /** The status of the response decides what happens next: done, tried again, or parked (see `errorFromResponse`). */
   readonly send: (payload: Payload, tools: EffectTools) => Promise<Response>;
 }
 
-export function defineEffect<Payload>(kind: EffectKind<Payload>): EffectKind<Payload> {
+/** With a schema, `effect()` takes what the schema takes, and `send` gets what it returns. */
+export function defineEffect<Schema extends StandardSchemaV1>(kind: {
+  readonly schema: Schema;
+  readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
+}): typeof kind;
+export function defineEffect<Payload>(kind: EffectKind<Payload> & { readonly schema?: never }): EffectKind<Payload>;
+export function defineEffect<Kind>(kind: Kind): Kind {
   return kind;
 }
 
-type PayloadOf<Kind> = Kind extends EffectKind<infer Payload> ? Payload : never;
+type PayloadOf<Kind> = Kind extends { readonly schema: infer Schema extends StandardSchemaV1 }
+  ? StandardSchemaV1.InferInput<Schema>
+  : Kind extends EffectKind<infer Payload>
+    ? Payload
+    : never;
 
 /** The payload of an effect is typed by its kind. A kind that isn't defined is a compile error. */
 export function defineEffects<Kinds extends Record<string, EffectKind>>(effects: Kinds) {

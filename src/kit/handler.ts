@@ -10,7 +10,10 @@ export interface Event<Data = unknown> {
   readonly source: string;
   readonly id: string;
   readonly type: string | null;
-  /** When it happened, by the sender's clock. If the sender doesn't say, the time when we received it. */
+  /**
+   * When it happened, by the sender's clock. The time when we received it, if the sender doesn't say, or names a time more
+   * than a day later: one event of the year 9999 would otherwise be `newer()` than all that follow.
+   */
   readonly occurredAt: Date;
   readonly receivedAt: Date;
   /** The payload, as your schema returns it. */
@@ -67,7 +70,8 @@ export function defineHandlers<Sources extends Record<string, Source>>(
 
 /**
  * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. Two
- * events of the same moment are compared by their ids, so that every order ends with the same row.
+ * events of the same moment are compared by their ids, so that every order ends with the same row. Where the sender says
+ * no time, arrival is compared: then an older event that arrives later overwrites a newer one.
  */
 export function newer(changedAt: PgColumn, changedBy: PgColumn): SQL {
   const incoming = (column: PgColumn) => sql`excluded.${sql.identifier(column.name)}`;

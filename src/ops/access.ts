@@ -2,6 +2,7 @@
 import { fromBase64 } from '../shared/bytes.ts';
 import { isLoopback, settingOf } from '../shared/settings.ts';
 import { cleanText } from '../shared/text.ts';
+import { withTimeLimit } from '../shared/time-limit.ts';
 import { sameText } from '../verify/algorithms.ts';
 
 export type Identity =
@@ -28,6 +29,9 @@ const MIN_TOKEN_LENGTH = 32;
 
 /** Of `access.dev` in wrangler.ops.toml, so only on the machine of a developer. Cloudflare's own are 64 hex digits. */
 const LOCAL_AUDIENCE = 'local';
+
+/** An operator waits for it, and is let in without a name all the same. */
+const IDENTITY_TIMEOUT_MS = 5000;
 
 /** A mistake in the configuration lets nobody in. `access` is the `ctx.access` of the request. */
 export async function identify(
@@ -66,26 +70,31 @@ function basicOf(credentials: string): { name: string; password: string } {
 /** The runtime has checked the sign-in. It fills `ctx.access` itself, so no header can say anything here. */
 async function identifyByAccess(request: Request, env: object, access: CloudflareAccessContext): Promise<Identity> {
   const isLocal = access.aud === LOCAL_AUDIENCE;
-  if (isLocal && !isFromThisMachine(request)) {
-    return refused(403, 'The identity of wrangler dev counts only at localhost, without a proxy or a tunnel.');
+  if (isLocal && !isOnThisMachine(request, env)) {
+    const sentence =
+      'The identity of wrangler dev counts only at localhost with a local database, without a proxy or a tunnel.';
+    return refused(403, sentence);
   }
   const audience = isLocal ? undefined : settingOf(env, 'ACCESS_AUD');
   if (audience !== undefined && access.aud !== audience) {
     return refused(403, 'You are signed in to another application of Cloudflare Access than ACCESS_AUD names.');
   }
   // A service token has no e-mail. That the details can't be loaded doesn't change that Access has let this request in.
-  const identity = await access.getIdentity().catch(() => undefined);
+  const details = access.getIdentity().catch(() => undefined);
+  const identity = await withTimeLimit(IDENTITY_TIMEOUT_MS, details, () => undefined);
   const { email, common_name: serviceToken } = identity ?? {};
   const who = textIn(email) ?? named(textIn(serviceToken) ?? 'access', actorOf(request));
   return { outcome: 'known', who: cleanText(who, MAX_WHO_LENGTH), by: 'browser', isLocal };
 }
 
 /** Set by proxies and tunnels. A tunnel may rewrite the host to `localhost`, and then only these show it. */
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
+const FORWARDING = 'forwarded via x-real-ip cdn-loop x-forwarded-for x-forwarded-host x-forwarded-proto'.split(' ');
 
-/** The host stops a page of another site whose name resolves to 127.0.0.1. */
-function isFromThisMachine(request: Request): boolean {
-  return isLoopback(new URL(request.url).hostname) && !FORWARDING.some((name) => request.headers.has(name));
+/** The host stops a page of another site whose name resolves to 127.0.0.1. A database elsewhere may be that of production. */
+function isOnThisMachine(request: Request, env: object): boolean {
+  const isForwarded = FORWARDING.some((name) => request.headers.has(name));
+  const database = URL.parse(settingOf(env, 'DATABASE_URL') ?? '')?.hostname;
+  return !isForwarded && isLoopback(new URL(request.url).hostname) && isLoopback(database);
 }
 
 /** The name that a command adds to a token that many people have. */

@@ -48,8 +48,9 @@ export function openOpsDatabase(env: OpsEnv): Database {
 }
 
 /** An event with the keys that the other sides of its effects got. Undefined if there is no such event. */
-export async function loadEvent(db: Database, { source, eventId }: EventKey): Promise<ShownEvent | undefined> {
-  const details = isStorableText(source + eventId) ? await loadDetails(db, { source, eventId }) : undefined;
+export async function loadEvent(db: Database, key: EventKey, maxBody?: number): Promise<ShownEvent | undefined> {
+  const { source, eventId } = key;
+  const details = isStorableText(source + eventId) ? await loadDetails(db, key, maxBody) : undefined;
   if (details === undefined) return undefined;
   const effects = details.effects.map(async (effect) => ({
     ...effect,

@@ -55,11 +55,13 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
     if (identity.outcome === 'refused') {
       const { status, sentence, mistake } = identity;
       if (mistake !== undefined) logMistake(mistake);
+      log({ step: 'operator', outcome: 'refused', reason: sentence });
       if (isForProgram(c)) return problem(status, 'Not let in', sentence, status === 401 ? BEARER : undefined);
       return c.text(sentence, status, status === 401 ? BASIC : undefined);
     }
     const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
     if (isChange && !isFromOurPages(c.req.raw, identity.by)) {
+      log({ step: 'operator', outcome: 'refused', reason: 'another site sent this request' });
       const text = 'Nothing was changed. A program sends a bearer, or the header Origin with this address.';
       return answer(c, 403, 'This was not sent by a page of the console', text);
     }

@@ -92,7 +92,10 @@ const ACTION = {
 };
 
 /** The body of an action on one event. */
-export const OneEventFields = only('field', ACTION);
+export const OneEventFields = only('field', {
+  finished_at: v.pipe(v.optional(Time), v.description('For a rerun: as you saw it, so that it runs only once more')),
+  ...ACTION,
+});
 
 /** The body of an action on all events that match a filter. */
 export const ManyEventsFields = only('field', {
@@ -101,7 +104,7 @@ export const ManyEventsFields = only('field', {
   ...ACTION,
 });
 
-type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields>>;
+type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields> & v.InferOutput<typeof OneEventFields>>;
 
 export function readFilter(fields: Fields): Input<EventFilter> {
   const read = parse(FilterFields, withoutEmpty(fields));
@@ -121,12 +124,16 @@ export function readAction(action: ActionName, fields: Fields, key?: EventKey): 
     ? parse(OneEventFields, fields)
     : parse(ManyEventsFields, { ...fields, filter: withoutEmpty(fields.filter) });
   if (read.outcome === 'invalid') return read;
-  const { filter = {}, expected, reason, effects = false } = read.value;
+  const { filter = {}, expected, finished_at: finishedAt, reason, effects = false } = read.value;
   if (action === 'discard' && !reason) return invalid('reason is missing: it is all that will be left to say why');
+  if (action === 'rerun' && key && !finishedAt) {
+    return invalid('finished_at is missing: with it, a request that is repeated runs the event only once more');
+  }
   return valid({
     action,
     filter: key ?? filterOf(filter),
     expected,
+    finishedAt,
     reason: reason === '' ? undefined : reason,
     sendEffectsAgain: effects,
   });

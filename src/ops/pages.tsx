@@ -12,7 +12,7 @@ import { EventPage } from './pages/event.tsx';
 import { html, Message } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
-import { counted, eventPath, listPath } from './pages/parts.tsx';
+import { counted, eventPath, listPath, MAX_SHOWN } from './pages/parts.tsx';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
@@ -53,7 +53,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
 
   pages.get('/event', async (c) => {
-    const event = await eventIn(c);
+    const event = await eventIn(c, MAX_SHOWN + 1);
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
     return html(<EventPage {...contextOf(c)} event={event} />);
   });
@@ -108,22 +108,22 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
 
 const NOT_FOUND = 'It may have been deleted after DEDUPE_DAYS days, or the address is not complete.';
 
-function eventIn(c: Context<OpsTypes>) {
+function eventIn(c: Context<OpsTypes>, maxBody?: number) {
   const { source = '', event_id: eventId = '' } = c.req.query();
-  return loadEvent(openOpsDatabase(c.env), { source, eventId });
+  return loadEvent(openOpsDatabase(c.env), { source, eventId }, maxBody);
 }
 
 /** The form of an action: on the event with this key, or on all that match the filter in the address. */
 async function actionIn(c: Context<OpsTypes>, key?: EventKey): Promise<Input<RequestedAction>> {
   const form = new URLSearchParams(await c.req.text());
-  const { action = '', understood, expected, reason, effects } = Object.fromEntries(form);
+  const { action = '', understood, expected, reason, effects, finished_at } = Object.fromEntries(form);
   if (!isAction(action)) return { outcome: 'invalid', detail: 'There is no such action.' };
   if (action === 'rerun' && understood !== 'yes') {
     const detail = 'A rerun makes the changes of its events a second time: confirm that you know it.';
     return { outcome: 'invalid', detail };
   }
-  const fields = { reason, effects: effects === 'yes' };
-  return readAction(action, key ? fields : { ...fields, filter: c.req.query(), expected: Number(expected) }, key);
+  const about = key ? { finished_at } : { filter: c.req.query(), expected: Number(expected) };
+  return readAction(action, { reason, effects: effects === 'yes', ...about }, key);
 }
 
 /** What was done, for the page that is shown next: `retry-3-1`. */

@@ -10,4 +10,5 @@ export const airtable = defineProvider({
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
+  ack: { status: 204 },
 });

@@ -7,8 +7,9 @@ export const auth0 = defineProvider({
   scheme: { token: 'header:authorization' },
   // All formats that Auth0 offers: JSON Array, JSON Object and JSON Lines.
   batch: { each: ['*'], lines: true },
-  // Auth0's reference doesn't list the property names. An entry without this id is claimed by its content.
-  id: { at: ['{json:log_id}', '{sha256}'], signed: false },
+  // Auth0's reference doesn't list the property names. An entry without these ids is claimed by its content.
+  id: { at: ['{json:log_id}', '{json:data.log_id}'], signed: false },
   type: ['{json:data.type}'],
   occurredAt: { at: 'json:data.date', unit: 'iso' },
+  retriesForDays: 7,
 });

@@ -8,5 +8,5 @@ export const chargebee = defineProvider({
   id: { at: '{json:id}', signed: false },
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:occurred_at', unit: 's' },
-  retriesForDays: 2,
+  retriesForDays: 4,
 });

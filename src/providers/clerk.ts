@@ -7,7 +7,6 @@ export const clerk = defineProvider({
   scheme: svixSymmetric,
   id: { at: '{header:svix-id}', signed: true },
   type: ['{json:type}'],
-  // There is no `occurredAt`: Clerk doesn't document the unit of its timestamp, and a wrong unit would date events to
-  // 1970.
+  occurredAt: { at: 'json:timestamp', unit: 'ms' },
   retriesForDays: 2,
 });

@@ -9,22 +9,33 @@ export const coinbaseCdp = defineProvider({
     signature: 'header:x-hook0-signature#v1',
     encoding: 'hex',
     key: 'utf8',
-    signed: { custom: signedText, words: 'time, names and values of the headers listed in h, body' },
+    signed: {
+      custom: signedText,
+      signedHeaders: (delivery) => namesIn(delivery)?.toLowerCase().split(' ') ?? [],
+      words: 'time, names and values of the headers listed in h, body',
+    },
     timestamp: { at: 'header:x-hook0-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // Coinbase documents no id, so events with the same body are the same event.
-  id: { at: '{sha256}', signed: true },
+  // Not every product has an id in its body.
+  id: { at: ['{json:eventId}', '{signed-header:x-event-id}'], signed: true },
   type: ['{json:eventType}', '{json:type}'],
+  occurredAt: { at: 'json:timestamp', unit: 'iso' },
+  // Coinbase says up to 60 retries, and not for how long. With the delays of Hook0, its sender, they take 24 days.
+  retriesForDays: 24,
 });
 
 /** The header names in `h` are separated by spaces. A place can't read them: in a list header, a space ends a value. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
-function signedText({ headers, body }: Delivery, textAt: (place: Place) => string | undefined): Bytes[] {
+function namesIn({ headers }: Delivery): string | undefined {
+  return NAMES.exec(headers.get('x-hook0-signature') ?? '')?.[1];
+}
+
+function signedText(delivery: Delivery, textAt: (place: Place) => string | undefined): Bytes[] {
   const time = textAt('header:x-hook0-signature#t');
-  const names = NAMES.exec(headers.get('x-hook0-signature') ?? '')?.[1];
+  const names = namesIn(delivery);
   if (time === undefined || names === undefined) return [];
-  const values = names.split(' ').map((name) => (name === '' ? null : headers.get(name)));
+  const values = names.split(' ').map((name) => (name === '' ? null : delivery.headers.get(name)));
   if (values.includes(null)) return [];
-  return [join([`${time}.${names}.${values.join('.')}.`, body])];
+  return [join([`${time}.${names}.${values.join('.')}.`, delivery.body])];
 }

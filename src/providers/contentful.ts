@@ -13,31 +13,58 @@ export const contentful = defineProvider({
   scheme: {
     signature: 'header:x-contentful-signature',
     encoding: 'hex',
-    // 64 hex digits, used as text.
+    // 64 characters, used as text.
     key: 'utf8',
     signed: {
-      custom: canonicalRequest,
+      custom: canonicalRequests,
+      signedHeaders: namesIn,
       words: 'method, path, the headers listed in x-contentful-signed-headers, body',
     },
     // Contentful's toolkit allows 30 seconds by default. Slow networks and inexact clocks need more.
     timestamp: { at: 'header:x-contentful-timestamp', unit: 'ms', windowSeconds: 300 },
   },
-  // The id is signed only if Contentful lists its header among the signed ones, and nothing promises that.
   id: {
     at: '{header:x-contentful-idempotency-key}',
+    // Only if Contentful lists its header among the signed ones, and nothing promises that.
     signed: false,
-    // Saving and publishing may send the same body, so the topic is part of the replay key.
-    replayKey: '{header:x-contentful-topic}:{sha256}',
+    replayKey: [
+      '{signed-header:x-contentful-idempotency-key}',
+      // Saving and publishing may send the same body, so the topic is part of the replay key. Contentful's own bodies
+      // contain these two. A transformation can make all bodies equal, and then only headers tell the events apart.
+      '{header:x-contentful-topic}:{json:sys.id}:{json:sys.updatedAt}:{sha256}',
+      '{header:x-contentful-topic}:{header:x-contentful-crn}:{header:x-contentful-event-datetime}:{sha256}',
+      '{header:x-contentful-topic}:{sha256}',
+    ],
   },
   type: ['{header:x-contentful-topic}'],
-  occurredAt: { at: 'json:sys.updatedAt', unit: 'iso' },
+  occurredAt: { at: ['header:x-contentful-event-datetime', 'json:sys.updatedAt'], unit: 'iso' },
+  retriesForDays: 1,
 });
 
-function canonicalRequest({ method, url, headers, body }: Delivery): Bytes[] {
-  const names = (headers.get(LIST) ?? '').split(',').map((name) => name.trim().toLowerCase());
+function namesIn({ headers }: Delivery): string[] {
+  return (headers.get(LIST) ?? '').split(',').map((name) => name.trim().toLowerCase());
+}
+
+function canonicalRequests(delivery: Delivery): Bytes[] {
+  const { method, url, headers, body } = delivery;
+  const names = namesIn(delivery);
   if (!URL.canParse(url) || !MUST_BE_SIGNED.every((name) => names.includes(name))) return [];
   if (!names.every((name) => /^[\w-]+$/.test(name) && headers.has(name))) return [];
-  const { pathname, search } = new URL(url);
   const lines = names.sort().map((name) => `${name}:${headers.get(name)?.trim()}`);
-  return [join([`${method}\n${pathname}${search}\n${lines.join(';')}\n`, body])];
+  return pathsOf(new URL(url)).map((path) => join([`${method}\n${path}\n${lines.join(';')}\n`, body]));
+}
+
+/** Contentful's toolkit escapes the path once more, and the query twice. We also try what was escaped on the way. */
+function pathsOf({ pathname, search }: URL): string[] {
+  const sent = pathname + search;
+  try {
+    return [sent, escapedOf(sent), escapedOf(decodeURI(sent))];
+  } catch {
+    return [sent, escapedOf(sent)];
+  }
+}
+
+function escapedOf(uri: string): string {
+  const [path, query] = uri.split('?');
+  return encodeURI(query ? `${path}?${encodeURIComponent(query)}` : (path ?? ''));
 }

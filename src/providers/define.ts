@@ -20,7 +20,7 @@ interface Mistake<Words> {
 
 /**
  * Checks every text in the data: a wrong one becomes a `Mistake`, and everything else becomes `unknown`, which demands
- * nothing. `Key` is the name of the property that holds the data. For everything inside `id`, it is `id`.
+ * nothing. `Key` is the name of the property that holds the data. For every template inside `id`, it is `id`.
  */
 type CheckTexts<Data, Key = ''> = Data extends string
   ? CheckTemplate<Data> & (Key extends 'id' | 'signed' ? RequirePlace<Data> : unknown)
@@ -30,7 +30,7 @@ type CheckTexts<Data, Key = ''> = Data extends string
       ? {
           readonly [Name in keyof Data]: CheckTexts<
             Data[Name],
-            Key extends 'id' ? 'id' : Data extends readonly unknown[] ? Key : Name
+            Name extends 'bodiesRepeat' ? Name : Key extends 'id' ? 'id' : Data extends readonly unknown[] ? Key : Name
           >;
         }
       : unknown;

@@ -4,7 +4,7 @@ export const docusign = defineProvider({
   name: 'docusign',
   docs: 'https://developers.docusign.com/platform/webhooks/connect/hmac/',
   scheme: {
-    // One header for each configured key, numbered from 1. Five are more than a rotation needs.
+    // One header for each configured key, numbered from 1 to at most 100. Five are more than a rotation needs.
     signature: [
       'header:x-docusign-signature-1',
       'header:x-docusign-signature-2',
@@ -17,11 +17,12 @@ export const docusign = defineProvider({
     key: 'utf8',
     signed: '{body}',
   },
-  // Two recipients can be notified, or can sign, in the same moment.
+  // Two recipients can be notified, or can sign, in the same moment. A hash can't be the id: the body counts the retries.
   id: {
     at: '{json:event}:{json:data.envelopeId}:{json?:data.recipientId}:{json:generatedDateTime}',
     signed: true,
   },
   type: ['{json:event}'],
   occurredAt: { at: 'json:generatedDateTime', unit: 'iso' },
+  retriesForDays: 10,
 });

@@ -10,7 +10,15 @@ export const github = defineProvider({
     signed: '{body}',
   },
   // A manual redelivery has the same id. GitHub never retries by itself.
-  id: { at: '{header:x-github-delivery}', signed: false },
+  id: {
+    at: '{header:x-github-delivery}',
+    signed: false,
+    // Who starts a workflow again with the same inputs sends the same body again. Only these two events have a text there.
+    bodiesRepeat: [
+      [{ at: 'header:x-github-event', is: 'workflow_dispatch' }, { at: 'json:workflow' }],
+      [{ at: 'header:x-github-event', is: 'repository_dispatch' }, { at: 'json:branch' }],
+    ],
+  },
   // For example `issues.opened`, or `push` for an event without an action.
   type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
   // GitHub sends bodies of up to 25 MB, and one that we refuse is not sent again. The limit is lower nevertheless: a

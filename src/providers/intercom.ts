@@ -12,7 +12,7 @@ export const intercom = defineProvider({
     signed: '{body}',
   },
   // The body counts the attempts, so its hash differs on every attempt. A ping has no id, so its time is used.
-  id: { at: ['{json:id}', '{json:topic}:{json:created_at}', '{json:topic}:{sha256}'], signed: true },
+  id: { at: ['{json:id}', '{json:topic}:{json:created_at}'], signed: true },
   type: ['{json:topic}'],
   occurredAt: { at: 'json:created_at', unit: 's' },
 });

@@ -12,8 +12,13 @@ export const mailgun = defineProvider({
     // Mailgun retries for eight hours, and recommends a generous window.
     timestamp: { at: 'json:signature.timestamp', unit: 's', windowSeconds: 9 * 3600 },
   },
-  // The body isn't signed, so the token is the replay key, as Mailgun recommends.
-  id: { at: '{json:event-data.id}', signed: false, replayKey: '{json:signature.token}' },
+  // An id is unique within a day only, so the time belongs to it. The body isn't signed, so the token is the replay key,
+  // as Mailgun recommends.
+  id: {
+    at: '{json:event-data.id}:{json:event-data.timestamp}',
+    signed: false,
+    replayKey: '{json:signature.token}',
+  },
   type: ['{json:event-data.event}'],
   occurredAt: { at: 'json:event-data.timestamp', unit: 's' },
 });

@@ -16,31 +16,45 @@ export const meta = defineProvider({
     envelope: {
       list: 'contacts',
       elementIds: ['wa_id', 'user_id'],
-      itemIds: ['from', 'from_user_id', 'recipient_id', 'recipient_user_id'],
+      itemIds: [
+        'from',
+        'from_user_id',
+        'recipient_id',
+        'recipient_user_id',
+        'recipient_participant_id',
+        'recipient_participant_user_id',
+      ],
     },
   },
   id: {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
+      // Each member of a group has a status of its own for one message.
+      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_id}',
+      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_user_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}',
       // Messenger and Instagram. Both sides of a conversation may be our accounts, so the account is part of the id. A
-      // deletion repeats the message's id with `is_deleted: true`. A boolean can't be filled in, so it is claimed by
-      // its hash.
-      '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}{json?:entry.0.messaging.0.message.is_deleted}',
-      // All other items have no id, but their entry contains the time.
-      '{sha256}',
+      // deletion repeats the message's id.
+      '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}:{json:entry.0.messaging.0.message.is_deleted}',
+      '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}',
+      // An error of WhatsApp's has neither an id nor a time, so every delivery of one is an event.
+      '{json:entry.0.changes.0.value.errors.0.code}:{random}',
     ],
     signed: true,
   },
   type: ['{json:object}.{json:entry.0.changes.0.field}', '{json:object}'],
-  occurredAt: {
-    at: [
-      'json:entry.0.changes.0.value.messages.0.timestamp',
-      'json:entry.0.changes.0.value.statuses.0.timestamp',
-      'json:entry.0.time',
-    ],
-    unit: 's',
-  },
+  occurredAt: [
+    // The entry's own time is in milliseconds if it has `messaging` or `standby`, and in seconds if it has `changes`.
+    { at: ['json:entry.0.messaging.0.timestamp', 'json:entry.0.standby.0.timestamp'], unit: 'ms' },
+    {
+      at: [
+        'json:entry.0.changes.0.value.messages.0.timestamp',
+        'json:entry.0.changes.0.value.statuses.0.timestamp',
+        'json:entry.0.time',
+      ],
+      unit: 's',
+    },
+  ],
   handshakes: [
     {
       method: 'GET',

@@ -11,4 +11,5 @@ export const mollieClassic = defineProvider({
   // event, and the handler fetches the payment.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
+  retriesForDays: 2,
 });

@@ -14,5 +14,6 @@ export const pagerduty = defineProvider({
   id: { at: '{json:event.id}', signed: true },
   type: ['{json:event.event_type}'],
   occurredAt: { at: 'json:event.occurred_at', unit: 'iso' },
+  maxBytes: 256 * 1024,
   retriesForDays: 2,
 });

@@ -5,9 +5,14 @@ export const postmark = defineProvider({
   docs: 'https://postmarkapp.com/developer/webhooks/webhooks-overview',
   // Postmark signs nothing. User and password are part of the webhook's URL, or are set in its settings.
   scheme: { token: 'header:authorization', basic: true },
-  // One message has many recipients, and each of them can open it many times.
   id: {
-    at: '{json?:RecordType}:{json:MessageID}:{json?:ID}:{json?:Recipient}:{json?:ReceivedAt}:{json?:ChangedAt}',
+    at: [
+      // The same on every retry, but it comes "when available". If a retry alone has it, their equal bodies park it.
+      '{header:x-pm-webhook-trace-id}',
+      // One message has many recipients, and each of them can open it and click its links many times. If an address is
+      // suppressed or reactivated by hand, MessageID is null.
+      '{json?:RecordType}:{json:MessageID}:{json?:ID}:{json?:Recipient}{json?:Email}:{json?:DeliveredAt}{json?:BouncedAt}{json?:ReceivedAt}{json?:ChangedAt}:{json?:OriginalLink}',
+    ],
     signed: false,
   },
   // Inbound messages have no RecordType.

@@ -13,4 +13,5 @@ export const sesmetric = defineProvider({
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
+  retriesForDays: 3,
 });

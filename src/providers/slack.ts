@@ -12,9 +12,10 @@ export const slack = defineProvider({
   },
   // Slash commands and buttons are not supported: they have no id, need their answer at once, and are answered 400.
   // Only one event has no id: `app_rate_limited`.
-  id: { at: ['{json:event_id}', '{json:type}:{json:minute_rate_limited}:{sha256}'], signed: true },
+  id: { at: '{json:event_id}', signed: true },
   type: ['{json:event.type}', '{json:type}'],
   occurredAt: { at: 'json:event_time', unit: 's' },
+  retriesForDays: 1,
   handshakes: [
     {
       method: 'POST',

@@ -8,5 +8,5 @@ export const square = defineProvider({
   id: { at: '{json:event_id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
-  retriesForDays: 3,
+  retriesForDays: 1,
 });

@@ -14,6 +14,10 @@ export const stripe = defineProvider({
   },
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
-  occurredAt: { at: 'json:created', unit: 's' },
+  // Seconds in a v1 event, a text in a v2 event.
+  occurredAt: [
+    { at: 'json:created', unit: 's' },
+    { at: 'json:created', unit: 'iso' },
+  ],
   retriesForDays: 3,
 });

@@ -16,37 +16,48 @@ export const twilio = defineProvider({
     bodyHash: 'query:bodySHA256',
   },
   form: true,
+  // Event Streams sends a list of CloudEvents.
+  batch: { each: ['*'] },
   // A message and its status. A call can be in progress several times, and not every form contains a status. Such
   // events are identified by their content.
   id: {
     at: [
+      '{json:specversion}:{json:source}:{json:id}',
       '{json:MessageSid}:{json:MessageStatus}',
       '{json:CallSid}:{json:CallStatus}:{sha256}',
       '{json:MessageSid}:{sha256}',
       '{json:CallSid}:{sha256}',
-      '{sha256}',
     ],
     signed: true,
-    // The signed text joins the fields without separators. Somebody could split a captured text into other fields with
-    // another id, and the signature would still match. It is still the same signature, so it is the replay key.
-    replayKey: '{header:x-twilio-signature}',
+    // The signed text joins the fields of a form without separators. Somebody could split a captured text into other
+    // fields with another id, and the signature would still match. It is still the same signature, so it is the replay
+    // key. A signed hash leaves nothing to split, and all events of a list have one signature.
+    replayKey: ['{query:bodySHA256}:{json:source}:{json:id}', '{header:x-twilio-signature}'],
   },
-  type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}'],
+  type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}', '{json:type}'],
+  occurredAt: { at: 'json:time', unit: 'iso' },
   // TwiML that does nothing. To answer a call or a message, use Twilio's API in a handler.
   ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
   // Many times the size of Twilio's longest message. The limit is low because a form is sorted before it is verified.
-  maxBytes: 64 * 1024,
+  maxBytes: 256 * 1024,
 });
 
-/** Twilio signs the URL with or without its port, as it was typed or as a browser normalizes it. We try them all. */
+/** Twilio signs the URL with or without its port, as it was typed, normalized or escaped. Like its SDK, we try them all. */
 function signedTexts({ url, headers, body }: Delivery): Bytes[] {
   if (!URL.canParse(url)) return [];
-  const { href, searchParams } = new URL(url);
+  const { href, search, searchParams } = new URL(url);
   const fields = searchParams.has('bodySHA256') ? '' : sortedFields(formOf(headers, body));
   // A body that is neither a form nor hashed into the URL is not signed at all.
   if (fields === undefined) return [];
-  const urls = [url, href].flatMap((one) => [withoutPort(one), withPort(one)]);
+  const escaped = search === '' ? href : href.replace(search, () => `?${escapedQuery(searchParams)}`);
+  const urls = [url, href, escaped].flatMap((one) => [withoutPort(one), withPort(one)]);
   return [...new Set(urls)].map((one) => Uint8Array.from(new TextEncoder().encode(one + fields)));
+}
+
+/** As Node's old `querystring` writes a query that it has read: the values of one name are side by side. */
+function escapedQuery(query: URLSearchParams): string {
+  const pairs = Array.from(fieldsOf(query), ([name, values]) => values.map((value) => [name, value]));
+  return pairs.flatMap((some) => some.map((pair) => pair.map(encodeURIComponent).join('='))).join('&');
 }
 
 function sortedFields(form: URLSearchParams | undefined): string | undefined {

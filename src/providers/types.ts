@@ -4,11 +4,12 @@ import type { Bytes } from '../shared/bytes.ts';
  * Where a value is found in a delivery. Header names are lower-case.
  *   header:x      the whole header
  *   header:x#k    the values of key k in a list header, such as `k=1,k=2` (listReader in src/verify/places.ts)
+ *   signed-header:x   the whole header if this delivery's signature covers it (`signedHeaders` of `Custom`)
  *   json:a.b.0    a path in the body. When a body may be parsed: src/verify/delivery.ts
  *   form:x        a field of a form-encoded body
  *   query:x       a parameter of the URL
  */
-export type Place = `header:${string}` | `json:${string}` | `form:${string}` | `query:${string}`;
+export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query'}:${string}`;
 
 /**
  * Text with placeholders in braces, such as `{header:webhook-id}.{body}`. If one of its places holds no value, the
@@ -74,6 +75,8 @@ export interface Signature {
 export interface Custom {
   /** All texts that the sender may have signed. `textAt` gives the only text at a place, as templates read it. */
   readonly custom: (delivery: Delivery, textAt: (place: Place) => string | undefined) => Bytes[];
+  /** The names of the signed headers, in lower case, if each delivery lists its own. `signed-header:` places need it. */
+  readonly signedHeaders?: (delivery: Delivery) => readonly string[];
   /** For the table in docs/providers.md. */
   readonly words: string;
 }
@@ -87,12 +90,19 @@ export interface Token {
 
 export type Scheme = Signature | Token;
 
+/** There is a text at the place, it is this one, and it matches the pattern. */
+export interface Condition {
+  readonly at: Place;
+  readonly is?: string;
+  readonly like?: RegExp;
+}
+
 export interface Handshake {
   readonly method: 'GET' | 'POST';
   /**
    * All conditions must hold. `like` also limits what is echoed, so that nobody can make our URL answer with markup.
    */
-  readonly when: readonly { readonly at: Place; readonly is?: string; readonly like?: RegExp }[];
+  readonly when: readonly Condition[];
   /**
    * The signature must verify first. A handshake without this is unsigned, and a request with a signature is then a
    * delivery.
@@ -133,6 +143,12 @@ export interface Envelope {
   readonly itemIds: readonly string[];
 }
 
+/** When the event happened. A time without a zone is in UTC. */
+export interface Time {
+  readonly at: Place | readonly Place[];
+  readonly unit: 's' | 'ms' | 'iso';
+}
+
 /** What a provider's file contains. */
 export interface ProviderData {
   readonly name: string;
@@ -146,12 +162,16 @@ export interface ProviderData {
   /** The body may be a form. It is then stored as a JSON object of its fields. */
   readonly form?: true;
   readonly id: {
-    /** The first template that can be filled is used. */
+    /** The first template that can be filled with a usable id is used. If there is none, the event's hash is its id. */
     readonly at: Template | readonly Template[];
     /** Is the id part of the signed text? If not, somebody could send a captured body again under a new id. */
     readonly signed: boolean;
-    /** Two real events may have the same body, so the body can't be the replay key. */
-    readonly bodiesRepeat?: true;
+    /**
+     * Two real events may have the same body, so the body can't be the replay key. For some types only: an event must
+     * meet all conditions of one list. If the header with the type isn't signed, the body must show the type as well, or
+     * any captured body could be sent again as an event of that type.
+     */
+    readonly bodiesRepeat?: true | readonly (readonly Condition[])[];
     /**
      * The replay key: an event with a new id but a known replay key is suspected to be a replay. Without this it is the
      * body, if the id is not signed. The first template that can be filled is used. If the id is signed, only the
@@ -162,7 +182,8 @@ export interface ProviderData {
   };
   /** The first template that can be filled is used. */
   readonly type: readonly Template[];
-  readonly occurredAt?: { readonly at: Place | readonly Place[]; readonly unit: 's' | 'ms' | 'iso' };
+  /** The first place whose value is a time in its unit is used. */
+  readonly occurredAt?: Time | readonly Time[];
   readonly handshakes?: readonly Handshake[];
   /** The answer for an event that is held, if the provider doesn't accept 200 with our JSON. */
   readonly ack?: Reply;

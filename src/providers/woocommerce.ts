@@ -11,6 +11,8 @@ export const woocommerce = defineProvider({
     signed: false,
     // "Created" and "updated" may have the same body, so the topic is part of the replay key.
     replayKey: '{header:x-wc-webhook-topic}:{sha256}',
+    // A custom topic says only which action happened, and no resource has a field of this name.
+    bodiesRepeat: [[{ at: 'header:x-wc-webhook-topic', like: /^action\./ }, { at: 'json:action' }]],
   },
   type: ['{header:x-wc-webhook-topic}'],
   occurredAt: { at: 'json:date_modified_gmt', unit: 'iso' },

@@ -11,8 +11,15 @@ export const zoom = defineProvider({
     // Zoom documents no tolerance. The last retry comes after 85 minutes, perhaps with the time of the first attempt.
     timestamp: { at: 'header:x-zm-request-timestamp', unit: 's', windowSeconds: 2 * 3600 },
   },
-  // There is no id. Two people can join a meeting in the same moment, so the content is part of the id.
-  id: { at: ['{json:event}:{json:event_ts}:{sha256}', '{json:event}:{sha256}'], signed: true },
+  // There is no id. Two people can join a meeting in the same moment, so the content is part of the id. But a recording
+  // may be announced twice, with another token and URL of the download.
+  id: {
+    at: [
+      '{json:event}:{json:event_ts}:{json:payload.object.uuid}:{json:payload.object.recording_files.0.id}',
+      '{json:event}:{json:event_ts}:{sha256}',
+    ],
+    signed: true,
+  },
   type: ['{json:event}'],
   occurredAt: { at: 'json:event_ts', unit: 'ms' },
   handshakes: [

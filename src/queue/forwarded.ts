@@ -11,14 +11,29 @@ export interface ForwardedDelivery extends ClaimRequest {
 /** A queue message may have 128,000 bytes, including about 100 bytes of its own metadata. */
 const MAX_MESSAGE_BYTES = 127_500;
 
+/**
+ * The largest body of our providers has 5 MiB, and twice that as JSON if it consists of quotes. A batch has at most 6 MiB.
+ * An isolate has 128 MB, and unpacking takes several times the size.
+ */
+const MAX_UNPACKED_BYTES = 12 * 1024 * 1024;
+
 /** Compresses a delivery, so that larger ones fit into a message too. `undefined` if it is still too large. */
 export async function pack(request: ClaimRequest): Promise<Uint8Array | undefined> {
-  const bytes = await pipe(JSON.stringify({ version: MESSAGE_VERSION, ...request }), new CompressionStream('gzip'));
-  return bytes.byteLength <= MAX_MESSAGE_BYTES ? new Uint8Array(bytes) : undefined;
+  const buffer = await pipe(JSON.stringify({ version: MESSAGE_VERSION, ...request }), new CompressionStream('gzip'));
+  const bytes = new Uint8Array(buffer);
+  return bytes.length <= MAX_MESSAGE_BYTES && unpackedSize(bytes) <= MAX_UNPACKED_BYTES ? bytes : undefined;
 }
 
 /**
- * `undefined` if `pack` has not made this message. Every value is checked, because another version of the receiver, or
+ * The size that gzip writes at the end (RFC 1952, section 2.3.1). Counting what comes out would be too late: workerd unpacks
+ * everything before it hands the first byte over. Only a forged message can name a wrong size.
+ */
+function unpackedSize(packed: Uint8Array): number {
+  return new DataView(packed.buffer, packed.byteOffset + packed.byteLength - 4).getUint32(0, true);
+}
+
+/**
+ * `undefined` if `pack` has not made this message, or can't have: it would be too large. Every value is checked, because another version of the receiver, or
  * another program, may have written the message. A broken event doesn't take the others of its delivery along.
  */
 export async function unpack(message: unknown): Promise<ForwardedDelivery | undefined> {
@@ -43,9 +58,11 @@ interface PackedRequest extends Record<keyof ClaimRequest, unknown> {
 }
 
 async function readPacked(message: unknown): Promise<PackedRequest | undefined> {
-  if (!(message instanceof ArrayBuffer) && !ArrayBuffer.isView(message)) return undefined;
+  if (!(message instanceof ArrayBuffer) && !(message instanceof Uint8Array)) return undefined;
   try {
-    const text = new TextDecoder().decode(await pipe(message, new DecompressionStream('gzip')));
+    const bytes = new Uint8Array(message);
+    if (unpackedSize(bytes) > MAX_UNPACKED_BYTES) return undefined;
+    const text = new TextDecoder().decode(await pipe(bytes, new DecompressionStream('gzip')));
     const packed = JSON.parse(text) as PackedRequest | null;
     const isList = Array.isArray(packed?.events) && packed.events.every((event) => typeof event === 'object' && event);
     return isList && packed ? packed : undefined;

@@ -19,7 +19,7 @@ export const CLAIM_TIMEOUT_MS = 1500;
 
 /**
  * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. The claim
- * is not aborted: the runtime ends it after the answer. If it commits all the same, the consumer finds its events
+ * is not aborted: the runtime ends it after the answer. If it commits anyway, the consumer finds its events
  * claimed, and works them.
  */
 export async function claimOrForward(
@@ -80,18 +80,24 @@ async function claimWithSecondTry(
   }
 }
 
-/** Sends the tickets of duplicates again that may be lost. After the answer, because no sender waits for it. */
+/**
+ * Sends the tickets of duplicates again that may be lost. After the answer, because no sender waits for it. If it fails,
+ * the sweep sends them.
+ */
 export async function sendOverdueTickets(
   source: string,
   eventIds: readonly string[],
   env: Env,
   now: Date,
+  log: Log,
 ): Promise<void> {
   try {
     const overdue = await findOverdue(openDatabase(env.DATABASE_URL), source, eventIds, now);
     const tickets = overdue.map((eventId) => ({ source, eventId }));
-    await sendTickets(env.EVENTS, tickets);
-  } catch {
-    // Postgres is away. The sweep asks again.
+    const isSent = await sendTickets(env.EVENTS, tickets);
+    if (!isSent) log({ step: 'tickets', outcome: 'not_sent', source, ...eventIdFields(overdue) });
+  } catch (error) {
+    const { message: reason } = DatabaseError.from(error);
+    log({ step: 'tickets', outcome: 'look_up_failed', source, ...eventIdFields(eventIds), reason });
   }
 }

@@ -4,13 +4,13 @@ import { toHex } from '../shared/bytes.ts';
 import { settingOf } from '../shared/settings.ts';
 import { sameText } from '../verify/algorithms.ts';
 import type { DeliveryWithJson } from '../verify/delivery.ts';
-import type { Reason } from '../verify/index.ts';
-import { fillText, type TemplateValues, textAt } from '../verify/places.ts';
+import type { Refusal } from '../verify/index.ts';
+import { fillText, meets, type TemplateValues, textAt } from '../verify/places.ts';
 import { MIN_PASSPHRASE, seal, verifyTokenName } from './secrets.ts';
 
 export type HandshakeResult =
   /** `reply` is filled: it holds no templates any more. `sealed` is a secret that was handed over. */
-  { outcome: 'handshake'; reply: Reply; sealed?: string } | { outcome: 'refused'; reason: Reason };
+  { outcome: 'handshake'; reply: Reply; sealed?: string } | Refusal;
 
 /** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
 export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
@@ -43,7 +43,7 @@ export async function tryHandshakes(
   const looksInside = handshakes.some(({ when }) => when.some(({ at }) => at.startsWith('json:')));
   // Unsigned JSON is parsed here only while the source awaits a secret that arrives inside it (Notion).
   const values: TemplateValues = looksInside ? { ...delivery, json: delivery.readJson() } : delivery;
-  const handshake = handshakes.find(({ when }) => isMet(when, values));
+  const handshake = handshakes.find(({ when }) => meets(when, values));
   if (handshake === undefined) return undefined;
   if (handshake.verifyToken !== undefined) {
     const expected = settingOf(env, verifyTokenName(source));
@@ -58,13 +58,6 @@ export async function tryHandshakes(
   if (handedOver === undefined) return { outcome: 'handshake', reply };
   if (secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
   return { outcome: 'handshake', reply, sealed: await seal(handedOver, secret) };
-}
-
-function isMet(when: Handshake['when'], values: TemplateValues): boolean {
-  return when.every(({ at, is, like }) => {
-    const text = textAt(at, values);
-    return text !== undefined && (is === undefined || text === is) && (like === undefined || like.test(text));
-  });
 }
 
 async function fillReply({ reply, when }: Handshake, values: TemplateValues, secret: string): Promise<Reply> {

@@ -1,14 +1,15 @@
 import type { NewEvent } from '../db/claim.ts';
 import type { Source } from '../kit/index.ts';
-import type { Delivery, Place, Provider } from '../providers/types.ts';
+import type { Delivery, Provider, Time } from '../providers/types.ts';
 import { sha256 } from '../shared/bytes.ts';
 import { formAsJson, formOf, parseLines } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
 import { isStorableTime } from '../shared/text.ts';
 import { isTraceparent } from '../shared/trace.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
+import { signedHeaders } from '../verify/index.ts';
 import { itemsOf } from '../verify/items.ts';
-import { fillFirst, headersNamed, jsonAt, listOf, type TemplateValues, textAt } from '../verify/places.ts';
+import { fillFirst, headersNamed, listOf, meets, type TemplateValues, textAt } from '../verify/places.ts';
 
 export type IdentifyResult =
   | { outcome: 'identified'; events: NewEvent[] }
@@ -19,7 +20,6 @@ export type IdentifyResult =
         | 'not JSON'
         | 'not a JSON object'
         | 'no list of events'
-        | 'no usable id'
         | 'too many events'
         | 'events too large';
     };
@@ -48,7 +48,7 @@ export async function identify(source: Source, verified: Delivery, randomId: () 
   const delivery = DeliveryWithJson.from(verified);
   const text = delivery.readText();
   if (text === undefined) return unclaimable('not UTF-8');
-  const values = { ...delivery, randomId };
+  const values = { ...delivery, randomId, signedHeaders: signedHeaders(source.provider, delivery) };
   const { batch, form } = source.provider;
   const fields = form && formOf(delivery.headers, delivery.body);
   if (fields) {
@@ -74,7 +74,7 @@ async function batchEvents(source: Source, values: TemplateValues, items: Iterab
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
-    events.push(await itemEvent(source, { ...values, json: item }, text));
+    events.push(await eventOf(source, { ...values, json: item }, text, () => new TextEncoder().encode(text)));
   }
   return { outcome: 'identified', events };
 }
@@ -82,8 +82,7 @@ async function batchEvents(source: Source, values: TemplateValues, items: Iterab
 async function single(source: Source, values: TemplateValues, text: string): Promise<IdentifyResult> {
   const { json } = values;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
-  const event = await eventOf(source, values, text, () => values.body);
-  return event ? { outcome: 'identified', events: [event] } : unclaimable('no usable id');
+  return { outcome: 'identified', events: [await eventOf(source, values, text, () => values.body)] };
 }
 
 /**
@@ -104,53 +103,54 @@ function bytesInClaim(text: string): number {
 }
 
 /**
- * An item without a usable id is claimed by its content. Refusing it would refuse the other items of the batch as well.
+ * An event without a usable id is claimed by its content. Refusing it would refuse the other events of its batch, and
+ * for many providers a 4xx is final. `bytes` are what a hash of the event is made of. Most events need none.
  */
-async function itemEvent(source: Source, values: TemplateValues, text: string): Promise<NewEvent> {
-  const bytes = () => new TextEncoder().encode(text);
-  const event = (await eventOf(source, values, text, bytes)) ?? (await eventOf(source, values, text, bytes, true));
-  if (!event) throw new Error('an event is always identified by its content');
-  return event;
-}
-
-/** `bytes` are what a hash of the event is made of. Most events need none. */
 async function eventOf(
   source: Source,
   given: TemplateValues,
   text: string,
   bytes: () => Uint8Array,
-  byContent = source.dedupe === 'content',
-): Promise<NewEvent | undefined> {
-  const { id } = source.provider;
-  const replayKeys = replayKeysOf(source);
-  const values = byContent || needsHash(source) ? { ...given, sha256: await sha256(bytes()) } : given;
-
-  const eventId = byContent ? values.sha256 : fillFirst(id.at, values);
-  if (eventId === undefined || eventId.trim() === '' || !isUsable(eventId)) return undefined;
+): Promise<NewEvent> {
+  const byContent = source.dedupe === 'content';
+  const values = byContent || needsHash(source.provider) ? { ...given, sha256: await sha256(bytes()) } : given;
+  const id = byContent ? undefined : fillFirst(source.provider.id.at, values, isUsableId);
   return {
-    eventId,
+    eventId: id ?? values.sha256 ?? (await sha256(bytes())),
     type: typeOf(source.provider, values),
     occurredAt: timeOf(source.provider, values),
-    fingerprint: await fingerprintOf(fillFirst(replayKeys, values), values),
+    fingerprint: await fingerprintOf(replayKeyOf(source, values), values),
     body: text,
   };
 }
 
+function isUsableId(text: string): boolean {
+  return text.trim() !== '' && isUsable(text);
+}
+
 /**
  * The first of these that can be filled is the event's replay key: what the provider's data names or, if the provider
- * doesn't sign its id, the body. With `bodiesRepeat` no replay key may contain the body's hash, because two real events
- * may have the same body. Mailgun's token still counts then, because it is new for every event.
+ * doesn't sign its id, the body.
  */
-const replayKeysOf = memoize(({ provider: { id }, bodiesRepeat = id.bodiesRepeat }: Source): readonly string[] => {
-  const keys = [id.replayKey ?? [], id.signed ? [] : '{sha256}'].flat();
-  return bodiesRepeat ? keys.filter((key) => !key.includes('{sha256}')) : keys;
-});
+const replayKeysOf = memoize(({ id }: Provider): readonly string[] =>
+  [id.replayKey ?? [], id.signed ? [] : '{sha256}'].flat(),
+);
 
-/** Whether the body's hash identifies events of this source, or is a part of what does. */
-const needsHash = memoize((source: Source) => {
-  const templates = [source.provider.id.at, replayKeysOf(source)].flat(2);
-  return templates.some((template) => template.includes('{sha256}'));
-});
+/**
+ * If bodies repeat, no replay key may contain the body's hash, because two real events may have the same body.
+ * Mailgun's token still counts then, because it is new for every event.
+ */
+function replayKeyOf({ provider, bodiesRepeat }: Source, values: TemplateValues): string | undefined {
+  const repeating = bodiesRepeat ?? provider.id.bodiesRepeat ?? [];
+  const repeats = repeating === true || repeating.some((conditions) => meets(conditions, values));
+  const keys = replayKeysOf(provider);
+  return fillFirst(repeats ? keys.filter((key) => !key.includes('{sha256}')) : keys, values);
+}
+
+/** Whether the body's hash may be a part of the id or of the replay key. */
+const needsHash = memoize((provider: Provider) =>
+  [provider.id.at, replayKeysOf(provider)].flat(2).some((template) => template.includes('{sha256}')),
+);
 
 /** A hash, because a stranger may have written a part of the replay key, and an index can't hold a long text. */
 async function fingerprintOf(replayKey: string | undefined, values: TemplateValues): Promise<string | null> {
@@ -172,7 +172,7 @@ export function keptHeaders(provider: Provider, headers: Headers): Record<string
 
 const namesOfKept = memoize(({ id, type, occurredAt }: Provider) => [
   ...KEPT_HEADERS,
-  ...headersNamed([id.at, type, occurredAt?.at ?? []].flat()),
+  ...headersNamed([id.at, type, [occurredAt ?? []].flat().flatMap(({ at }) => at)].flat()),
 ]);
 
 /** `null` if the type is absent or can't be stored: losing the type is better than losing the event. */
@@ -182,21 +182,23 @@ function typeOf(provider: Provider, values: TemplateValues): string | null {
 }
 
 function timeOf({ occurredAt }: Provider, values: TemplateValues): Date | null {
-  if (!occurredAt) return null;
-  const { at, unit } = occurredAt;
-  const found = listOf(at)
-    .map((place) => timeAt(place, values))
-    .find((time) => time !== undefined);
-  if (found === undefined || found === '') return null;
-  const time = new Date(unit === 'iso' ? found : Number(found) * (unit === 's' ? 1000 : 1));
-  // Any other time is a mistake, but no reason to lose the event.
-  return isStorableTime(time) ? time : null;
+  for (const { at, unit } of [occurredAt ?? []].flat()) {
+    for (const place of listOf(at)) {
+      const time = parseTime(textAt(place, values) ?? '', unit);
+      // Any other time is a mistake, but no reason to lose the event.
+      if (time !== undefined && isStorableTime(time)) return time;
+    }
+  }
+  return null;
 }
 
-/** A time may be a number with fractions (Mailgun). An id may not, so `textAt` ignores such numbers. */
-function timeAt(place: Place, values: TemplateValues): string | number | undefined {
-  const value = place.startsWith('json:') ? jsonAt(place.slice('json:'.length), values.json) : undefined;
-  return typeof value === 'number' ? value : textAt(place, values);
+/** ISO 8601 without a zone would be local time for JavaScript. */
+const WITHOUT_ZONE = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(:\d\d([.,]\d+)?)?)$/;
+
+function parseTime(text: string, unit: Time['unit']): Date | undefined {
+  // `Date` takes many a text for a time, such as "-1".
+  if (unit === 'iso') return /^\d{4}-/.test(text) ? new Date(text.replace(WITHOUT_ZONE, '$1T$2Z')) : undefined;
+  return /^\d+(\.\d+)?$/.test(text) ? new Date(Number(text) * (unit === 's' ? 1000 : 1)) : undefined;
 }
 
 /** No control characters (Postgres can't store NUL) and no lone surrogates (in UTF-8, two ids would become one). */

@@ -5,7 +5,7 @@ import { errorFields, eventIdFields, type Log, type LogFields } from '../shared/
 import { problem } from '../shared/problem.ts';
 import { traceFields } from '../shared/trace.ts';
 import { DeliveryWithJson } from '../verify/delivery.ts';
-import { type Reason, readSignatures, signsInsideBody, verify } from '../verify/index.ts';
+import { type Refusal, readSignatures, signatureMissing, signsInsideBody, verify } from '../verify/index.ts';
 import { BODY_DEADLINE_MS, type Body, BodyBudget, readBody } from './body.ts';
 import { CLAIM_TIMEOUT_MS, type ClaimOutcome, claimOrForward, sendOverdueTickets } from './claim-or-forward.ts';
 import { type HandshakeResult, methodsOf, signedHandshakes, tryHandshakes, unsignedHandshakes } from './handshake.ts';
@@ -60,7 +60,7 @@ export function createReceiver({
     }
     if (duplicates && now().getTime() - lookedUpAt >= LOOK_UP_EVERY_MS) {
       lookedUpAt = now().getTime();
-      keepAlive(c, () => sendOverdueTickets(name, duplicates, c.env, now()));
+      keepAlive(c, () => sendOverdueTickets(name, duplicates, c.env, now(), log));
     }
     const ms = now().getTime() - started.getTime();
     log({ step: 'delivery', source: name, ...fields, ...traceFields(c.req.header('traceparent')), ms });
@@ -91,7 +91,7 @@ function keepAlive(c: Context, work: () => Promise<unknown>): void {
 type DeliveryOutcome =
   | { outcome: 'no_usable_secret' }
   | Exclude<Body, { outcome: 'read' }>
-  | { outcome: 'refused'; reason: Reason }
+  | Refusal
   | HandshakeResult
   | Exclude<IdentifyResult, { outcome: 'identified' }>
   | { outcome: 'no_events' }
@@ -125,9 +125,9 @@ async function receive(
   const isSignedInside = signsInsideBody(provider);
   const signaturesOfHead = readSignatures(provider, head);
   const unsigned = unsignedHandshakes(source, method);
-  // A sender that has not signed anything gets no memory: its body is not read.
+  // The body of a sender that has signed nothing is not read: it would cost memory.
   if (signaturesOfHead.size === 0 && !isSignedInside && unsigned.length === 0) {
-    return { outcome: 'refused', reason: 'signature missing' };
+    return signatureMissing(provider);
   }
 
   const maxBytes = source.maxBytes ?? provider.maxBytes ?? MAX_BYTES;
@@ -139,7 +139,7 @@ async function receive(
     const delivery = new DeliveryWithJson({ ...head, body: body.bytes });
     const signatures = isSignedInside ? readSignatures(provider, delivery) : signaturesOfHead;
 
-    // What has a signature is a delivery, unless it is a GET.
+    // A signed POST is a delivery. A GET is always a handshake.
     if (signatures.size === 0 || method === 'GET') {
       const handshake = await tryHandshakes(unsigned, delivery, name, env, currentSecret);
       if (handshake) return handshake;
@@ -174,7 +174,7 @@ async function receive(
 function publicUrl({ url }: Source, request: Request): string {
   if (url === undefined) return request.url;
   const { search } = new URL(request.url);
-  // Without a query of its own, all parameters of the request were added.
+  // If the configured URL has no query, the provider has added all parameters of the request.
   if (!url.includes('?')) return url + search;
   const configured = URL.canParse(url) ? new URL(url).search : '';
   // With a query of its own, only the parameters behind it were added. If the query of the request begins differently,
@@ -195,7 +195,7 @@ interface Answer {
 /** Seconds until a sender should try again. Neon is awake by then, and no provider gives up so soon. */
 const RETRY_AFTER = '30';
 
-/** The table of status codes, with what the log says about each outcome. `ack` is the provider's own 200. */
+/** The table of status codes, with what the log says about each outcome. `ack` is the 200 that this provider demands. */
 function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
   const { outcome } = result;
   switch (result.outcome) {
@@ -226,7 +226,7 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
         fields: { outcome: 'accepted', ...eventIdFields([]) },
       };
     case 'handshake':
-      // `sealed`: only the operator can read it, with npm run unseal.
+      // `sealed`: only the operator can read it, with npm run ops -- unseal.
       return { response: respond(result.reply), fields: { outcome, sealed: result.sealed } };
     case 'unclaimable': {
       const { reason } = result;
@@ -237,7 +237,7 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       // Every refused signature looks the same from outside.
       return {
         response: problem(401, 'The signature is missing, wrong or stale'),
-        fields: { outcome, reason: result.reason },
+        fields: { outcome, reason: result.reason, missing: result.missing, seconds_off: result.secondsOff },
       };
     case 'too_large':
       return { response: problem(413, 'The body is larger than this source accepts'), fields: { outcome } };

@@ -8,7 +8,17 @@ import { fillBytes, listOf, type TemplateValues, textAt, textsAt } from './place
 
 export type Verdict =
   /** `secretIndex` says which of the given secrets matched. */
-  { outcome: 'verified'; secretIndex: number } | { outcome: 'refused'; reason: Reason };
+  { outcome: 'verified'; secretIndex: number } | Refusal;
+
+/** All but the outcome is for the log. */
+export interface Refusal {
+  readonly outcome: 'refused';
+  readonly reason: Reason;
+  /** The places that hold no text, or several, as a provider's data names them: `header:stripe-signature#v1`. */
+  readonly missing?: string;
+  /** By how much the signed time is too old. Negative: it is in the future. */
+  readonly secondsOff?: number;
+}
 
 /** For the log only. The sender gets the same 401 for all of them. */
 export type Reason =
@@ -41,8 +51,9 @@ export async function verify(
   if ([...signatures.values()].flat().length > MAX_CANDIDATES) return refused('too many signatures');
 
   const withJson = DeliveryWithJson.from(delivery);
-  let verdict: Verdict = refused('secret malformed');
+  let refusal = refused('secret malformed');
   for (const scheme of schemesOf(provider)) {
+    let verdict: Verdict = refusal;
     const candidates = placesOf(scheme).flatMap((place) => signatures.get(place) ?? []);
     if (scheme.token !== undefined) verdict = await verifyToken(scheme, candidates, secrets);
     else {
@@ -52,8 +63,14 @@ export async function verify(
     }
     // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
     if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
+    // What a scheme misses that the sender doesn't use says nothing.
+    if (verdict.reason !== 'signature missing' || refusal.reason === 'secret malformed') refusal = verdict;
   }
-  return verdict;
+  return refusal.reason === 'signature missing' ? signatureMissing(provider) : refusal;
+}
+
+export function signatureMissing(provider: Provider): Refusal {
+  return refused('signature missing', { missing: signaturePlaces(provider).join(' or ') });
 }
 
 const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
@@ -110,7 +127,7 @@ async function verifySignature(
     if (verdict.outcome === 'refused') return verdict;
     // After the signature: the log then never blames a time that a stranger wrote.
     const wrongTime = scheme.timestamp && judgeTime(scheme.timestamp, part, delivery, now);
-    if (wrongTime) return refused(wrongTime);
+    if (wrongTime) return wrongTime;
   }
   return verdict;
 }
@@ -142,7 +159,7 @@ async function verifyPart(
   if (signatures.length === 0) return refused('signature malformed');
 
   const texts = signedTexts(scheme, part);
-  if (texts.length === 0) return refused('signed header missing');
+  if (texts.length === 0) return refused('signed header missing', { missing: missingIn(scheme, part) });
   for (const [secretIndex, check] of checks.entries()) {
     for (const text of texts) {
       for (const signature of signatures) {
@@ -158,6 +175,25 @@ export function signedTexts({ signed }: Signature, part: TemplateValues): Bytes[
   if (typeof signed !== 'string') return signed.custom(part, (place) => textAt(place, part));
   const text = fillBytes(signed, part);
   return text === undefined ? [] : [text];
+}
+
+/** The places that a signed text needs, and that hold no text. */
+function missingIn({ signed }: Signature, part: TemplateValues): string {
+  const missing = new Set<Place>();
+  const look = (place: Place) => {
+    const text = textAt(place, part);
+    if (text === undefined) missing.add(place);
+    return text;
+  };
+  if (typeof signed !== 'string') signed.custom(part, look);
+  else for (const [, place] of signed.matchAll(/\{([\w-]+:[^}]+)\}/g)) look(place as Place);
+  return [...missing].join(', ');
+}
+
+/** The headers that a verified delivery signs, if it lists them. With several schemes, we don't know which one it used. */
+export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Delivery): readonly string[] {
+  if (otherSchemes !== undefined || scheme.token !== undefined || typeof scheme.signed === 'string') return [];
+  return scheme.signed.signedHeaders?.(delivery) ?? [];
 }
 
 /** True also if the URL carries no hash: then the body itself must be part of the signed text. */
@@ -178,23 +214,25 @@ async function verifyToken({ basic }: Token, found: readonly string[], secrets: 
   return refused('signature mismatch');
 }
 
-/** The reason to refuse a time, if there is one. */
+/** Why a time is refused, if it is. */
 function judgeTime(
   { at, unit, windowSeconds }: Timestamp,
   part: TemplateValues,
   delivery: DeliveryWithJson,
   now: Date,
-): Reason | undefined {
+): Refusal | undefined {
   // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
   const unparsed = at.startsWith('json:') && part.json === undefined;
   const text = textAt(at, unparsed ? { ...part, json: delivery.readJson() } : part);
   // The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one.
-  if (text === undefined || !/^\d{1,15}$/.test(text)) return 'timestamp malformed';
+  if (text === undefined) return refused('timestamp malformed', { missing: at });
+  if (!/^\d{1,15}$/.test(text)) return refused('timestamp malformed');
   const seconds = Number(text) / (unit === 'ms' ? 1000 : 1);
-  const age = Math.abs(Math.floor(now.getTime() / 1000) - Math.floor(seconds));
-  return age <= windowSeconds ? undefined : 'timestamp outside the window';
+  const secondsOff = Math.floor(now.getTime() / 1000) - Math.floor(seconds);
+  if (Math.abs(secondsOff) <= windowSeconds) return undefined;
+  return refused('timestamp outside the window', { secondsOff });
 }
 
-function refused(reason: Reason): Extract<Verdict, { outcome: 'refused' }> {
-  return { outcome: 'refused', reason };
+function refused(reason: Reason, details: Pick<Refusal, 'missing' | 'secondsOff'> = {}): Refusal {
+  return { outcome: 'refused', reason, ...details };
 }

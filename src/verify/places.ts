@@ -1,4 +1,4 @@
-import type { Delivery, Place, Template } from '../providers/types.ts';
+import type { Condition, Delivery, Place, Template } from '../providers/types.ts';
 import { type Bytes, join } from '../shared/bytes.ts';
 import { formOf } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
@@ -7,6 +7,8 @@ import { memoize } from '../shared/memoize.ts';
 export interface TemplateValues extends Delivery {
   /** The JSON of the body, or of one item of a batch. While the body must not be parsed yet, it is absent. */
   readonly json?: unknown;
+  /** For `signed-header:` places: the names of the headers that the signature covers. */
+  readonly signedHeaders?: readonly string[];
   /** For `{sha256}`. */
   readonly sha256?: string;
   /** For `{random}`: makes a new random text. */
@@ -49,6 +51,8 @@ const readerOf = memoize((place: Place): ((values: TemplateValues) => string[]) 
       return ({ headers, body }) => formOf(headers, body)?.getAll(rest) ?? [];
     case 'query':
       return ({ url }) => (URL.canParse(url) ? new URL(url).searchParams.getAll(rest) : []);
+    case 'signed-header':
+      return (values) => (values.signedHeaders?.includes(rest) ? textsAt(`header:${rest}`, values) : []);
     default: {
       const [name, key] = split(rest, '#');
       const readList = key === '' ? (header: string) => [header] : listReader(key);
@@ -75,10 +79,13 @@ function listReader(key: string): (header: string) => string[] {
   };
 }
 
+/** Strings as they are, numbers and booleans as JSON writes them. */
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   // JSON.parse has rounded an integer beyond 2^53, so two ids could become one and an event would be lost.
-  return Number.isSafeInteger(value) ? String(value) : undefined;
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
 }
 
 function split(text: string, separator: string): [string, string] {
@@ -112,11 +119,15 @@ function fill(template: Template, values: TemplateValues, body?: Uint8Array): (s
   return pieces;
 }
 
-/** Fills the first template whose places all hold a text. */
-export function fillFirst(templates: Template | readonly Template[], values: TemplateValues): string | undefined {
-  for (const template of listOf(templates)) {
+/** Fills the first template whose places all hold a text, and whose whole text is wanted. */
+export function fillFirst(
+  at: Template | readonly Template[],
+  values: TemplateValues,
+  isWanted = (_text: string) => true,
+) {
+  for (const template of listOf(at)) {
     const text = fillText(template, values);
-    if (text !== undefined) return text;
+    if (text !== undefined && isWanted(text)) return text;
   }
   return undefined;
 }
@@ -124,6 +135,13 @@ export function fillFirst(templates: Template | readonly Template[], values: Tem
 /** Data of providers names one place or template, or several. */
 export function listOf<Text extends string>(one: Text | readonly Text[]): readonly Text[] {
   return typeof one === 'string' ? [one] : one;
+}
+
+export function meets(conditions: readonly Condition[], values: TemplateValues): boolean {
+  return conditions.every(({ at, is, like }) => {
+    const text = textAt(at, values);
+    return text !== undefined && (is === undefined || text === is) && (like === undefined || like.test(text));
+  });
 }
 
 function textFor(placeholder: string, values: TemplateValues): string | undefined {

@@ -35,8 +35,11 @@ export interface CommandResult {
   readonly error: string;
 }
 
+/** Users have such folders, and every command works in them. With these it has more than 120 characters. */
+const FOLDER = `claimcheck 100% #ö in a folder with a path that is as long as those of some users, ${'x'.repeat(30)}`;
+
 export async function makeCheckout(files: Readonly<Record<string, string>> = APP): Promise<Checkout> {
-  const path = await mkdtemp(join(tmpdir(), 'claimcheck-checkout-'));
+  const path = await mkdtemp(join(tmpdir(), `${FOLDER}-`));
   copyCheckout(path, COPIED);
   await rm(join(path, 'src/app'), { recursive: true });
   const write = async (file: string, text: string) => {

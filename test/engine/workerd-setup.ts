@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { OFFLINE } from '../../scripts/lib/offline.ts';
+import { OFFLINE } from '../../scripts/config/worker-config.ts';
 import { startStack } from '../../scripts/local/stack.ts';
 import { createFixtureTables } from './fixture/database.ts';
 

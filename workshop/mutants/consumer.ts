@@ -21,8 +21,8 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'no constraint refuses a second completion',
     file: 'drizzle/engine/0000_engine.sql',
-    find: '"completions" <= 1',
-    replace: '"completions" <= 1000000',
+    find: '"completions" between 0 and 1',
+    replace: '"completions" between 0 and 1000000',
     caughtBy: { file: COMPLETE_TEST, name: 'exactly one of twenty concurrent runs of an event commits' },
   },
   {
@@ -92,7 +92,7 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'the deliveries of its ticket are counted as the attempts of an event',
     file: 'src/consumer/work.ts',
-    find: 'const loaded = await loadEvents(db, [...keys.values()]);',
+    find: 'const loaded = await loadEvents(db, [...keys.values()], beginningOf(messages, started));',
     replace: `const deliveries = messages[0].attempts - 1;
   const loaded = (await loadEvents(db, [...keys.values()])).map((event) => ({ ...event, attempts: deliveries }));`,
     caughtBy: { file: WORK_TEST, name: 'the first failure of an event counts one attempt, however often its ticket' },
@@ -150,6 +150,41 @@ export const consumer: readonly Mutant[] = [
     caughtBy: { file: ROUND_TRIPS_TEST, name: 'redelivered tickets are worked alone, the most redelivered last' },
   },
   {
+    fault: 'a group of redelivered tickets that killed its isolate is worked as a group again and again',
+    file: 'src/consumer/work.ts',
+    find: ' || event.isUnended',
+    replace: '',
+    caughtBy: { file: ROUND_TRIPS_TEST, name: 'redelivered tickets are worked alone, the most redelivered last' },
+  },
+  {
+    fault: 'after an outage, every ticket is worked alone',
+    file: 'src/consumer/batch.ts',
+    find: '...(await workPortion(redelivered))',
+    replace: '...redelivered',
+    caughtBy: { file: ROUND_TRIPS_TEST, name: 'after an outage, a hundred redelivered tickets cost one query' },
+  },
+  {
+    fault: 'the result of an old call closes the effect that a rerun has added',
+    file: 'src/db/effects.ts',
+    find: 'row}.generation',
+    replace: 'effects.generation}',
+    caughtBy: { file: 'test/engine/e2e/effects.test.ts', name: 'a call that was begun before a rerun does not close' },
+  },
+  {
+    fault: 'an event of a source that was renamed is ignored without a word',
+    file: 'src/consumer/ask-handler.ts',
+    find: 'if (configured === undefined) return',
+    replace: 'if (configured === undefined) return undefined; if (configured === undefined) return',
+    caughtBy: { file: WORK_TEST, name: 'an event without a handler is parked if its source is gone' },
+  },
+  {
+    fault: 'an error that quotes a secret is stored as it is',
+    file: 'src/consumer/judge.ts',
+    find: "hideSecrets([problem, described.error].filter(Boolean).join('. '), env)",
+    replace: "[problem, described.error].filter(Boolean).join('. ')",
+    caughtBy: { file: JUDGE_TEST, name: 'the message of an error that holds a value of the environment' },
+  },
+  {
     fault: 'a dead letter is acknowledged, and its event is not parked',
     file: 'src/consumer/dead-letters.ts',
     find: ': await parkEvents(db, keys.filter(isTicket), POISON, started);',
@@ -159,8 +194,8 @@ export const consumer: readonly Mutant[] = [
   {
     fault: 'dead letters are deleted while Postgres is away',
     file: 'src/consumer/dead-letters.ts',
-    find: 'if (settled) message.ack();',
-    replace: 'if (true) message.ack();',
+    find: 'message.retry({ delaySeconds: WAIT_SECONDS })',
+    replace: 'message.ack()',
     caughtBy: { file: DEAD_LETTERS_TEST, name: 'while Postgres is away, dead tickets and dead forwarded deliveries' },
   },
   {
@@ -191,7 +226,7 @@ export const consumer: readonly Mutant[] = [
     replace: 'else if (false)',
     caughtBy: {
       file: 'test/engine/consumer/effects.test.ts',
-      name: 'a second ticket of an effect that was told to wait',
+      name: 'three more tickets and five sweeps of an effect that was told to wait',
     },
   },
   {

@@ -4,5 +4,5 @@ import { ops } from './ops.ts';
 import { receiver } from './receiver.ts';
 import { verification } from './verification.ts';
 
-/** Every fault that `npm run test:mutants` tries. */
+/** Every fault that `npm run -w workshop mutants` tries. */
 export const mutants: readonly Mutant[] = [...verification, ...receiver, ...consumer, ...ops];

@@ -130,9 +130,16 @@ export const receiver: readonly Mutant[] = [
     caughtBy: { file: BAD_INPUT_TEST, name: 'an id with a line break' },
   },
   {
+    fault: 'an event without a usable id is claimed under an empty one',
+    file: 'src/receiver/identify.ts',
+    find: "return text.trim() !== '' && isUsable(text);",
+    replace: 'return isUsable(text);',
+    caughtBy: { file: BAD_INPUT_TEST, name: 'is claimed once by its content: an empty id' },
+  },
+  {
     fault: 'the fingerprint is left out, so that a captured body runs again under a new id',
     file: 'src/receiver/identify.ts',
-    find: 'fingerprint: await fingerprintOf(fillFirst(replayKeys, values), values)',
+    find: 'fingerprint: await fingerprintOf(replayKeyOf(source, values), values)',
     replace: 'fingerprint: null',
     caughtBy: { file: 'test/engine/receiver/identify.test.ts', name: 'has the same replay key' },
   },

@@ -34,7 +34,8 @@ export async function runTests(
   const names = [...new Set(tests.map(({ name }) => RegExp.escape(name)))];
   const report = join(folder, 'report.json');
   const options = ['-t', names.join('|'), '--reporter=json', `--outputFile=${report}`, '--silent', ...flags];
-  const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...files, ...options], {
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '-c', 'test/engine/vitest.config.ts'];
+  const child = spawn(process.execPath, [...vitest, ...files, ...options], {
     cwd: folder,
     timeout: TIME_LIMIT_MS,
   });

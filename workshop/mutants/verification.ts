@@ -29,8 +29,8 @@ export const verification: readonly Mutant[] = [
   {
     fault: 'a delivery that was signed long ago is accepted',
     file: VERIFY,
-    find: 'return age <= windowSeconds ?',
-    replace: 'return true ?',
+    find: 'if (Math.abs(secondsOff) <= windowSeconds) return undefined;',
+    replace: 'return undefined;',
     caughtBy: { file: 'test/engine/verify/verify.test.ts', name: 'accepts a difference of 300 seconds' },
   },
   {
@@ -77,5 +77,26 @@ export const verification: readonly Mutant[] = [
     find: ' i++;\n      else if',
     replace: ' {}\n      else if',
     caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
+  },
+  {
+    fault: 'an unsigned header counts as signed',
+    file: 'src/verify/places.ts',
+    find: 'values.signedHeaders?.includes(rest) ?',
+    replace: 'values.signedHeaders ?',
+    caughtBy: { file: 'test/engine/receiver/identify.test.ts', name: 'only if the delivery signs it' },
+  },
+  {
+    fault: 'a captured body may be sent again as any type that repeats its bodies',
+    file: 'src/verify/places.ts',
+    find: 'return conditions.every(',
+    replace: 'return conditions.some(',
+    caughtBy: { file: 'test/engine/receiver/identify.test.ts', name: 'repeat their bodies' },
+  },
+  {
+    fault: 'a time without a zone is read as local time',
+    file: 'src/receiver/identify.ts',
+    find: "new Date(text.replace(WITHOUT_ZONE, '$1T$2Z'))",
+    replace: "new Date(text.replace(WITHOUT_ZONE, '$1T$2+01:00'))",
+    caughtBy: { file: 'test/engine/receiver/identify.test.ts', name: 'wherever the machine is' },
   },
 ];

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from './faults.ts';
+import type { LocalNeon } from './endpoint.ts';
 import { NeonError } from './neon-error.ts';
-import { type NeonRequest, readBody, readConnection, readTransaction } from './request.ts';
+import { readBody, readConnection, readTransaction } from './request.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface Endpoint {
   readonly sessions: Sessions;
   readonly maxBytes: number;
-  readonly fault: ((request: NeonRequest) => Fault | undefined) | undefined;
+  readonly fault: LocalNeon['fault'];
+  readonly onRefusal: LocalNeon['onRefusal'];
 }
 
 /** Neon lets a page in a browser send these headers, and lets the browser remember it for a day. */
@@ -43,6 +44,7 @@ export async function answer(request: IncomingMessage, response: ServerResponse,
     await run(request, response, endpoint, hungUp.signal);
   } catch (error) {
     const { status, body } = NeonError.from(error);
+    endpoint.onRefusal?.(body);
     send(response, status, body);
   }
 }

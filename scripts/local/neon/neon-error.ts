@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Refusal } from './endpoint.ts';
 
 /** The keys of an error besides its message. Neon always sends all of them. */
 const KEYS = [
@@ -31,8 +32,9 @@ export class NeonError extends Error {
     this.facts = facts;
   }
 
-  get body(): object {
-    return { message: this.message, ...Object.fromEntries(KEYS.map((key) => [key, null])), ...this.facts };
+  get body(): Refusal {
+    const nothing = Object.fromEntries(KEYS.map((key) => [key, null])) as Pick<Refusal, 'code' | 'detail'>;
+    return { message: this.message, ...nothing, ...this.facts };
   }
 
   /** An error while a statement ran. */

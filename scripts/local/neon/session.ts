@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { LOOPBACK } from '../../lib/port.ts';
 import { NeonError } from './neon-error.ts';
-import type { NeonQuery, Transaction } from './request.ts';
-import { toText } from './strict-json.ts';
+import { type NeonQuery, type Transaction, toText } from './request.ts';
 
 export interface Reply {
   fields: object[];

@@ -4,13 +4,27 @@ import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
 import { ActionFields } from './bulk.tsx';
 import { Layout, type PageContext } from './layout.tsx';
-import { Code, eventPath, Facts, Failed, listPath, prettyJson, Status, Table, Text, Time, visible } from './parts.tsx';
+import {
+  beginningOf,
+  Code,
+  counted,
+  eventPath,
+  Facts,
+  Failed,
+  listPath,
+  MAX_SHOWN,
+  Status,
+  Table,
+  Text,
+  Time,
+  visible,
+} from './parts.tsx';
 
 /** A retry usually takes a second or two. */
 const PENDING_REFRESH_SECONDS = 2;
 
-/** A browser shows this much without effort. The whole body is a click away. */
-const MAX_SHOWN = 100_000;
+/** An event may have a thousand effects, and a script may retry it as often. */
+const MAX_ROWS = 200;
 
 interface EventPageProps extends PageContext {
   readonly event: ShownEvent;
@@ -19,6 +33,7 @@ interface EventPageProps extends PageContext {
 export function EventPage({ event, ...context }: EventPageProps) {
   const { source, event_id, type, status } = event;
   const { now } = context;
+  const moments = timelineOf(event);
   return (
     <Layout
       {...context}
@@ -39,8 +54,9 @@ export function EventPage({ event, ...context }: EventPageProps) {
       <Actions event={event} />
 
       <h2>What happened</h2>
+      <Limited to="last" of={moments.length} noun="moment" />
       <ol class="timeline">
-        {timelineOf(event).map(({ at, what, note, isFuture }) => (
+        {moments.slice(-MAX_ROWS).map(({ at, what, note, isFuture }) => (
           <li class={isFuture ? 'future' : undefined}>
             <Text value={what} /> {note && <Text value={note} />}
             <br />
@@ -61,6 +77,7 @@ export function EventPage({ event, ...context }: EventPageProps) {
       />
 
       <h2>Effects</h2>
+      <Limited to="first" of={event.effects.length} noun="effect" />
       <Effects event={event} now={now} />
 
       <h2>Body</h2>
@@ -88,16 +105,28 @@ function Failure({ event }: Pick<EventPageProps, 'event'>) {
         </a>
       )}
       {last_error !== null && <pre>{visible(last_error)}</pre>}
-      {failed_paths !== null && (
-        <Facts
-          rows={valuesAt(failed_paths, body).map(({ path, value }) => [
-            path === '' ? 'the whole body' : <Code value={path} />,
-            value === undefined ? 'is not in the payload' : <Code value={value} />,
-          ])}
-        />
-      )}
+      {failed_paths !== null && <FailedPaths paths={failed_paths} body={body} />}
     </section>
   );
+}
+
+function Limited({ to, of, noun }: { to: 'first' | 'last'; of: number; noun: string }) {
+  return of > MAX_ROWS ? <p class="quiet">{`The ${to} ${MAX_ROWS} of ${counted(of, noun)}.`}</p> : null;
+}
+
+/** A value is shown beside its path, in one line. */
+const MAX_VALUE_LENGTH = 120;
+
+/** The values at the paths that did not match the schema. A long body is not parsed for them. */
+function FailedPaths({ paths, body }: { paths: readonly string[]; body: string | null }) {
+  const parsed = parseJson(body !== null && body.length <= MAX_SHOWN ? body : '');
+  const valueAt = (path: string) => {
+    if (parsed.outcome === 'malformed') return '–';
+    const value = JSON.stringify(path === '' ? parsed.json : jsonAt(path, parsed.json));
+    if (value === undefined) return 'is not in the payload';
+    return <Code value={value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value} />;
+  };
+  return <Facts rows={paths.map((path) => [path === '' ? 'the whole body' : <Code value={path} />, valueAt(path)])} />;
 }
 
 function Actions({ event }: Pick<EventPageProps, 'event'>) {
@@ -108,6 +137,7 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
     // The key is in the address, because browsers change line breaks in the fields of a form.
     <form method="post" action={eventPath(event)}>
       <input type="hidden" name="action" value={action} />
+      {action === 'rerun' && <input type="hidden" name="finished_at" value={event.finished_at ?? ''} />}
       {action !== 'retry' && <ActionFields action={action} />}
       <button type="submit" class={action === 'retry' ? 'primary' : 'danger'}>
         {name}
@@ -133,7 +163,7 @@ function Effects({ event: { effects }, now }: Pick<EventPageProps, 'event'> & { 
   if (effects.length === 0) return <p class="empty">This event has no effects.</p>;
   return (
     <Table
-      rows={effects}
+      rows={effects.slice(0, MAX_ROWS)}
       columns={[
         ['Effect', ({ name, kind }) => <Code value={kind === name ? name : `${name} (${kind})`} />],
         ['Status', Status],
@@ -151,19 +181,20 @@ function Body({ event }: Pick<EventPageProps, 'event'>) {
   if (body === null) {
     return <p class="empty">The body has been deleted: bodies of finished events are kept for BODY_DAYS days.</p>;
   }
-  const shown = prettyJson(body) ?? body;
-  const isCut = shown.length > MAX_SHOWN;
+  const shown = beginningOf(body);
   return (
     <>
       <p>
         <a href={eventPath(event).replace('/ops/event?', '/ops/event/body?')}>Raw body</a>{' '}
-        <span class="quiet">{body.length.toLocaleString('en')} characters</span>
+        <span class="quiet">{counted(event.body_length ?? 0, 'character')}</span>
       </p>
       {/* tabindex: a keyboard must be able to scroll it. */}
       <section class="body" aria-label="Body" tabindex={0}>
-        <pre>{visible(isCut ? shown.slice(0, MAX_SHOWN) : shown)}</pre>
+        <pre>{visible(shown)}</pre>
       </section>
-      {isCut && <p class="quiet">This is the beginning. The raw body has the rest.</p>}
+      {Math.max(shown.length, body.length) >= MAX_SHOWN && (
+        <p class="quiet">This is the beginning. The raw body has the rest.</p>
+      )}
     </>
   );
 }
@@ -206,16 +237,3 @@ function timelineOf(event: ShownEvent): Moment[] {
   }
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
-
-/** The values at the paths that did not match the handler's schema. Undefined where the payload has none. */
-function valuesAt(paths: readonly string[], body: string | null): { path: string; value: string | undefined }[] {
-  const parsed = parseJson(body ?? '');
-  const payload = parsed.outcome === 'parsed' ? parsed.json : undefined;
-  return paths.map((path) => {
-    const value = JSON.stringify(path === '' ? payload : jsonAt(path, payload));
-    return { path, value: value?.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value };
-  });
-}
-
-/** A value is shown beside its path, in one line. */
-const MAX_VALUE_LENGTH = 120;

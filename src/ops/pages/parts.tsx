@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { EventFilter, ListedEvent } from '../../db/views.ts';
+import { parseJson } from '../../shared/json.ts';
 import { fieldsOf } from '../input.ts';
 
 /**
@@ -137,19 +138,27 @@ export function Table<Row>({ rows, columns }: { rows: readonly Row[]; columns: r
   );
 }
 
+/** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */
+export const MAX_SHOWN = 100_000;
+
 /**
- * JSON with line breaks and indents, and every other character as it was: to parse it and write it again would round
- * long numbers, and lose repeated keys. `undefined` if the text is not JSON.
+ * The beginning of a body. JSON gets line breaks and indents, and keeps every other character as it was: to parse it and
+ * write it again would round long numbers, and lose repeated keys. Only what is shown is looked at.
  */
-export function prettyJson(text: string): string | undefined {
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+export function beginningOf(body: string): string {
+  const isJson = body.length > MAX_SHOWN ? /^\s*[{[]/.test(body) : parseJson(body).outcome === 'parsed';
+  const beginning = body.slice(0, MAX_SHOWN);
+  return isJson ? prettyJson(beginning).slice(0, MAX_SHOWN) : beginning;
+}
+
+/** Deeper levels begin where this one does: in JSON of brackets alone, the indents would be all that is shown. */
+const MAX_DEPTH = 20;
+
+/** Takes a beginning as well, whose last text is cut. */
+function prettyJson(text: string): string {
   let depth = 0;
-  const line = () => `\n${'  '.repeat(depth)}`;
-  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? [];
+  const line = () => `\n${'  '.repeat(Math.max(0, Math.min(depth, MAX_DEPTH)))}`;
+  const tokens = text.match(/"(?:[^"\\]+|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
   const pretty = tokens.map((token, index) => {
     if (token === ',') return token + line();
     if (token === ':') return ': ';

@@ -1,8 +1,11 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { takeOverdue } from '../../../src/db/sweep.ts';
+import type { RETURNED } from './handlers.ts';
 import {
   claimEvents,
   consume,
+  database,
   effectTicket,
   empty,
   events,
@@ -100,6 +103,11 @@ describe('answers of the other side', () => {
     expect(delaySeconds).toBeLessThanOrEqual(5);
   });
 
+  it('an effect that is answered with a Retry-After of a fraction of a second is not tried before', async () => {
+    const { delaySeconds } = await answered(503, { 'retry-after': '3600.5' });
+    expect(delaySeconds).toBe(3601);
+  });
+
   it('an effect that is answered with Retry-After as a date is tried again after that date', async () => {
     const { delaySeconds } = await answered(503, { 'retry-after': new Date(Date.now() + 300_000).toUTCString() });
     expect(delaySeconds).toBeGreaterThan(290);
@@ -136,14 +144,19 @@ it('an effect whose call is aborted at its time limit is tried again, and the lo
   expect(line).toMatchObject({ step: 'effect', outcome: 'retry', failure: 'time_limit', reason: 'Error' });
 });
 
-it('a second ticket of an effect that was told to wait sends nothing and counts no attempt, until the wait is over', async () => {
-  await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '120' } });
+it('three more tickets and five sweeps of an effect that was told to wait send nothing and count no attempt, until the wait is over', async () => {
+  await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '3600' } });
   await consume([effectTicket('held answers')], QUEUE);
   // There is a line for every call to the outside.
   const lines = await logged(async () => {
-    const { acked, retried } = await consume([effectTicket('held answers')], QUEUE);
-    expect([acked, retried.length]).toEqual([[], 1]);
-    expect(retried[0]?.delaySeconds).toBeGreaterThan(110);
+    for (let n = 0; n < 8; n++) {
+      await query(sql`update webhooks.effects set due_at = now() - interval '1 second'`);
+      const tickets = n < 3 ? ['held answers'] : (await takeOverdue(database(), new Date())).effects;
+      expect(tickets).toHaveLength(1);
+      const { acked, retried } = await consume([effectTicket('held answers')], QUEUE);
+      expect([acked, retried.length]).toEqual([[], 1]);
+      expect(retried[0]?.delaySeconds).toBeGreaterThan(3500);
+    }
   });
   expect(lines).toEqual([]);
   expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
@@ -151,6 +164,47 @@ it('a second ticket of an effect that was told to wait sends nothing and counts 
   await waitsAreOver();
   await consume([effectTicket('held answers')], QUEUE);
   expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 2 })]);
+});
+
+describe('what an effect returns', () => {
+  const returned = async (what: keyof typeof RETURNED) => {
+    await holdBackEffects('has an effect that returns', { what });
+    await consume([effectTicket('held returns')], QUEUE);
+    return (await effects())[0];
+  };
+
+  it.each([
+    ['nothing', 'undefined'],
+    ['nothing, and no promise', 'undefined'],
+    ['null', 'null'],
+    ['a text', 'a string'],
+    ['a status', 'an object (Object)'],
+    ['the JSON of an answer', 'an object (Object)'],
+    ['several answers', 'an array'],
+  ] as const)('an effect that returns %s is parked at once, and its error says what to return', async (what, kind) => {
+    const last_error = `PermanentError: effect returns returned ${kind}: return the Response of fetch`;
+    expect(await returned(what)).toMatchObject({ status: 'parked', attempts: 1, failure: 'changes', last_error });
+  });
+
+  it.each(['a Response of a library', 'a Response with a reader on it'] as const)(
+    'an effect that returns %s is sent',
+    async (what) => {
+      expect(await returned(what)).toEqual(sent('held returns'));
+    },
+  );
+});
+
+it('an effect gets its payload as its schema returns it, and one with a payload that does not match is parked with the path', async () => {
+  await holdBackEffects('has an effect with a schema');
+  await consume([effectTicket('held has a schema')], QUEUE);
+  expect(await effects()).toEqual([sent('held has a schema')]);
+
+  // As a version of the app wrote it that knew another payload.
+  const payload = JSON.stringify({ to: { address: 'canary' } });
+  await query(sql`update webhooks.effects set payload = ${payload}, status = 'pending', attempts = 0`);
+  await consume([effectTicket('held has a schema')], QUEUE);
+  const last_error = 'PermanentError: the stored payload does not match the schema of effect has a schema at to';
+  expect(await effects()).toMatchObject([{ status: 'parked', attempts: 1, failure: 'schema', last_error }]);
 });
 
 it('a message that is not the ticket of an effect is retried', async () => {

@@ -61,13 +61,32 @@ describe('tickets', () => {
     expect(await balanceOf('c')).toBe('1');
   });
 
-  it('an event without a handler is ignored, with a summary', async () => {
-    await claimEvents({ id: 'a', type: 'constructor' }, { id: 'b', type: 'x', source: 'toString' });
-    await consume([ticket('a'), ticket('b', 'toString')]);
-    const rows = await query(sql`select status, summary from webhooks.events order by event_id`);
-    expect(rows).toEqual([
-      { status: 'ignored', summary: 'no handler for constructor' },
-      { status: 'ignored', summary: 'no handler for x' },
+  it('an event that nobody asked for is ignored, and its summary and its log line say so', async () => {
+    await claimEvents({ id: 'a', type: 'constructor' });
+    const lines = await logged(() => consume([ticket('a')]));
+    const summary = 'no handler for test/constructor';
+    expect(lines).toMatchObject([{ event_id: 'a', outcome: 'ignored', reason: summary }]);
+    expect(await query(sql`select status, summary from webhooks.events`)).toEqual([{ status: 'ignored', summary }]);
+  });
+
+  it('an event without a handler is parked if its source is gone, its type is asked for, or it has failed before', async () => {
+    await claimEvents(
+      { id: 'a', type: 'x', source: 'toString' },
+      { id: 'b', type: 'asked for' },
+      { id: 'c', type: 'payed' },
+      { id: 'd', type: 'payed' },
+    );
+    // As after an operator's retry, of an event that had failed and of a suspected replay.
+    await query(sql`update webhooks.events set failure = 'handler' where event_id = 'c'`);
+    await query(sql`update webhooks.events set failure = 'replay' where event_id = 'd'`);
+    await consume([ticket('a', 'toString'), ticket('b'), ticket('c'), ticket('d')]);
+    const parked = { status: 'parked', failure: 'no_handler' };
+    const problem = (text: string) => `PermanentError: no handler for ${text}`;
+    expect(await events()).toMatchObject([
+      { id: 'a', ...parked, last_error: problem('toString/x, and src/app/sources.ts has no such source') },
+      { id: 'b', ...parked, last_error: problem('test/asked for, although src/app/sources.ts names this type') },
+      { id: 'c', ...parked, last_error: problem('test/payed, although it had one when it failed') },
+      { id: 'd', status: 'ignored' },
     ]);
   });
 });
@@ -161,15 +180,18 @@ describe('failures', () => {
     });
   });
 
-  it('an event that has failed before is deferred while other events are worked, because its handler may hang again', async () => {
-    await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
-    await query(sql`update webhooks.events set attempts = 1 where event_id = 'b'`);
-    const { acked, retried } = await consume([ticket('a'), ticket('b')]);
-    expect([acked, retried]).toEqual([['0'], [{ id: '1', delaySeconds: 1 }]]);
-    expect(await events()).toContainEqual(expect.objectContaining({ id: 'b', status: 'pending', attempts: 1 }));
-
-    await consume([{ ...ticket('b'), attempts: 2 }]);
-    expect(await events()).toContainEqual(expect.objectContaining({ id: 'b', status: 'pending', attempts: 2 }));
+  it('an event that has failed before is worked after the others, because its handler may hang again', async () => {
+    await claimEvents(increments('b'), { id: 'a', type: 'hangs' });
+    await query(sql`update webhooks.events set attempts = 1 where event_id = 'a'`);
+    const lines = await logged(() => consume([ticket('a'), ticket('b')]));
+    expect(lines).toMatchObject([
+      { event_id: 'b', outcome: 'done' },
+      { event_id: 'a', outcome: 'retry' },
+    ]);
+    expect(await events()).toMatchObject([
+      { id: 'a', status: 'pending', attempts: 2 },
+      { id: 'b', status: 'done' },
+    ]);
   });
 
   it('a PermanentError parks the event at once', async () => {
@@ -255,6 +277,12 @@ describe('failures', () => {
     expect(await query(sql`select name from webhooks.effects`)).toEqual([]);
   });
 
+  it('an error that quotes a secret is recorded with the name of the secret', async () => {
+    await claimEvents({ id: 'a', type: 'quotes a secret' });
+    await consume([ticket('a')]);
+    expect(await events()).toMatchObject([{ last_error: 'TypeError: Invalid URL: [DATABASE_URL]/receipts' }]);
+  });
+
   it('an error whose message holds NUL is recorded', async () => {
     await claimEvents({ id: 'a', type: 'throws NUL' });
     expect((await consume([ticket('a')])).retried).toHaveLength(1);
@@ -325,6 +353,17 @@ describe('forwarded deliveries', () => {
     }
   });
 
+  it('a forwarded delivery that unpacks to more than an isolate has is retried, and its neighbours are worked', async () => {
+    const huge = await forwardedWith({ eventId: 'huge', body: 'x'.repeat(90_000_000) });
+    expect((huge.body as ArrayBuffer).byteLength).toBeLessThan(128_000);
+    const { acked, retried } = await consume([huge, await forwarded('a'), await forwarded('b')]);
+    expect([acked, retried.map(({ id }) => id)]).toEqual([['1', '2'], ['0']]);
+    expect((await events()).map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'done'],
+      ['b', 'done'],
+    ]);
+  });
+
   it.each(BROKEN_DELIVERIES)(
     'a forwarded delivery with %s is retried, and its neighbours are worked',
     async (...broken) => {
@@ -341,6 +380,23 @@ describe('forwarded deliveries', () => {
     expect((await consume([await forwarded('a'), ticket('a'), await forwarded('a')])).acked).toEqual(['0', '1', '2']);
     expect(await balanceOf('c')).toBe('1');
   });
+});
+
+it('a handler is told the time of receipt instead of a time more than a day later, which would be newer than all others', async () => {
+  const hour = 3_600_000;
+  const tomorrow = new Date(Date.now() + 23 * hour);
+  await claimEvents(
+    { id: 'a', type: 'notes its time', occurredAt: new Date('9999-12-31') },
+    { id: 'b', type: 'notes its time', occurredAt: tomorrow },
+  );
+  await consume([ticket('a'), ticket('b')]);
+  const rows = await query(sql`
+    select customer as id, changed_at = received_at as "isReceipt", changed_at = occurred_at as "isItsOwn"
+    from fixture.balances join webhooks.events on event_id = customer order by 1`);
+  expect(rows).toEqual([
+    { id: 'a', isReceipt: true, isItsOwn: false },
+    { id: 'b', isReceipt: false, isItsOwn: true },
+  ]);
 });
 
 it('a batch whose bodies are too large for memory together is worked in several batches', async () => {

@@ -1,6 +1,13 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
-import { defineEffects, defineHandler, Effect, PermanentError, RetryLater } from '../../../src/kit/index.ts';
+import {
+  defineEffect,
+  defineEffects,
+  defineHandler,
+  Effect,
+  PermanentError,
+  RetryLater,
+} from '../../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
 
 const Customer = v.object({ customer: v.string() });
@@ -27,6 +34,23 @@ interface Answer {
   readonly headers?: Record<string, string>;
 }
 
+/** What an effect may return, by mistake or not. */
+export const RETURNED = {
+  nothing: async () => undefined,
+  'nothing, and no promise': () => undefined,
+  null: async () => null,
+  'a text': async () => 'ok',
+  'a status': async () => ({ status: 200 }),
+  'the JSON of an answer': async () => (await Response.json({ id: 'a' }).json()) as object,
+  'several answers': () => [Promise.resolve(new Response())],
+  'a Response of a library': async () => ({ status: 200, ok: true, headers: new Map(), body: {} }),
+  'a Response with a reader on it': async () => {
+    const response = new Response('ok');
+    response.body?.getReader();
+    return response;
+  },
+};
+
 /** Effects whose other side answers in different ways, or not at all. */
 export const { effects: testEffects, effect } = defineEffects({
   answers: {
@@ -44,6 +68,16 @@ export const { effects: testEffects, effect } = defineEffects({
       return response;
     },
   },
+  'has a schema': defineEffect({
+    schema: v.object({
+      to: v.pipe(
+        v.string(),
+        v.transform((to) => [to]),
+      ),
+    }),
+    send: async ({ to }) => new Response(null, { status: to[0] === 'somebody' ? 200 : 500 }),
+  }),
+  returns: { send: ({ what }: { what: keyof typeof RETURNED }) => RETURNED[what]() as Promise<Response> },
   'is not reached': {
     send: async (_payload: object) => {
       throw new TypeError('fetch failed');
@@ -56,6 +90,16 @@ export const testHandlers = {
   fails: throws(() => new TypeError('canary-9d1e is not a function')),
   'fails for good': throws(() => new PermanentError('no such customer')),
   'asks for time': throws(() => new RetryLater(90)),
+  'quotes a secret': defineHandler({
+    handle(_event, { env }) {
+      throw new TypeError(`Invalid URL: ${env.DATABASE_URL}/receipts`);
+    },
+  }),
+  'notes its time': defineHandler({
+    handle: ({ id, occurredAt }, { db }) => [
+      db.insert(balances).values({ customer: id, balance: 1n, changedAt: occurredAt }),
+    ],
+  }),
   'throws NUL': throws(() => new Error('a\u0000b\ud800')),
   hangs: defineHandler({ handle: () => new Promise<never>(() => {}) }),
   'builds nonsense': defineHandler({
@@ -96,6 +140,11 @@ export const testHandlers = {
   'has an effect answered': defineHandler({
     schema: v.object({ status: v.number(), headers: v.optional(v.record(v.string(), v.string()), {}) }),
     handle: ({ data }) => [effect('answers', data)],
+  }),
+  'has an effect with a schema': defineHandler({ handle: () => [effect('has a schema', { to: 'somebody' })] }),
+  'has an effect that returns': defineHandler({
+    schema: v.object({ what: v.picklist(Object.keys(RETURNED) as (keyof typeof RETURNED)[]) }),
+    handle: ({ data }) => [effect('returns', data)],
   }),
   'has an effect not reached': defineHandler({ handle: () => [effect('is not reached', {})] }),
 };

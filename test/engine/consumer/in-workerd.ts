@@ -66,7 +66,9 @@ export async function consume(messages: readonly Delivered[], queue = QUEUES.eve
   return {
     outcome: result.outcome,
     acked: result.explicitAcks.toSorted(),
-    retried: result.retryMessages.map(({ msgId, delaySeconds }) => ({ id: msgId, delaySeconds })),
+    retried: result.retryMessages
+      .map(({ msgId, delaySeconds }) => ({ id: msgId, delaySeconds }))
+      .toSorted((a, b) => Number(a.id) - Number(b.id)),
   };
 }
 

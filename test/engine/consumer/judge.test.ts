@@ -16,7 +16,7 @@ describe('backoff', () => {
 });
 
 describe('judge', () => {
-  const judged = (failure: unknown, before = 0, attempts?: number) => judge(failure, before, 0, attempts);
+  const judged = (failure: unknown, attemptsBefore = 0, env = {}) => judge(failure, { attemptsBefore, random: 0, env });
 
   it.each([
     ['an error is tried again', new Error('no'), { outcome: 'retry', seconds: 5, failure: 'handler' }],
@@ -68,6 +68,26 @@ describe('judge', () => {
       failure: 'schema',
       failedPaths: ['a b.c', 'x'.repeat(200), ...Array.from({ length: 18 }, String)],
     });
+  });
+
+  it.each([
+    ['a value', 'Invalid URL: 64720e58a1b2c3d4/receipts', 'Invalid URL: [MAIL_KEY]/receipts'],
+    ['a URL', 'can not load https://chat.example.com/services/T01/xoxb4711secret', 'can not load [CHAT_URL]'],
+    ['a part of a URL', 'no service xoxb4711secret', 'no service [CHAT_URL]'],
+    ['a password in a URL', 'role app, password correcthorse', 'role app, password [DATABASE_URL]'],
+    ['a line of a key', 'Invalid key: MIIEvQIBADANBg', 'Invalid key: [SIGNING_KEY]'],
+    ['what is cut', `${'x'.repeat(975)} 64720e58a1b2c3d4`, `${'x'.repeat(975)} [MAIL_KEY]`],
+    ['nothing else', 'all services of chat.example.com say on', 'all services of chat.example.com say on'],
+  ])('the message of an error that holds %s of the environment names it instead', (_what, message, expected) => {
+    const env = {
+      MAIL_KEY: '64720e58a1b2c3d4\n',
+      CHAT_URL: 'https://chat.example.com/services/T01/xoxb4711secret',
+      DATABASE_URL: 'postgres://app:correcthorse@db.example.com/app',
+      SIGNING_KEY: '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----',
+      MODE: 'on',
+      DAYS: 30,
+    };
+    expect(judged(new TypeError(message), 0, env)).toMatchObject({ error: `TypeError: ${expected}` });
   });
 
   it('the message of an error goes to Postgres, and only its name goes to the log', () => {

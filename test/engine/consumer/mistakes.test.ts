@@ -52,7 +52,7 @@ describe('statements that name a table of the engine', () => {
   );
 
   it('a table and a column of the app that are called webhooks are not refused', async () => {
-    await query(sql`create table public.webhooks (id text primary key, webhooks text)`);
+    await query(sql`create table public.webhooks (id text primary key, webhooks text, events text)`);
     await query(sql`grant all on public.webhooks to public`);
     try {
       await claimEvents({ id: 'a', type: 'uses a table of its own called webhooks', source: 'mistakes' });

@@ -235,10 +235,17 @@ export const ENGINE_STATEMENTS = [
   'update fixture.balances set balance = 0 from webhooks.hours',
   'set local search_path to fixture, webhooks',
   "select set_config('search_path', 'webhooks', true)",
+  "set local schema 'webhooks'",
+  'delete from claimcheck.webhooks.events',
+  'delete from webhooks/* a comment */.events',
 ];
 
 /** A table of the app in `public`. Its name is that of the engine's schema, and so is the name of a column. */
-const ownWebhooks = pgTable('webhooks', { id: text('id').primaryKey(), webhooks: text('webhooks') });
+const ownWebhooks = pgTable('webhooks', {
+  id: text('id').primaryKey(),
+  webhooks: text('webhooks'),
+  events: text('events'),
+});
 
 /** Another try may help, so each is tried again like any other failure: `handler`, if no other is given. */
 export const triedAgain: Mistakes = {
@@ -290,7 +297,10 @@ const correct = {
       .insert(ownWebhooks)
       .values({ id: 'a', webhooks: 'inserted' })
       .onConflictDoUpdate({ target: ownWebhooks.id, set: { webhooks: sql`${ownWebhooks.webhooks} || '!'` } }),
-    db.update(ownWebhooks).set({ webhooks: 'updated' }).where(sql`${ownWebhooks.webhooks} = 'inserted'`),
+    db
+      .update(ownWebhooks)
+      .set({ webhooks: 'updated' })
+      .where(sql`${ownWebhooks.webhooks} = 'inserted' and ${ownWebhooks.events} is null`),
     db.execute(sql`update public.webhooks set webhooks = webhooks.webhooks || ' twice'`),
   ]),
   'changes a setting': returning((db) => [

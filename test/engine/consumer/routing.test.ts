@@ -7,7 +7,15 @@ import { balanceOf, claimEvents, consume, empty, events, QUEUES, query, ticket }
 beforeEach(empty);
 
 /** A consumer without any code of an app. */
-const NOTHING = { handlers: {}, effects: {}, now: () => new Date(), random: () => 0, handlerMs: 1, effectMs: 1 };
+const NOTHING = {
+  handlers: {},
+  sources: {},
+  effects: {},
+  now: () => new Date(),
+  random: () => 0,
+  handlerMs: 1,
+  effectMs: 1,
+};
 
 it('a queue is routed by its exact name, whatever words the name contains', async () => {
   await claimEvents({ id: 'a', type: 'increments', data: { customer: 'c' } });

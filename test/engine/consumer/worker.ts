@@ -6,6 +6,7 @@ import { mistakenHandlers } from './mistakes.ts';
 /** The consumer, with handlers that fail in many ways. */
 export default createConsumer({
   handlers: { test: testHandlers, mistakes: mistakenHandlers },
+  sources: { test: { types: ['asked for'] }, mistakes: { types: [] } },
   effects: testEffects,
   now: () => new Date(),
   random: Math.random,

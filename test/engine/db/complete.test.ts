@@ -2,6 +2,7 @@ import { sql as statement } from 'drizzle-orm';
 import pg from 'pg';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
+import { run } from '../../../src/db/client.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
 import { type Completion, complete, parkEvents, recordFailures } from '../../../src/db/events.ts';
 import type { Query } from '../../../src/db/sql.ts';
@@ -55,6 +56,14 @@ it('complete commits a hundred events and their changes in one request', async (
   database.stack.neon.fault = undefined;
   expect(requests).toBe(1);
   expect(await balance()).toBe('100');
+});
+
+it('no Worker can make room for a second completion by a number below zero', async () => {
+  await claimAll('a');
+  for (const worker of ['consumer', 'ops'] as const) {
+    const lowered = run(database[worker], statement`update webhooks.events set completions = -1`);
+    expect(await errorOf(lowered)).toMatchObject({ code: '23514', constraint: 'completed_at_most_once' });
+  }
 });
 
 it('exactly one of twenty concurrent runs of an event commits', async () => {

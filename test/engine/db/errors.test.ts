@@ -3,8 +3,8 @@ import { NeonDbError } from '@neondatabase/serverless';
 import { sql } from 'drizzle-orm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listen } from '../../../scripts/lib/port.ts';
+import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
 import { startNeon } from '../../../scripts/local/neon/endpoint.ts';
-import type { Fault } from '../../../scripts/local/neon/faults.ts';
 import { type Database, openDatabase, run } from '../../../src/db/client.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
 import { useDatabase } from '../database.ts';
@@ -35,6 +35,16 @@ const withUrl = (change: (url: URL) => void) => {
   change(url);
   return openDatabase(url.href);
 };
+
+/** Asks a server that answers every query like this. */
+async function answeredWith(status: number, text: string): Promise<unknown> {
+  const server = createServer((_request, response) => void response.writeHead(status).end(text));
+  const port = await listen(server, 0);
+  return ask(withUrl((url) => (url.port = String(port)))).finally(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
 
 describe('retryable errors', () => {
   const raise = (code: string) => run(database.db, sql`select ${CANARY}::text, raise_error(${code})`);
@@ -86,6 +96,18 @@ describe('retryable errors', () => {
     expect(error).toMatchObject({ retryable: true, message: 'Postgres did not answer in time' });
   });
 
+  it.each([
+    [200, '{}'],
+    [200, '[]'],
+    [200, 'null'],
+    [400, 'null'],
+  ])('an answer %i %s, which Neon never gives, is retryable', async (status, text) => {
+    expect(await errorOf(answeredWith(status, text))).toMatchObject({
+      retryable: true,
+      message: 'something else answered in place of Neon',
+    });
+  });
+
   it('an answer that breaks off is retryable', async () => {
     const server = createServer((_request, response) => {
       response.writeHead(200).write('{');
@@ -100,7 +122,10 @@ describe('retryable errors', () => {
   it('a refused connection is retryable', async () => {
     const { port, close } = await startNeon({ postgresPort: database.stack.postgres.port });
     await close();
-    expect(await errorOf(ask(withUrl((url) => (url.port = String(port)))))).toMatchObject({ retryable: true });
+    expect(await errorOf(ask(withUrl((url) => (url.port = String(port)))))).toMatchObject({
+      retryable: true,
+      message: 'Postgres could not be reached: is the local database running? npm run db starts it',
+    });
   });
 });
 
@@ -131,6 +156,11 @@ describe('errors that are not retryable', () => {
     const error = await errorOf(ask(withUrl((url) => (url.password = CANARY))));
     expect(error).toMatchObject({ retryable: false, code: undefined });
     expect(error.message).toContain('DATABASE_URL');
+  });
+
+  it('a refusal without a code is not retryable, and names what may be wrong', async () => {
+    const error = await errorOf(answeredWith(400, JSON.stringify({ message: 'no such endpoint', code: null })));
+    expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('DATABASE_URL is not accepted') });
   });
 
   it('an unknown role is not retryable', async () => {
@@ -169,13 +199,13 @@ describe('errors that are not retryable', () => {
     expect(await errorOf(ask())).toMatchObject({ retryable: false });
   });
 
-  it('a request or an answer that is too large is not retryable', async () => {
+  it('a request or an answer that is too large is not retryable, because of its data', async () => {
     const small = await startNeon({ postgresPort: database.stack.postgres.port, maxBytes: 2000 });
     try {
       const db = withUrl((url) => (url.port = String(small.port)));
       const request = await errorOf(run(db, sql`select ${'x'.repeat(3000)}::text`));
       const answer = await errorOf(run(db, sql`select repeat('x', 3000)`));
-      expect([request, answer].map(({ retryable }) => retryable)).toEqual([false, false]);
+      for (const error of [request, answer]) expect(error).toMatchObject({ retryable: false, isAboutData: true });
     } finally {
       await small.close();
     }
@@ -189,10 +219,14 @@ describe('errors that are not retryable', () => {
     expect(DatabaseError.isCauseOf(error)).toBe(false);
   });
 
-  it.each([undefined, '', 'not a url', `https://${CANARY}@example.com/`])(
-    'the DATABASE_URL %j is refused, and the error does not contain it',
-    async (url) => {
-      expect(await errorOf((async () => openDatabase(url))())).toMatchObject({ retryable: false });
-    },
-  );
+  it.each([
+    undefined,
+    '',
+    'not a url',
+    `https://${CANARY}@example.com/`,
+    `postgres://${CANARY}`,
+    `postgres://role:${CANARY}@host`,
+  ])('the DATABASE_URL %j is refused, and the error does not contain it', async (url) => {
+    expect(await errorOf((async () => openDatabase(url))())).toMatchObject({ retryable: false });
+  });
 });

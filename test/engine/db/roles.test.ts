@@ -5,7 +5,7 @@ import { connect } from '../../../scripts/database/connect.ts';
 import { migrate } from '../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
 import { claim } from '../../../src/db/claim.ts';
-import { run } from '../../../src/db/client.ts';
+import { commit, run } from '../../../src/db/client.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 
@@ -121,6 +121,34 @@ describe.each(WORKERS)('the role of the %s may not', (worker) => {
 async function expectRefused(worker: WorkerKind, statement: string): Promise<void> {
   await expect(run(database[worker], sql.raw(statement))).rejects.toMatchObject({ code: '42501' });
 }
+
+it.each([
+  ['receiver', []],
+  ['consumer', ['events', 'bodies', 'alerts', 'hours']],
+  ['ops', ['effects']],
+] as const)(
+  'the role of the %s can lock no other tables than %j, which it may delete from',
+  async (worker, expected) => {
+    const tables = ['events', 'bodies', 'effects', 'alerts', 'hours'];
+    const lockable: string[] = [];
+    for (const table of tables) {
+      const lock = commit(database[worker], [sql.raw(`lock table webhooks.${table} in share mode`)]);
+      await lock.then(
+        () => lockable.push(table),
+        (error) => expect(error).toMatchObject({ code: '42501' }),
+      );
+    }
+    expect(lockable).toEqual(expected);
+  },
+);
+
+it.each(['consumer', 'ops'] as const)(
+  'the role of the %s can open no event for more than one completion',
+  async (name) => {
+    const update = run(database[name], sql`update webhooks.events set completions = -1`);
+    await expect(update).rejects.toMatchObject({ code: '23514', table: 'webhooks.events' });
+  },
+);
 
 it('a right that is missing is named in our own words, with the command that grants it', async () => {
   const error = await run(database.ops, sql`delete from webhooks.alerts`).catch((thrown: Error) => thrown);

@@ -1,3 +1,4 @@
+import type { ConsumerDependencies } from '../../../src/consumer/batch.ts';
 import { createConsumer } from '../../../src/consumer/consumer.ts';
 import type { Handler } from '../../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
@@ -11,9 +12,14 @@ export class FakeMessage {
   readonly attempts: number;
   settled: 'acked' | number | undefined;
 
-  constructor(id: string, ticketDeliveries = 1) {
+  /** The ticket of an event, unless it has another body. */
+  constructor(
+    id: string,
+    ticketDeliveries = 1,
+    body: unknown = { version: MESSAGE_VERSION, source: 'test', eventId: id },
+  ) {
     this.id = id;
-    this.body = { version: MESSAGE_VERSION, source: 'test', eventId: id };
+    this.body = body;
     this.attempts = ticketDeliveries;
   }
 
@@ -26,19 +32,37 @@ export class FakeMessage {
   }
 }
 
+interface Options {
+  readonly queue?: 'events' | 'effects' | 'events-dead';
+  readonly effects?: ConsumerDependencies['effects'];
+  readonly handlerMs?: number;
+}
+
 /** The consumer, in Node and not in workerd, because only here can a test count and break its requests. */
-export async function consumeInNode(messages: FakeMessage[], handler: Handler, databaseUrl: string) {
+export async function consumeInNode(
+  messages: FakeMessage[],
+  handler: Handler,
+  databaseUrl: string,
+  { queue = 'events', effects = {}, handlerMs = 1000 }: Options = {},
+) {
   const consumer = createConsumer({
     handlers: { test: { test: handler } },
-    effects: {},
+    sources: { test: { types: ['test'] } },
+    effects,
     now: () => new Date(),
     random: () => 0.5,
     log: searchedLog,
-    handlerMs: 1000,
-    effectMs: 1000,
+    handlerMs,
+    effectMs: 10_000,
   });
-  const batch = { queue: 'events', messages } as unknown as MessageBatch;
-  const env = { DATABASE_URL: databaseUrl, EVENTS_QUEUE: 'events' } as ConsumerEnv;
+  const batch = { queue, messages } as unknown as MessageBatch;
+  const env = {
+    DATABASE_URL: databaseUrl,
+    EVENTS_QUEUE: 'events',
+    EFFECTS_QUEUE: 'effects',
+    EVENTS_DEAD_QUEUE: 'events-dead',
+    EFFECTS: { sendBatch: async () => {} },
+  } as unknown as ConsumerEnv;
   await consumer.queue?.(batch, env, {} as ExecutionContext);
   return messages;
 }

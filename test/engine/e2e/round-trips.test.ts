@@ -1,9 +1,10 @@
 import { sql as statement } from 'drizzle-orm';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
+import { WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();
@@ -141,14 +142,18 @@ describe('while Postgres is away', () => {
     expect(await attempts()).toEqual([{ status: 'pending', attempts: 0 }]);
   });
 
-  it('a batch sends one query to Postgres, not one for each ticket', async () => {
+  // The second query asks whether it was one of the tickets that made the group fail.
+  it.each([
+    [1, ['query']],
+    [2, ['query', 'query']],
+  ])('a batch delivered %i times sends %j to Postgres, not one query for each ticket', async (deliveries, expected) => {
     requests = [];
     database.stack.neon.fault = ({ queries }) => {
       requests.push(queries ? 'transaction' : 'query');
       return { kind: 'server error' };
     };
-    const messages = await consume(numbered(20).map((id) => new FakeMessage(id, 2)));
-    expect(requests).toEqual(['query']);
+    const messages = await consume(numbered(20).map((id) => new FakeMessage(id, deliveries)));
+    expect(requests).toEqual(expected);
     expect(messages.every(({ settled }) => typeof settled === 'number')).toBe(true);
   });
 
@@ -160,10 +165,42 @@ describe('while Postgres is away', () => {
   });
 });
 
-it('redelivered tickets are worked alone, the most redelivered last', async () => {
-  await claimAll(['a', 'b', 'c', 'd']);
+it('after an outage, a hundred redelivered tickets cost one query and one transaction', async () => {
+  await claimAll(numbered(100));
+  const fault = database.stack.neon.fault;
+  database.stack.neon.fault = () => ({ kind: 'refused' });
+  for (const deliveries of [1, 2]) await consume(numbered(100).map((id) => new FakeMessage(id, deliveries)));
+  database.stack.neon.fault = fault;
   requests = [];
-  await consume([new FakeMessage('a', 9), new FakeMessage('b', 2), new FakeMessage('c', 5), new FakeMessage('d')]);
+  const messages = await consume(numbered(100).map((id) => new FakeMessage(id, 3)));
+  expect(requests).toEqual(['query', 'transaction']);
+  expect(messages.every(({ settled }) => settled === 'acked')).toBe(true);
+  expect(await attempts()).toEqual([{ status: 'done', attempts: 1 }]);
+});
+
+it('redelivered tickets are worked alone, the most redelivered last, if the group in which they were begun never came back', async () => {
+  await claimAll(['a', 'b', 'c', 'd']);
+  const killed = defineHandler({ handle: () => new Promise<never>(() => {}) });
+  const group = ['a', 'b', 'c'].map((id) => new FakeMessage(id, 2));
+  void consumeInNode(group, killed, database.stack.workerUrls.consumer, { handlerMs: 2 ** 30 });
+  await vi.waitFor(
+    async () => expect(await sql('select 1 from webhooks.events where begun_at is not null')).toHaveLength(3),
+    WAIT,
+  );
+  requests = [];
+  await consume([new FakeMessage('a', 9), new FakeMessage('b', 3), new FakeMessage('c', 5), new FakeMessage('d', 2)]);
   expect(worked).toEqual(['d', 'b', 'c', 'a']);
   expect(requests).toEqual(Array.from({ length: 4 }, () => ['query', 'transaction']).flat());
+  expect(await sql('select 1 from webhooks.events where begun_at is not null')).toEqual([]);
+});
+
+it('unreadable messages cost no query, however often and however many they are delivered', async () => {
+  await claimAll(['a', 'b']);
+  requests = [];
+  const unreadable = Array.from({ length: 100 }, (_, n) => new FakeMessage(`unreadable_${n}`, 2, 'text'));
+  await consume(unreadable);
+  expect(requests).toEqual([]);
+  await consume([new FakeMessage('a', 2), ...unreadable, new FakeMessage('b', 2)]);
+  expect(requests).toEqual(['query', 'transaction']);
+  expect(unreadable.every(({ settled }) => typeof settled === 'number')).toBe(true);
 });

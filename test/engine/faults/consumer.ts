@@ -3,6 +3,7 @@ import { createConsumer } from '../../../src/consumer/consumer.ts';
 import { defineHandler, type Handler, RetryLater } from '../../../src/kit/index.ts';
 import { log } from '../../../src/shared/log.ts';
 import { charged, effects } from '../fixture/handlers.ts';
+import { sources } from '../fixture/sources.ts';
 
 /** The share of runs of a handler that fail. Twelve failures in a row are practically impossible. */
 const FAILURES = 0.15;
@@ -38,6 +39,7 @@ const consumer = createConsumer({
     github: { push: unreliable(charged) },
     awardee: { kills },
   },
+  sources,
   effects,
   now: () => new Date(),
   // Waits of about a second after any number of failures, but with an order that varies.

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 
 const { FAULTS_FORM, FAULTS_SEED = '1', FAULTS_FIGURES } = process.env;
 
-/** The long form takes all the time it needs. The short one is part of CI. `npm run test:faults` says which it is. */
+/** The long form takes all the time it needs. The short one is part of CI. `npm run -w workshop faults` says which it is. */
 export const isLong = FAULTS_FORM === 'long';
 
 /** For everything that is chosen at random, so that a run can be repeated. Print it with what has failed. */

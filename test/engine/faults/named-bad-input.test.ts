@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { providers } from '../../../src/providers/index.ts';
@@ -108,12 +108,22 @@ it.each(Object.keys(signedBodies))('a verified body with %s is accepted', async 
   expect([status, ms < SOON_MS]).toEqual([200, true]);
 });
 
-const unclaimable: Record<string, string> = {
+const withoutUsableId: Record<string, string> = {
   'its id only in __proto__': '{"__proto__":{"id":"a","type":"t"}}',
   'an id of 500,000 digits': `{"id":${'9'.repeat(500_000)},"type":"t"}`,
   'an id beyond all numbers': '{"id":1e999,"type":"t"}',
   'an id with NUL': '{"id":"a\\u0000","type":"t"}',
   'an id with half a character': '{"id":"\\ud800","type":"t"}',
+};
+it.each(Object.keys(withoutUsableId))('a verified body with %s is claimed by its content', async (name) => {
+  const body = withoutUsableId[name] ?? '';
+  const { status, ms } = await send(deliver('gethook', body));
+  expect([status, ms < SOON_MS]).toEqual([200, true]);
+  const hash = createHash('sha256').update(body).digest('hex');
+  expect(await database.sql('select source from webhooks.events where event_id = $1', [hash])).toHaveLength(1);
+});
+
+const unclaimable: Record<string, string> = {
   '513 levels': `{"id":"a","a":${'['.repeat(512)}${']'.repeat(512)}}`,
   'half a million brackets': '['.repeat(500_000),
 };

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import type { Fault } from '../../../scripts/local/neon/faults.ts';
+import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
 import type { Name } from '../signatures.ts';
 import { charge, sums } from './charges.ts';
 import { useCloud } from './cloud.ts';

@@ -44,7 +44,19 @@ defineHandler({ handle: () => ['update things'] });
 
 const { effect } = defineEffects({
   letter: defineEffect<{ to: string }>({ send: async () => new Response() }),
+  parcel: defineEffect({
+    schema: v.object({ grams: v.pipe(v.string(), v.transform(Number)) }),
+    async send({ grams }) {
+      grams satisfies number;
+      // @ts-expect-error the schema does not let this through
+      grams.length;
+      return new Response();
+    },
+  }),
 });
+effect('parcel', { grams: '500' });
+// @ts-expect-error a payload that the schema does not take
+effect('parcel', { grams: 500 });
 effect('letter', { to: 'somebody' });
 // @ts-expect-error an effect that is not defined
 effect('leter', { to: 'somebody' });
@@ -83,6 +95,32 @@ defineProvider({
   type: ['{json:type}', 'unknown'],
   handshakes: [{ method: 'GET', when: [{ at: 'query:c', like: /^x$/ }], reply: { status: 200, text: '{query:c}' } }],
 });
+defineProvider({
+  ...facts,
+  // Conditions have no braces, although they are inside `id`.
+  id: {
+    at: ['{signed-header:x-id}', '{json:id}'],
+    signed: false,
+    bodiesRepeat: [
+      [
+        { at: 'header:x-type', is: 'start' },
+        { at: 'json:job', like: /^a/ },
+      ],
+    ],
+  },
+  occurredAt: [
+    { at: 'json:at', unit: 's' },
+    { at: ['json:at', 'json:else'], unit: 'iso' },
+  ],
+});
+// @ts-expect-error a place of a condition that does not exist
+defineProvider({ ...facts, id: { at: '{json:id}', signed: false, bodiesRepeat: [[{ at: 'haeder:x', is: 'a' }]] } });
+// @ts-expect-error a misspelt property of a condition
+defineProvider({ ...facts, id: { at: '{json:id}', signed: false, bodiesRepeat: [[{ at: 'header:x', lyke: /a/ }]] } });
+// @ts-expect-error a unit that does not exist
+defineProvider({ ...facts, occurredAt: [{ at: 'json:at', unit: 'min' }] });
+// @ts-expect-error a misspelt property in one of several times
+defineProvider({ ...facts, occurredAt: [{ at: 'json:at', unit: 's', uint: 'ms' }] });
 // @ts-expect-error a misspelt option of a source
 defineSources({ billing: { provider: billing, types: [], maxByte: 5 } });
 // @ts-expect-error a misspelt optional property

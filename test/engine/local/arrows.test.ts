@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { importsOf, wrongImports } from '../../../scripts/check/arrows.ts';
+import { importsOf, wrongImports } from '../../../scripts/lib/arrows.ts';
 
 const ALIASES = { '#kit': './src/kit/index.ts', '#providers/*': './src/providers/*.ts' };
 

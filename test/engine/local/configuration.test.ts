@@ -44,19 +44,33 @@ interface Changes {
   readonly consumer?: Partial<WorkerConfig>;
   readonly ops?: Partial<WorkerConfig> | undefined;
   readonly sources?: Configuration['sources'];
+  readonly example?: Configuration['example'];
 }
 
-function check({ receiver, consumer, ops = {}, sources }: Changes = {}) {
+function check({ receiver, consumer, ops = {}, sources, example }: Changes = {}) {
   return checkConfiguration({
     sources: sources ?? { 'my-shop': { provider: gethook, types: [] } },
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
     ops: worker('ops.toml', { ...OPS, ...ops }),
+    example,
   });
 }
 
 it('a complete configuration has neither errors nor hints', () => {
   expect(check()).toEqual({ errors: [], hints: [] });
+});
+
+it('.dev.vars.example names what the wrangler files require, without values', () => {
+  expect(check({ example: { DATABASE_URL: '', MY_SHOP_WEBHOOK_SECRET: '' } }).hints).toEqual([]);
+  expect(check({ example: { DATABASE_URL: 'postgres://localhost/dev', DEV_LETS_EVERYBODY_IN: 'true' } }).hints).toEqual(
+    [
+      ".dev.vars.example doesn't name MY_SHOP_WEBHOOK_SECRET, which a wrangler file requires",
+      '.dev.vars.example names DEV_LETS_EVERYBODY_IN, which no wrangler file requires',
+      '.dev.vars.example has a value for DATABASE_URL: people would deploy it, so leave it empty',
+      '.dev.vars.example has a value for DEV_LETS_EVERYBODY_IN: people would deploy it, so leave it empty',
+    ],
+  );
 });
 
 it('the ops Worker may be missing', () => {

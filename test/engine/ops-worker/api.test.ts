@@ -253,14 +253,21 @@ it('a retry of thousands of events sends all their tickets', async () => {
   expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(2500);
 });
 
-it('a discard needs a reason, and a rerun sends its ticket', async () => {
+it('a discard needs a reason, and a rerun sends its ticket, once for what the operator saw', async () => {
   const { post, get, sent } = start();
   expect((await post('/ops/api/events/stripe/parked_1/discard', { reason: ' \n ' })).status).toBe(400);
   await post('/ops/api/events/stripe/parked_1/discard', { reason: 'sent by mistake' });
   expect(sent).toEqual([]);
-  await post('/ops/api/events/stripe/done_1/rerun', { effects: true });
+  expect((await post('/ops/api/events/stripe/done_1/rerun', { effects: true })).status).toBe(400);
+  const seen = await jsonOf<{ finished_at: string }>(await get('/ops/api/events/stripe/done_1'));
+  const rerun = { effects: true, finished_at: seen.finished_at };
+  expect(await jsonOf(await post('/ops/api/events/stripe/done_1/rerun', rerun))).toEqual({ events: 1, effects: 0 });
   expect(sent).toMatchObject([{ source: 'stripe', eventId: 'done_1' }]);
   expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({ status: 'pending', effects: [] });
+  await sql(
+    `update webhooks.events set status = 'done', completions = 1, finished_at = now() where event_id = 'done_1'`,
+  );
+  expect(await jsonOf(await post('/ops/api/events/stripe/done_1/rerun', rerun))).toEqual({ events: 0, effects: 0 });
 });
 
 it('an action is recorded with the name that the command gives, without what could disturb its readers', async () => {

@@ -31,6 +31,7 @@ const charged = defineHandler({
 
 export default createConsumer({
   handlers: defineHandlers(sources, { stripe: { 'charge.succeeded': charged } }),
+  sources,
   effects,
   now: () => new Date(),
   random: Math.random,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { prettyJson } from '../../../src/ops/pages/parts.tsx';
+import { beginningOf } from '../../../src/ops/pages/parts.tsx';
 import { OPS, useRunning } from '../running.ts';
 import { useBrowser } from './browser.ts';
 
@@ -98,10 +98,10 @@ describe('hostile text in every field of an event', () => {
   });
 });
 
-describe('prettyJson', () => {
+describe('the beginning of a body', () => {
   it('changes nothing but the space between tokens', () => {
     const text = '{"a":12345678901234567890,"a":[],"b":{},"c":[1.50,{"d":"x: [1, 2] \\" \\\\"}], "e" : null}';
-    expect(prettyJson(text)).toBe(
+    expect(beginningOf(text)).toBe(
       [
         '{',
         '  "a": 12345678901234567890,',
@@ -117,7 +117,19 @@ describe('prettyJson', () => {
         '}',
       ].join('\n'),
     );
-    expect(prettyJson('not JSON')).toBe(undefined);
-    expect(prettyJson('"text"')).toBe('"text"');
+    expect(beginningOf('not JSON')).toBe('not JSON');
+    expect(beginningOf('"text"')).toBe('"text"');
   });
+
+  it.each(['{"a":"\\', '{"a":"b', '[1.5', '{"a"}}}}}]]:', '{"a":1}\n{"b":"\\"'])(
+    'loses no character of a long one that begins with %j, wherever it is cut',
+    (start) => {
+      for (const rest of ['x', '"', '\\', '[', '}']) {
+        const body = start + rest.repeat(200_000);
+        const shown = beginningOf(body).replaceAll(/\s/g, '');
+        expect(shown.length).toBeGreaterThan(2000);
+        expect(body.replaceAll(/\s/g, '').startsWith(shown)).toBe(true);
+      }
+    },
+  );
 });

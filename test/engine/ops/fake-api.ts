@@ -134,6 +134,7 @@ const DETAILS = {
   fingerprint: null,
   replay_number: 0,
   body: '{"amount":12345678901234567890}',
+  body_length: 31,
   headers: { 'content-type': 'application/json' },
   effects: [
     {

@@ -167,7 +167,7 @@ describe('an action on one event', () => {
     });
     expect(posts()).toEqual([]);
     await ops(['rerun', 'stripe', 'evt_1', '--yes', '--effects']);
-    expect(posts()).toMatchObject([{ body: { effects: true } }]);
+    expect(posts()).toMatchObject([{ body: { effects: true, finished_at: '2026-03-01T12:00:00.000Z' } }]);
   });
 });
 
@@ -208,7 +208,7 @@ describe('an action on many events', () => {
 
 describe('an error is one line that says what to do', () => {
   it.each([
-    [['stats'], 'there is no command stats: status, list, show, retry, discard or rerun'],
+    [['stats'], 'there is no command stats: status, list, show, retry, discard, rerun, position or unseal'],
     [['list', '--sorce', 'x'], 'there is no option --sorce'],
     [['list', '--since', 'yesterday-ish'], '--since takes 30m, 2h, 7d, today, or a time'],
     [['list', '--since', '2026-02-31T99:00'], '--since takes 30m, 2h, 7d, today, or a time'],

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Fault } from '../../../scripts/local/neon/faults.ts';
+import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
 import { unpack } from '../../../src/queue/forwarded.ts';
-import { CLAIM_TIMEOUT_MS, claimOrForward } from '../../../src/receiver/claim-or-forward.ts';
+import { CLAIM_TIMEOUT_MS, claimOrForward, sendOverdueTickets } from '../../../src/receiver/claim-or-forward.ts';
 import { useDatabase } from '../database.ts';
 import { newEvent } from '../new-event.ts';
 
@@ -175,4 +175,35 @@ it('the answer comes within three seconds although Postgres and the queue hang',
   fail({ kind: 'slow', ms: 10_000 });
   queue.behaviour = 'hangs';
   expect(await Promise.race([held(late(), CLAIM_TIMEOUT_MS), threeSeconds()])).toEqual({ outcome: 'not_held' });
+});
+
+describe('a look-up of lost tickets after a duplicate', () => {
+  const lookUp = async () => {
+    const env = { DATABASE_URL: database.stack.workerUrls.receiver, EVENTS: queue } as unknown as Env;
+    await sendOverdueTickets('test', ['a'], env, new Date('2026-03-02'), (line) => lines.push(line));
+  };
+
+  it('sends them', async () => {
+    await held();
+    queue.tickets.length = 0;
+    await lookUp();
+    expect([queue.tickets, lines]).toEqual([[{ version: 1, source: 'test', eventId: 'a' }], []]);
+  });
+
+  it('is logged if it fails, or if the queue takes no ticket', async () => {
+    await held();
+    queue.behaviour = 'refuses';
+    await lookUp();
+    await database.sql('revoke select (due_at) on webhooks.events from claimcheck_receiver');
+    try {
+      await lookUp();
+    } finally {
+      await database.sql('grant select (due_at) on webhooks.events to claimcheck_receiver');
+    }
+    const line = { step: 'tickets', source: 'test', event_id: 'a' };
+    expect(lines).toEqual([
+      { ...line, outcome: 'not_sent' },
+      { ...line, outcome: 'look_up_failed', reason: expect.stringContaining('SQLSTATE 42501') },
+    ]);
+  });
 });

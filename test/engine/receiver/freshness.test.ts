@@ -43,7 +43,12 @@ it('a delivery that becomes stale while its body is read is refused', async () =
   const { status, lines } = await deliver(301);
   expect(status).toBe(401);
   expect(lines).toEqual([
-    expect.objectContaining({ step: 'delivery', outcome: 'refused', reason: 'timestamp outside the window' }),
+    expect.objectContaining({
+      step: 'delivery',
+      outcome: 'refused',
+      reason: 'timestamp outside the window',
+      seconds_off: 301,
+    }),
   ]);
 });
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Provider, ProviderData, Signature } from '../../../src/providers/types.ts';
 import { identify } from '../../../src/receiver/identify.ts';
 import { DeliveryWithJson } from '../../../src/verify/delivery.ts';
-import { deliver, names, providerOf, type Sent, withHeader } from '../verify/deliveries.ts';
+import { deliver, names, providerOf, type Sent, signedSpots, withHeader } from '../verify/deliveries.ts';
 
 /** The first event of a delivery, for a source of this provider. */
 async function eventOf(name: string, sent: Sent, bodiesRepeat: boolean) {
@@ -19,7 +20,11 @@ function idHeaders(name: string): string[] {
   const { at, replayKey = '' } = providerOf(name).id;
   const headersIn = (templates: readonly string[]) =>
     templates.flatMap((template) => Array.from(template.matchAll(/\{header:([^}]+)\}/g), ([, header = '']) => header));
-  return headersIn([at].flat()).filter((header) => !headersIn([replayKey].flat()).includes(header));
+  // GitLab signs its id if it has a signing token, as the sample's source does.
+  const signed = signedSpots(name, deliver(name)).map(({ place }) => place.replace('header:', ''));
+  const headers = headersIn([at].flat());
+  if (headers.some((header) => signed.includes(header))) return [];
+  return headers.filter((header) => !headersIn([replayKey].flat()).includes(header));
 }
 
 const withUnsignedIdHeader = names.filter((name) => !providerOf(name).id.signed && idHeaders(name).length > 0);
@@ -34,10 +39,120 @@ describe.each(withUnsignedIdHeader)('one body of %s under two ids', (name) => {
     expect([one.fingerprint, other.fingerprint]).toEqual([null, null]);
   });
 
-  it(`${providerOf(name).id.bodiesRepeat ? 'has no replay key, because this provider repeats bodies' : 'has the same replay key'}`, async () => {
+  it(`${providerOf(name).id.bodiesRepeat === true ? 'has no replay key, because this provider repeats bodies' : 'has the same replay key'}`, async () => {
     const [one, other] = [await eventOf(name, first, false), await eventOf(name, second, false)];
     expect(other.eventId).not.toBe(one.eventId);
     expect(other.fingerprint).toBe(one.fingerprint);
     expect(one.fingerprint === null).toBe(providerOf(name).id.bodiesRepeat === true);
+  });
+});
+
+/** What becomes of a JSON body, for a provider with this data. */
+async function identified(data: Partial<ProviderData>, json: unknown, headers: Record<string, string> = {}) {
+  const provider = { ...providerOf('gethook'), ...data } as Provider;
+  const body = new TextEncoder().encode(JSON.stringify(json));
+  const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(headers), body };
+  const result = await identify({ provider, types: [] }, delivery, randomUUID);
+  if (result.outcome === 'unclaimable') throw new Error(result.reason);
+  const [event] = result.events;
+  if (!event) throw new Error('no event');
+  return event;
+}
+
+describe('the values in a template', () => {
+  it.each([
+    [true, 'true'],
+    [false, 'false'],
+    [0, '0'],
+    [1.5, '1.5'],
+    [1521472262.908181, '1521472262.908181'],
+    ['1.50', '1.50'],
+  ])('%j is filled in as JSON writes it', async (value, text) => {
+    const { eventId } = await identified({ id: { at: '{json:a}:{json?:b}', signed: true } }, { a: value, b: value });
+    expect(eventId).toBe(`${text}:${text}`);
+  });
+
+  it.each([[null], [{}], [[1]], [1e21]])('%j can’t be filled in, so the next template is used', async (value) => {
+    const id = { at: ['{json:a}', '{json:b}'], signed: true };
+    expect((await identified({ id }, { a: value, b: 'b' })).eventId).toBe('b');
+  });
+
+  it('the next template is used too if an id is empty, blank or unusable', async () => {
+    const id = { at: ['{header:x-id}', '{json:b}'], signed: false };
+    for (const header of ['', ' ', 'x'.repeat(513)]) {
+      expect((await identified({ id }, { b: 'b' }, { 'x-id': header })).eventId).toBe('b');
+    }
+  });
+
+  it.each([
+    ['x-id', 'an id'],
+    ['x-other', 'b'],
+    ['X-ID,x-other', 'b'],
+  ])('a signed header is filled in only if the delivery signs it: %s', async (signed, expected) => {
+    const { scheme } = providerOf('gethook');
+    const custom = { custom: () => [], signedHeaders: () => signed.split(','), words: 'some headers' };
+    const data = {
+      scheme: { ...scheme, signed: custom } as Signature,
+      id: { at: ['{signed-header:x-id}', '{json:b}'], signed: true },
+    };
+    expect((await identified(data, { b: 'b' }, { 'x-id': 'an id' })).eventId).toBe(expected);
+    // If the provider has several schemes, nobody knows which one signed.
+    const several = { ...data, otherSchemes: [{ token: 'header:x-token' } as const] };
+    expect((await identified(several, { b: 'b' }, { 'x-id': 'an id' })).eventId).toBe('b');
+  });
+});
+
+describe('the time of an event', () => {
+  const NOON = '2026-01-31T12:00:00.000Z';
+  const anyOf = [
+    { at: 'json:sent', unit: 'ms' },
+    { at: ['json:at', 'json:else'], unit: 's' },
+    { at: 'json:at', unit: 'iso' },
+  ] as const;
+
+  it.each([
+    [{ at: 1769860800 }, NOON],
+    [{ at: '1769860800' }, NOON],
+    [{ at: 1769860800.25 }, '2026-01-31T12:00:00.250Z'],
+    [{ sent: 1769860800000, at: 1 }, NOON],
+    [{ sent: 'never', else: 1769860800 }, NOON],
+    [{ at: NOON }, NOON],
+    [{ at: '2026-01-31T13:00:00+01:00' }, NOON],
+    [{ at: '2026-01-31T12:00:00' }, NOON],
+    [{ at: '2026-01-31 12:00:00' }, NOON],
+    [{ at: '2026-01-31T12:00' }, NOON],
+    [{ at: '2026-01-31T12:00:00.0000000' }, NOON],
+    [{ at: '2026-01-31 12:00:00 UTC' }, NOON],
+    [{ at: '2026-01-31' }, '2026-01-31T00:00:00.000Z'],
+    [{ at: '' }, undefined],
+    [{ at: 'yesterday' }, undefined],
+    [{ at: '-1' }, undefined],
+    [{ at: true }, undefined],
+    [{ at: 1e300 }, undefined],
+    [{}, undefined],
+  ])('%j is read as %s, wherever the machine is', async (json, time) => {
+    expect((await identified({ occurredAt: anyOf }, { id: '1', ...json })).occurredAt?.toISOString()).toBe(time);
+  });
+});
+
+describe('a provider of which only some types repeat their bodies', () => {
+  const id = {
+    at: '{header:x-id}',
+    signed: false,
+    bodiesRepeat: [
+      [{ at: 'header:x-type', is: 'start' }, { at: 'json:job' }],
+      [{ at: 'header:x-type', like: /^action\./ }],
+    ],
+  } as const;
+
+  it.each([
+    ['start', { job: 'a' }, true],
+    ['action.b', {}, true],
+    ['start', {}, false],
+    ['start', { job: {} }, false],
+    ['push', { job: 'a' }, false],
+  ])('a %s of %j', async (type, json, repeats) => {
+    const { fingerprint } = await identified({ id }, json, { 'x-id': '1', 'x-type': type });
+    expect(fingerprint === null).toBe(repeats);
   });
 });

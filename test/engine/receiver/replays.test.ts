@@ -8,10 +8,10 @@ import { useRunning, WAIT } from '../running.ts';
 const running = useRunning();
 const { post, quiet, sign, sql } = running;
 
-const BODY = '{"inputs":{"environment":"production"},"ref":"refs/heads/main"}';
+const BODY = '{"action":"started","repository":{"full_name":"octo-org/sample"}}';
 
-/** GitHub doesn't sign its ids, and says the same of every workflow that is started by hand. */
-const dispatch = async (id: string) => post('github', await sign('github', BODY, { id, type: 'workflow_dispatch' }));
+/** GitHub doesn't sign its ids, and says the same each time that somebody stars a repository. */
+const star = async (id: string) => post('github', await sign('github', BODY, { id, type: 'watch' }));
 const act = (action: ActionName, eventId: string) =>
   runAction(openDatabase(running.stack.workerUrls.ops), {
     action,
@@ -21,7 +21,10 @@ const act = (action: ActionName, eventId: string) =>
     who: 'test',
     at: new Date(),
   });
-const events = () => sql('select event_id, status, completions from webhooks.events order by event_id');
+const events = () =>
+  sql<{ event_id: string; status: string }>(
+    'select event_id, status, completions from webhooks.events order by event_id',
+  );
 const linesAbout = (text: string) =>
   running
     .logs()
@@ -30,10 +33,10 @@ const linesAbout = (text: string) =>
 
 beforeEach(() => sql('truncate webhooks.events cascade'));
 
-it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, parked and not run', async () => {
-  expect(await (await dispatch('first')).json()).toEqual({ status: 'accepted' });
-  expect(await (await dispatch('second')).json()).toEqual({ status: 'accepted' });
-  expect(await (await dispatch('second')).json()).toEqual({ status: 'duplicate' });
+it('an event of GitHub with the body of an earlier one is accepted, parked and not run', async () => {
+  expect(await (await star('first')).json()).toEqual({ status: 'accepted' });
+  expect(await (await star('second')).json()).toEqual({ status: 'accepted' });
+  expect(await (await star('second')).json()).toEqual({ status: 'duplicate' });
   await quiet();
   expect(await events()).toEqual([
     { event_id: 'first', status: 'ignored', completions: 1 },
@@ -44,7 +47,7 @@ it('a workflow_dispatch of GitHub with the body of an earlier one is accepted, p
 });
 
 it('a suspected replay runs once a person retries it, and ends once a person discards it', async () => {
-  for (const id of ['first', 'real', 'not real']) await dispatch(id);
+  for (const id of ['first', 'real', 'not real']) await star(id);
   await act('retry', 'real');
   await act('discard', 'not real');
   await running.workers.tick(new Date());
@@ -57,8 +60,8 @@ it('a suspected replay runs once a person retries it, and ends once a person dis
 });
 
 it('of fifty parallel deliveries of one body one event runs, and a few are parked for a person to decide', async () => {
-  const ids = Array.from({ length: 50 }, (_, n) => `dispatch_${n}`);
-  const answers = await Promise.all(ids.map(dispatch));
+  const ids = Array.from({ length: 50 }, (_, n) => `star_${n}`);
+  const answers = await Promise.all(ids.map(star));
   expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
   const statuses = await Promise.all(
     answers.map(async (answer) => ((await answer.json()) as { status: string }).status),
@@ -75,10 +78,10 @@ it('of fifty parallel deliveries of one body one event runs, and a few are parke
 });
 
 it('a suspected replay that went through the queue while Postgres was away is parked by the consumer', async () => {
-  await dispatch('first');
+  await star('first');
   await quiet();
   running.stack.neon.fault = () => ({ kind: 'refused' });
-  expect((await dispatch('forwarded')).status).toBe(200);
+  expect((await star('forwarded')).status).toBe(200);
   running.stack.neon.fault = undefined;
   await vi.waitFor(async () => {
     expect(await events()).toContainEqual({ event_id: 'forwarded', status: 'parked', completions: 0 });
@@ -91,5 +94,22 @@ it('two events with one body are both run if their provider says that its bodies
   expect(await events()).toEqual([
     { event_id: 'one', status: 'ignored', completions: 1 },
     { event_id: 'two', status: 'ignored', completions: 1 },
+  ]);
+});
+
+it('a workflow that is started twice with the same inputs runs twice, and no other body can be sent as such a start', async () => {
+  const start = (id: string, body: string) =>
+    sign('github', body, { id, type: 'workflow_dispatch' }).then((signed) => post('github', signed));
+  const started = JSON.stringify({ inputs: {}, ref: 'refs/heads/main', workflow: '.github/workflows/deploy.yml' });
+  for (const id of ['one', 'two']) await start(id, started);
+  await star('a star');
+  await start('a captured star', BODY);
+  await quiet();
+  const statuses = await events();
+  expect(statuses.map(({ event_id, status }) => [event_id, status])).toEqual([
+    ['a captured star', 'parked'],
+    ['a star', 'ignored'],
+    ['one', 'ignored'],
+    ['two', 'ignored'],
   ]);
 });

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Fault } from '../../../scripts/local/neon/faults.ts';
+import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
 import { useRunning, WAIT } from '../running.ts';
 
 const running = useRunning({ receiver: 'test/engine/fixture/wrangler.real-limits.toml' });
@@ -37,7 +37,7 @@ it('no log and no answer contains a body, a secret or a signature, whatever the 
     await post('stripe', signed),
     await post('stripe', { ...signed, body: signed.body.replace('evt_1', 'evt_2') }),
     await post('stripe', { headers: signed.headers, body: `${CANARY}{` }),
-    await post('gethook', await sign('gethook', `{"id":"","note":"${CANARY}"}`)),
+    await post('gethook', await sign('gethook', `[{"id":"","note":"${CANARY}"}]`)),
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 400]);
   await expectSilence(await Promise.all(answers.map((answer) => answer.text())));

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { sampleOf, sign } from '../../../scripts/samples/sign.ts';
-import { madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
+import { sampleOf } from '../../../scripts/samples/samples.ts';
+import { madeUpKeys, sign } from '../../../scripts/samples/sign.ts';
 import { defineProvider } from '../../../src/providers/define.ts';
 import type { Provider } from '../../../src/providers/index.ts';
 import { verify } from '../../../src/verify/index.ts';
 
-/** The README's example: an in-house sender in five lines. */
+/** The tutorial's example: an in-house sender in five lines. */
 const billing = defineProvider({
   name: 'billing',
   docs: 'Ours: hex HMAC-SHA256 of the body.',

@@ -1,5 +1,5 @@
-import { sampleOf, sign } from '../../../scripts/samples/sign.ts';
-import { type Keys, madeUpKeys } from '../../../scripts/samples/signing-keys.ts';
+import { sampleOf } from '../../../scripts/samples/samples.ts';
+import { type Keys, madeUpKeys, sign } from '../../../scripts/samples/sign.ts';
 import { type Provider, providers } from '../../../src/providers/index.ts';
 import type { Delivery, Place } from '../../../src/providers/types.ts';
 import { placesOf, verify } from '../../../src/verify/index.ts';
@@ -95,7 +95,7 @@ export function signedSpots(name: string, sent: Sent): Spot[] {
 /** What the custom signed texts contain besides the body: the headers that the samples list. */
 const CUSTOM_TEXTS: Record<string, string> = {
   contentful: '{header:x-contentful-timestamp}{header:x-contentful-topic}',
-  'coinbase-cdp': '{header:x-hook0-signature#t}{header:content-type}{header:x-hook0-id}',
+  'coinbase-cdp': '{header:x-hook0-signature#t}{header:content-type}{header:x-event-id}',
 };
 
 function spotAt(place: Place, name: string, sent: Sent): Spot[] {

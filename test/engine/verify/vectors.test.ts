@@ -92,7 +92,8 @@ describe.each(providerVectors)('the vector $id', (one) => {
     expect(await check(one)).toMatchObject(verified);
   });
 
-  if (one.provider.scheme.token === undefined) {
+  // A token covers nothing.
+  if (!vector.id.endsWith('/token')) {
     it('is refused with a changed signed text', async () => {
       expect(await check(one, { body: changed(vector) })).toMatchObject(refused);
     });
@@ -107,7 +108,7 @@ describe.each(providerVectors)('the vector $id', (one) => {
 /** A change in the signed text: Adyen signs some fields of each item and Mailgun its token, not the whole body. */
 function changed({ provider, body }: Vector): string {
   if (provider === 'adyen') return body.replace('1000', '9000');
-  return provider === 'mailgun' ? body.replace('aaa', 'aab') : `${body} `;
+  return provider === 'mailgun' ? body.replace(/("token":").../, '$1xyz') : `${body} `;
 }
 
 /** The windows of the providers' SDKs. Ours are the same or wider, and apply in both directions. */
@@ -135,7 +136,7 @@ describe.each(boundaries)('the window of $provider', ({ provider: name, rule }) 
   it.each(own)('holds for $id in both directions', async (one) => {
     for (const side of [-1, 1]) {
       expect(await check(one, { offset: side * (window ?? 0) })).toMatchObject(verified);
-      expect(await check(one, { offset: side * ((window ?? 0) + 1) })).toEqual({
+      expect(await check(one, { offset: side * ((window ?? 0) + 1) })).toMatchObject({
         outcome: 'refused',
         reason: 'timestamp outside the window',
       });

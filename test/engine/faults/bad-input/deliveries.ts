@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { UserError } from '../../../../scripts/lib/user-error.ts';
-import { sampleOf, sign } from '../../../../scripts/samples/sign.ts';
-import { madeUpKeys } from '../../../../scripts/samples/signing-keys.ts';
+import { sampleOf } from '../../../../scripts/samples/samples.ts';
+import { madeUpKeys, sign } from '../../../../scripts/samples/sign.ts';
 import type { Provider } from '../../../../src/providers/index.ts';
 import { headersNamed } from '../../../../src/verify/places.ts';
 import type { HostileReceiver, Sent } from './receiver.ts';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { migrate } from '../../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../../scripts/database/worker-roles.ts';
-import { createDatabase } from '../../../../scripts/local/owner.ts';
 import type { Stack } from '../../../../scripts/local/stack.ts';
+import { createDatabase } from '../../../../scripts/local/stack.ts';
 import { createFixtureTables } from '../../fixture/database.ts';
 
 export type Sql = <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;

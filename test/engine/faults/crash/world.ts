@@ -74,6 +74,7 @@ export class World {
     this.#receiver = this.#createReceiver();
     this.#consumer = createConsumer({
       handlers: createHandlers(),
+      sources,
       effects,
       now: () => new Date(this.#now),
       random: randomFrom(seed * 3 + 2),

@@ -1,0 +1,95 @@
+import { beforeEach, expect, it } from 'vitest';
+import { runAction } from '../../../src/db/actions.ts';
+import { claim } from '../../../src/db/claim.ts';
+import { recordEffectResults } from '../../../src/db/effects.ts';
+import { defineEffect, defineHandler, Effect } from '../../../src/kit/index.ts';
+import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
+import { WAIT } from '../running.ts';
+import { consumeInNode, FakeMessage } from './in-node.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+let payload: string;
+const handler = defineHandler({ handle: () => [new Effect('post', payload, 'post')] });
+
+/** The payloads that were sent. The call of one waits for `answer`. */
+let sent: string[];
+let answer: Promise<Response>;
+const effects = {
+  post: defineEffect<string>({
+    send: (given) => {
+      sent.push(given);
+      return answer;
+    },
+  }),
+};
+
+const ticketOf = (name: string) =>
+  new FakeMessage(name, 1, { version: MESSAGE_VERSION, source: 'test', eventId: 'a', name });
+const work = () => consumeInNode([new FakeMessage('a')], handler, database.stack.workerUrls.consumer);
+const send = () =>
+  consumeInNode([ticketOf('post')], handler, database.stack.workerUrls.consumer, { queue: 'effects', effects });
+const state = () => sql('select status, attempts, payload from webhooks.effects');
+
+beforeEach(async () => {
+  await sql('truncate webhooks.events cascade');
+  await claim(database.consumer, claimRequest(['a'], { receivedAt: new Date() }));
+  payload = 'old';
+  sent = [];
+  answer = Promise.resolve(new Response());
+  database.stack.neon.fault = undefined;
+});
+
+it('a call that was begun before a rerun does not close the effect that the rerun added, and the new payload is sent', async () => {
+  await work();
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  answer = promise;
+  const oldCall = send();
+  await expect.poll(() => sent, WAIT).toEqual(['old']);
+
+  const by = { who: 'somebody', at: new Date(), sendEffectsAgain: true };
+  await runAction(database.ops, { action: 'rerun', filter: { eventId: 'a' }, ...by });
+  payload = 'new';
+  await work();
+  resolve(new Response());
+  await oldCall;
+  expect(await state()).toEqual([{ status: 'pending', attempts: 0, payload: '"new"' }]);
+
+  answer = Promise.resolve(new Response());
+  await send();
+  expect(sent).toEqual(['old', 'new']);
+  expect(await state()).toEqual([{ status: 'sent', attempts: 1, payload: '"new"' }]);
+});
+
+it('an effect whose result can not be recorded at once is not sent again', async () => {
+  await work();
+  const faults = [undefined, { kind: 'connection died' }, { kind: 'reply dropped' }] as const;
+  let requests = 0;
+  database.stack.neon.fault = () => faults[requests++];
+  answer = Promise.resolve(new Response(null, { status: 503 }));
+  await send();
+  expect(sent).toEqual(['old']);
+  // The second try was written although its answer was lost, and the third changes nothing.
+  expect(await state()).toEqual([{ status: 'pending', attempts: 1, payload: '"old"' }]);
+});
+
+it('results of the same effects in opposite orders are recorded without a deadlock', async () => {
+  const names = Array.from({ length: 200 }, (_, n) => `effect_${n}`);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at)
+     select 'test', 'a', name, 'post', '""', now() from unnest($1::text[]) name`,
+    [names],
+  );
+  const rows = await sql<{ name: string; generation: string }>('select name, generation from webhooks.effects');
+  const key = { source: 'test', eventId: 'a', attempts: 0 };
+  const result = { status: 'pending', failure: 'response', error: 'no', notBefore: new Date() } as const;
+  const results = rows.map((row) => ({ ...key, ...row, ...result }));
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      recordEffectResults(database.consumer, n % 2 === 0 ? results : results.toReversed(), new Date()),
+    ),
+  );
+});

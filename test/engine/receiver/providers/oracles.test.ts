@@ -1,0 +1,48 @@
+import { parse, stringify } from 'node:querystring';
+import twilio from 'twilio';
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
+import { describe, expect, it } from 'vitest';
+import { sdks } from '../../../../workshop/proofs/sdks.ts';
+import { check, deliver, withBody } from '../../verify/deliveries.ts';
+import { type Oracle, oracles } from './oracles.ts';
+
+const verified = { outcome: 'verified' };
+
+describe.each(Object.entries(sdks))('the SDK of %s', (name, proof) => {
+  const oracle: Oracle = oracles[name as keyof typeof sdks];
+  const { accepts, signs, changed = (text: string) => text.replace(/.$/, ' }') } = oracle;
+
+  it('accepts what npm run send signs', async () => {
+    expect(await accepts(deliver(name, { now: new Date() }))).toBe(true);
+  });
+
+  it('refuses the same delivery with another body, so the SDK has really checked it', async () => {
+    const sent = deliver(name, { now: new Date() });
+    expect(await accepts(withBody(sent, changed(sent.text)))).toBe(false);
+  });
+
+  it(`${proof.signs ? 'signs deliveries that we accept' : 'cannot sign, and docs/providers.md does not say it can'}`, async () => {
+    expect(signs !== undefined).toBe(proof.signs);
+    if (!signs) return;
+    const sent = await signs(deliver(name, { now: new Date(0) }));
+    expect(await check(name, sent, undefined, new Date())).toMatchObject(verified);
+  });
+});
+
+/** "Inconsistent on the back end", says Twilio's SDK, and tries them all. */
+it.each([
+  ['as it was typed', "https://hooks.example.com/w?name=O'Hara&a=b c"],
+  ['as a browser normalizes it', new URL("https://hooks.example.com/w?name=O'Hara&a=b c").href],
+  ['escaped once more', `https://hooks.example.com/w?${stringify(parse("name=O'Hara&a=b c"))}`],
+  ['escaped once more, with its port', `https://hooks.example.com:443/w?${stringify(parse("name=O'Hara&a=b c"))}`],
+])('a URL that Twilio signed %s is accepted, as its SDK does', async (_how, signedUrl) => {
+  const sent = deliver('twilio', { url: "https://hooks.example.com/w?name=O'Hara&a=b c" });
+  const url = "https://hooks.example.com/w?name=O'Hara&a=b c";
+  const fields = Object.fromEntries(new URLSearchParams(sent.text));
+  const signature = getExpectedTwilioSignature(sent.keys.secret, signedUrl, fields);
+  expect(twilio.validateRequest(sent.keys.secret, signature, url, fields)).toBe(true);
+  const headers = new Headers(sent.headers);
+  headers.set('x-twilio-signature', signature);
+  expect(await check('twilio', { ...sent, url, headers })).toMatchObject(verified);
+  expect(await check('twilio', { ...sent, url: `${url}&more=1`, headers })).toMatchObject({ outcome: 'refused' });
+});

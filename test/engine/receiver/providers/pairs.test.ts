@@ -1,0 +1,63 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { names, providerOf, type Sent } from '../../verify/deliveries.ts';
+import { type Pair, type Pairs, pairs } from './pairs.ts';
+import { useProviders } from './running.ts';
+
+const running = useProviders();
+const { outcomeOf, sample, sql } = running;
+
+beforeEach(() => sql('truncate webhooks.events cascade'));
+
+it('every provider has both kinds of pairs', () => {
+  expect(Object.keys(pairs).sort()).toEqual([...names].sort());
+  for (const { apart, same } of Object.values(pairs)) expect([apart.length, same.length]).not.toContain(0);
+});
+
+/** A minute passes between the two, so what signs a time is signed differently. */
+const MINUTE = 60_000;
+
+function deliveriesOf(name: string, all: Pairs, pair: Pair): [Sent, Sent] {
+  const { type = all.type, body = all.body, headers = {} } = pair.of ?? {};
+  const written = (now: Date, values: Pair['values'] = {}) => {
+    const json: object = structuredClone(typeof body === 'function' ? body(now) : body);
+    for (const [path, value] of Object.entries(values)) put(json, path.split('.'), value);
+    return providerOf(name).form ? new URLSearchParams(Object.entries(json)).toString() : JSON.stringify(json);
+  };
+  const then = new Date(Date.now() - MINUTE);
+  const now = new Date();
+  const typed = (it: string | undefined) => (it === undefined ? {} : { type: it });
+  const first = sample(name, { id: 'msg_one', now: then, body: written(then), ...typed(type) });
+  const second = sample(name, {
+    id: pair.id ?? 'msg_one',
+    now,
+    body: written(now, pair.values),
+    ...typed(pair.type ?? type),
+  });
+  return [withHeaders(first, headers), withHeaders(second, { ...headers, ...pair.headers })];
+}
+
+function put(json: object, [key = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) Reflect.set(json, key, value);
+  else put(Reflect.get(json, key), rest, value);
+}
+
+function withHeaders(sent: Sent, more: Readonly<Record<string, string>>): Sent {
+  const headers = new Headers(sent.headers);
+  for (const [name, value] of Object.entries(more)) headers.set(name, value);
+  return { ...sent, headers };
+}
+
+const rows = Object.entries(pairs);
+
+describe.each(rows)('%s', (name, all) => {
+  it.each(all.apart)('claims both: $what', async (pair) => {
+    const [first, second] = deliveriesOf(name, all, pair);
+    expect([await outcomeOf(name, first), await outcomeOf(name, second)]).toEqual(['accepted', 'accepted']);
+  });
+
+  it.each(all.same)('runs once: $what', async (pair) => {
+    const [first, second] = deliveriesOf(name, all, pair);
+    const outcomes = [await outcomeOf(name, first), await outcomeOf(name, second)];
+    expect(outcomes).toEqual(['accepted', pair.outcome ?? 'duplicate']);
+  });
+});

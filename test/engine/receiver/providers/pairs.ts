@@ -1,0 +1,1038 @@
+/**
+ * Two deliveries of each provider that must be two events, and two that must be one: as alike, and as different, as its
+ * documentation allows. The bodies are examples of the named source, shortened to what tells events apart.
+ */
+export interface Pairs {
+  /** Where the example is from. */
+  readonly source: string;
+  readonly type?: string;
+  readonly body: Body;
+  readonly apart: readonly Pair[];
+  readonly same: readonly Pair[];
+}
+
+/** Some providers sign a time inside the body. */
+export type Body = object | ((now: Date) => object);
+
+export interface Pair {
+  readonly what: string;
+  /** What the second delivery has instead: the header's id, the header's type, unsigned headers, values by their path. */
+  readonly id?: string;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Another example, for both deliveries. */
+  readonly of?: { readonly body: Body; readonly type?: string; readonly headers?: Readonly<Record<string, string>> };
+  /** What becomes of the second delivery, if it is neither a new event nor a duplicate. */
+  readonly outcome?: 'parked' | 'accepted';
+}
+
+const RETRY = 'a retry';
+const seconds = (now: Date) => Math.floor(now.getTime() / 1000);
+
+/** One WhatsApp value in its envelope. */
+const whatsapp = (value: object) => ({
+  object: 'whatsapp_business_account',
+  entry: [
+    {
+      id: '102290129340398',
+      changes: [
+        {
+          field: 'messages',
+          value: { messaging_product: 'whatsapp', metadata: { phone_number_id: '106540352242922' }, ...value },
+        },
+      ],
+    },
+  ],
+});
+
+const standard = (body: object, source: string): Pairs => ({
+  source,
+  body,
+  apart: [{ what: 'two events with the same body', id: 'msg_two' }],
+  same: [{ what: `${RETRY}, signed with a new time` }],
+});
+
+const poke = (source: string, body: object): Pairs => ({
+  source,
+  body,
+  apart: [{ what: 'two changes, which say the same' }],
+  same: [{ what: 'a retry, which nothing tells from the next change', outcome: 'accepted' }],
+});
+
+export const pairs: Readonly<Record<string, Pairs>> = {
+  adyen: {
+    source: 'hookdeck/webhook-samples adyen (in triggerdotdev/trigger.dev), docs.adyen.com webhooks',
+    body: {
+      live: 'false',
+      notificationItems: [
+        {
+          NotificationRequestItem: {
+            additionalData: { hmacSignature: '{signature}' },
+            amount: { currency: 'EUR', value: 10100 },
+            eventCode: 'AUTHORISATION',
+            eventDate: '2023-03-08T10:45:05+01:00',
+            merchantAccountCode: 'OctovieECOM',
+            merchantReference: '8313842560770001',
+            pspReference: 'NGAO2BVQFXJ7XZDP',
+            success: 'false',
+          },
+        },
+      ],
+    },
+    apart: [
+      {
+        what: 'an authorisation that failed, and then succeeded',
+        values: { 'notificationItems.0.NotificationRequestItem.success': 'true' },
+      },
+    ],
+    same: [
+      {
+        what: 'the same event with a later date, which is not signed',
+        values: { 'notificationItems.0.NotificationRequestItem.eventDate': '2023-03-08T10:47:05+01:00' },
+      },
+    ],
+  },
+  airtable: poke('airtable.com/developers/web/api/webhooks-overview', {
+    base: { id: 'app00000000000000' },
+    webhook: { id: 'ach00000000000000' },
+    timestamp: '2022-02-01T21:25:05.663Z',
+  }),
+  asana: {
+    source: 'developers.asana.com/docs/webhooks-guide',
+    body: {
+      events: [
+        {
+          action: 'changed',
+          created_at: '2026-07-01T14:00:00.123Z',
+          parent: null,
+          user: { gid: '12345' },
+          resource: { gid: '1337', resource_type: 'task' },
+          change: { field: 'due_on', action: 'changed' },
+        },
+      ],
+    },
+    apart: [
+      { what: 'two fields of a task, changed in one action', values: { 'events.0.change.field': 'assignee' } },
+      {
+        what: 'one field, changed again a millisecond later',
+        values: { 'events.0.created_at': '2026-07-01T14:00:00.124Z' },
+      },
+    ],
+    same: [{ what: RETRY }],
+  },
+  auth0: {
+    source: 'auth0.com/docs/customize/log-streams/custom-log-streams (in triggerdotdev/trigger.dev)',
+    body: [
+      {
+        log_id: '90020250708141238000000000000000001',
+        data: {
+          date: '2026-07-08T14:12:38.123Z',
+          type: 'fp',
+          client_id: 'AaiyAPdpYdesoKnqjj8HJqRn4T5titww',
+          ip: '203.0.113.42',
+        },
+      },
+    ],
+    apart: [
+      {
+        what: 'two wrong passwords in one millisecond',
+        values: { '0.log_id': '90020250708141238000000000000000002' },
+      },
+      {
+        what: 'the same, from a stream that has the id inside data',
+        of: { body: [{ data: { log_id: '900201', date: '2026-07-08T14:12:38.123Z', type: 'fp' } }] },
+        values: { '0.data.log_id': '900202' },
+      },
+    ],
+    same: [{ what: RETRY }],
+  },
+  awardee: {
+    source: 'assumed',
+    body: { nomination: { id: 'nom_1' } },
+    apart: [{ what: 'two events with the same body', id: 'two' }],
+    same: [{ what: RETRY }],
+  },
+  bitbucket: {
+    source: 'hookdeck/webhook-samples bitbucket (in triggerdotdev/trigger.dev)',
+    type: 'pullrequest:approved',
+    body: {
+      repository: { full_name: 'hookdeck-write/hookdeckwrite' },
+      pullrequest: { id: 3, title: 'Update README.md' },
+      approval: { date: '2023-03-08T06:12:09.954Z' },
+    },
+    apart: [
+      {
+        what: 'the same pull request, approved again after the approval was withdrawn',
+        id: 'two',
+        values: { 'approval.date': '2023-03-08T06:12:10.001Z' },
+      },
+    ],
+    same: [
+      { what: 'a second attempt after a 5xx', headers: { 'x-attempt-number': '2' } },
+      { what: 'a second attempt, if its X-Request-UUID is new', id: 'two', outcome: 'parked' },
+    ],
+  },
+  calcom: {
+    source: 'cal.com/docs/developing/guides/automation/webhooks (in triggerdotdev/trigger.dev)',
+    body: {
+      triggerEvent: 'BOOKING_RESCHEDULED',
+      createdAt: '2026-07-01T14:05:00.000Z',
+      payload: {
+        uid: '8f2b6c1a9d3e4a7fb5c21e6f9a0d4b7c',
+        title: '30 Min Meeting',
+        startTime: '2026-07-03T16:00:00.000Z',
+      },
+    },
+    apart: [
+      { what: 'one booking, moved twice', values: { createdAt: '2026-07-01T14:05:00.001Z' } },
+      {
+        what: 'two forms, which have no uid, in one millisecond',
+        of: {
+          body: {
+            triggerEvent: 'FORM_SUBMITTED',
+            createdAt: '2026-07-01T14:05:00.000Z',
+            payload: { formId: 'a', responses: { name: { value: 'Ada' } } },
+          },
+        },
+        values: { 'payload.responses.name.value': 'Grace' },
+      },
+    ],
+    same: [{ what: 'the same delivery again' }],
+  },
+  calendly: {
+    source: 'developer.calendly.com/api-docs (in triggerdotdev/trigger.dev)',
+    body: {
+      event: 'invitee_no_show.created',
+      created_at: '2026-06-01T15:22:41.000000Z',
+      payload: { uri: 'https://api.calendly.com/invitee_no_shows/3f6a1', email: 'jordan.rivera@example.com' },
+    },
+    apart: [
+      { what: 'one invitee, marked as absent again', values: { created_at: '2026-06-01T15:22:42.000000Z' } },
+      {
+        what: 'two invitees in one second',
+        values: { 'payload.uri': 'https://api.calendly.com/invitee_no_shows/3f6a2' },
+      },
+    ],
+    same: [{ what: `${RETRY}, signed with a new time` }],
+  },
+  chargebee: {
+    source: 'apidocs.chargebee.com/docs/api/events',
+    body: {
+      id: 'ev_19AKjkUzIF9g51',
+      occurred_at: 1702578600,
+      source: 'api',
+      object: 'event',
+      event_type: 'payment_failed',
+      webhook_status: 'not_configured',
+      content: { transaction: { id: 'txn_19AKjkUzIF9g52', amount: 1500 } },
+    },
+    apart: [{ what: 'two failed payments in one second', values: { id: 'ev_19AKjkUzIF9g53' } }],
+    same: [{ what: 'a retry, whose webhook_status has changed', values: { webhook_status: 're_scheduled' } }],
+  },
+  clerk: standard(
+    {
+      type: 'user.updated',
+      object: 'event',
+      timestamp: 1716883200000,
+      data: { id: 'user_29w83sxmDNGwOuEthce5gg56FcC', object: 'user' },
+    },
+    'clerk.com/docs/webhooks/overview (in triggerdotdev/trigger.dev)',
+  ),
+  'coinbase-cdp': {
+    source: 'docs.cdp.coinbase.com/payments/transfers/webhooks/example-payloads',
+    body: {
+      eventId: '11111111-0000-4000-8000-000000000001',
+      eventType: 'payments.transfers.quoted',
+      timestamp: '2026-01-01T00:00:00Z',
+      data: { transferId: 'transfer_1', sourceAmount: '100.19', status: 'quoted' },
+    },
+    apart: [
+      {
+        what: 'a transfer that is quoted twice in one second',
+        id: 'two',
+        values: { eventId: '11111111-0000-4000-8000-000000000002' },
+      },
+      {
+        what: 'two transactions without an id in the body',
+        of: { body: { eventType: 'wallet.transaction.created', network: 'base-sepolia', transactionHash: '0x1' } },
+        id: 'two',
+      },
+    ],
+    same: [
+      { what: `${RETRY}, signed with a new time` },
+      {
+        what: 'a retry of an event without an id in the body',
+        of: { body: { eventType: 'wallet.transaction.created', network: 'base-sepolia', transactionHash: '0x1' } },
+      },
+    ],
+  },
+  'coinbase-commerce': {
+    source: 'coinbase/coinbase-commerce-node test/testWebhook.spec.js',
+    body: {
+      id: 1,
+      scheduled_for: '2017-01-31T20:50:02Z',
+      attempt_number: 1,
+      event: {
+        id: '24934862-d980-46cb-9402-43c81b0cdba6',
+        type: 'charge:created',
+        created_at: '2017-01-31T20:49:02Z',
+        data: { code: '66BEOV2A' },
+      },
+    },
+    apart: [{ what: 'two charges of one second', values: { 'event.id': '24934862-d980-46cb-9402-43c81b0cdba7' } }],
+    same: [
+      {
+        what: 'a retry with an id of its own',
+        values: { id: 2, attempt_number: 2, scheduled_for: '2017-01-31T20:51:02Z' },
+      },
+    ],
+  },
+  contentful: {
+    source: 'a webhook.site record of 2026-06-22 in a public repository (find_string x-contentful-event-datetime)',
+    type: 'ContentManagement.Entry.publish',
+    body: {
+      sys: { type: 'Entry', id: '4o19ghFQzzNX9uiJifi7Hf', updatedAt: '2026-06-22T18:42:22.354Z', publishedVersion: 75 },
+      fields: {},
+    },
+    apart: [
+      { what: 'an entry that is saved and published', id: 'two', type: 'ContentManagement.Entry.save' },
+      { what: 'an entry that is published twice', id: 'two', values: { 'sys.updatedAt': '2026-06-22T18:42:22.355Z' } },
+      {
+        what: 'two entries whose bodies the user made equal with a transformation',
+        of: {
+          body: { event_type: 'content changed' },
+          headers: {
+            'x-contentful-crn': 'crn:contentful:::content:spaces/s/environments/master/entries/one',
+            'x-contentful-event-datetime': '2026-06-22T18:42:22.587Z',
+          },
+        },
+        id: 'two',
+        headers: { 'x-contentful-crn': 'crn:contentful:::content:spaces/s/environments/master/entries/two' },
+      },
+    ],
+    same: [
+      { what: 'a second attempt', headers: { 'x-contentful-webhook-request-attempt': '2' } },
+      { what: 'a captured body under another key', id: 'two', outcome: 'parked' },
+    ],
+  },
+  discord: {
+    source: 'docs.discord.com/developers/events/webhook-events',
+    body: {
+      version: 1,
+      application_id: '1234560123453231555',
+      type: 1,
+      event: {
+        type: 'ENTITLEMENT_CREATE',
+        timestamp: '2024-10-18T18:41:21.109604',
+        data: { id: '1234505980407808808', user_id: '111178765189277770' },
+      },
+    },
+    apart: [{ what: 'two purchases in one microsecond', values: { 'event.data.id': '1234505980407808809' } }],
+    same: [{ what: `${RETRY}, signed with a new time` }],
+  },
+  docusign: {
+    source: 'developers.docusign.com/platform/webhooks/connect (in triggerdotdev/trigger.dev)',
+    body: {
+      event: 'recipient-sent',
+      uri: '/restapi/v2.1/accounts/8675309a/envelopes/3f9a2c1e',
+      retryCount: 0,
+      configurationId: 271828,
+      generatedDateTime: '2026-06-28T15:02:11.4471203Z',
+      data: { envelopeId: '3f9a2c1e-6b4d-4e2f-8a1c-9d3b5f7e2a6c', recipientId: '1' },
+    },
+    apart: [
+      { what: 'two recipients in one moment', values: { 'data.recipientId': '2' } },
+      { what: 'one recipient, notified again', values: { generatedDateTime: '2026-06-28T15:02:11.4471204Z' } },
+    ],
+    same: [{ what: 'a retry, which counts', values: { retryCount: 1 } }],
+  },
+  dropbox: poke('dropbox.com/developers/reference/webhooks', {
+    list_folder: { accounts: ['dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc'] },
+    delta: { users: [12345678] },
+  }),
+  gethook: {
+    source: 'assumed',
+    body: { id: 'one', type: 'record.updated', created_at: '2026-01-01T00:00:00Z' },
+    apart: [{ what: 'two changes of one second', values: { id: 'two' } }],
+    same: [{ what: RETRY }],
+  },
+  github: {
+    source: 'octokit/webhooks payload-examples workflow_dispatch, repository_dispatch, watch',
+    type: 'workflow_dispatch',
+    body: {
+      inputs: null,
+      ref: 'refs/heads/master',
+      repository: { full_name: 'Codertocat/Hello-World' },
+      workflow: '.github/workflows/hello.yaml',
+    },
+    apart: [
+      { what: 'a workflow that is started twice with the same inputs', id: 'two' },
+      {
+        what: 'two equal repository_dispatch',
+        of: {
+          type: 'repository_dispatch',
+          body: {
+            action: 'on-demand-test',
+            branch: 'master',
+            client_payload: { unit: false },
+            repository: { full_name: 'Codertocat/Hello-World' },
+          },
+        },
+        id: 'two',
+      },
+    ],
+    same: [
+      { what: 'a redelivery by hand' },
+      {
+        what: 'a captured body under another id',
+        of: { type: 'push', body: { ref: 'refs/heads/main', before: 'a', after: 'b' } },
+        id: 'two',
+        outcome: 'parked',
+      },
+    ],
+  },
+  gitlab: {
+    source: 'docs.gitlab.com/user/project/integrations/webhook_events (in triggerdotdev/trigger.dev)',
+    type: 'feature_flag',
+    body: {
+      object_kind: 'feature_flag',
+      project: { id: 1 },
+      object_attributes: { id: 6, name: 'test-feature-flag', active: true },
+    },
+    apart: [{ what: 'a flag that is switched on again, with the same body', id: 'two' }],
+    same: [{ what: `${RETRY}, signed with a new time` }],
+  },
+  'hubspot-v3': {
+    source: 'developers.hubspot.com/docs/api/webhooks, generic subscriptions',
+    body: [
+      {
+        eventId: 3816279480,
+        subscriptionId: 22,
+        portalId: 33,
+        occurredAt: 1462216307945,
+        subscriptionType: 'contact.associationChange',
+        attemptNumber: 0,
+        changeSource: 'USER',
+        associationType: 'CONTACT_TO_COMPANY',
+        fromObjectId: 1,
+        toObjectId: 2,
+        associationRemoved: false,
+        isPrimaryAssociation: false,
+      },
+    ],
+    apart: [
+      { what: 'a primary association, which sends two messages', values: { '0.isPrimaryAssociation': true } },
+      { what: 'two associations of one contact in one millisecond', values: { '0.toObjectId': 3 } },
+      { what: 'an association that is removed in the same millisecond', values: { '0.associationRemoved': true } },
+      {
+        what: 'two properties of one contact, changed at once',
+        of: {
+          body: [
+            {
+              eventId: 1,
+              subscriptionId: 2,
+              objectId: 123,
+              occurredAt: 1462216307945,
+              subscriptionType: 'contact.propertyChange',
+              propertyName: 'email',
+              propertyValue: 'a',
+            },
+          ],
+        },
+        values: { '0.propertyName': 'phone' },
+      },
+    ],
+    same: [{ what: 'a retry, which counts its attempts', values: { '0.attemptNumber': 1 } }],
+  },
+  intercom: {
+    source: 'developers.intercom.com/docs/references/webhooks/webhook-models (in triggerdotdev/trigger.dev)',
+    body: {
+      type: 'notification_event',
+      topic: 'conversation.user.replied',
+      id: 'notif_5f27a9e0-0e33-4a1e-8f7c-2b6d4a9c11f0',
+      app_id: 'a86dr8yl',
+      created_at: 1781524800,
+      delivery_attempts: 1,
+      data: { item: { type: 'conversation', id: '195208945002873' } },
+    },
+    apart: [{ what: 'two replies in one second', values: { id: 'notif_5f27a9e0-0e33-4a1e-8f7c-2b6d4a9c11f1' } }],
+    same: [{ what: 'a retry, which counts its attempts', values: { delivery_attempts: 2 } }],
+  },
+  lemonsqueezy: {
+    source:
+      'docs.lemonsqueezy.com/help/webhooks/webhook-requests; meta.webhook_id as several public repositories store it',
+    type: 'subscription_updated',
+    body: {
+      meta: { event_name: 'subscription_updated', webhook_id: '0b1c2d3e-0000-4000-8000-000000000001' },
+      data: {
+        type: 'subscriptions',
+        id: '1',
+        attributes: { status: 'active', updated_at: '2026-07-01T14:00:00.000000Z' },
+      },
+    },
+    apart: [
+      { what: 'two updates in one second', values: { 'meta.webhook_id': '0b1c2d3e-0000-4000-8000-000000000002' } },
+      {
+        what: 'two updates in one second, without a webhook_id',
+        of: {
+          body: {
+            meta: { event_name: 'subscription_updated' },
+            data: {
+              type: 'subscriptions',
+              id: '1',
+              attributes: { status: 'active', updated_at: '2026-07-01T14:00:00.000000Z' },
+            },
+          },
+        },
+        values: { 'data.attributes.status': 'cancelled' },
+      },
+      {
+        what: 'two objects without a time of their last change',
+        of: {
+          body: {
+            meta: { event_name: 'license_key_created' },
+            data: { type: 'license-keys', id: '1', attributes: {} },
+          },
+        },
+        values: { 'data.id': '2' },
+      },
+    ],
+    same: [{ what: RETRY }],
+  },
+  linear: {
+    source: 'linear.app/developers/webhooks (in triggerdotdev/trigger.dev)',
+    type: 'Issue.update',
+    body: (now) => ({
+      action: 'update',
+      type: 'Issue',
+      createdAt: '2026-07-01T14:32:18.084Z',
+      webhookTimestamp: now.getTime(),
+      data: { id: '7c2e4f1a-9b3d-4a6e-8c5f-1d7b3e9a2c4f', title: 'Webhook' },
+      updatedFrom: { title: 'Webhooks' },
+    }),
+    apart: [{ what: 'one issue, updated twice at once', id: 'two', values: { updatedFrom: { priority: 1 } } }],
+    same: [{ what: 'a retry, if it has a new time' }],
+  },
+  mailgun: {
+    source: 'documentation.mailgun.com event structure, symfony/mailer Mailgun fixtures',
+    body: (now) => ({
+      signature: {
+        timestamp: String(seconds(now)),
+        token: `a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f97${now.getTime()}`,
+        signature: '{signature}',
+      },
+      'event-data': {
+        id: 'CPgfbmQMTCKtHW6uIWtuVe',
+        event: 'opened',
+        timestamp: 1521472262.908181,
+        recipient: 'alice@example.com',
+      },
+    }),
+    apart: [
+      { what: 'an id that is used again after a day', values: { 'event-data.timestamp': 1521558662.908181 } },
+      { what: 'one message, opened twice in one microsecond', values: { 'event-data.id': 'Ase7i2zsRYeDXztHGENqRA' } },
+    ],
+    same: [{ what: 'a retry, signed with a new token' }],
+  },
+  meta: {
+    source: 'developers.facebook.com whatsapp webhooks: messages, statuses, business-scoped user ids; Messenger',
+    type: 'messages',
+    body: whatsapp({
+      statuses: [
+        {
+          id: 'wamid.HBgL',
+          status: 'delivered',
+          timestamp: '1750030073',
+          recipient_id: '120363000000000000',
+          recipient_type: 'group',
+          recipient_participant_id: '16505551234',
+          recipient_participant_user_id: 'US.13491208655302741918',
+        },
+      ],
+    }),
+    apart: [
+      {
+        what: 'two members of a group who got one message in one second',
+        values: {
+          'entry.0.changes.0.value.statuses.0.recipient_participant_id': '16505551235',
+          'entry.0.changes.0.value.statuses.0.recipient_participant_user_id': 'US.2',
+        },
+      },
+      {
+        what: 'two members of a group who hide their numbers',
+        of: {
+          body: whatsapp({
+            statuses: [
+              {
+                id: 'wamid.HBgL',
+                status: 'read',
+                timestamp: '1750030073',
+                recipient_id: '120363000000000000',
+                recipient_participant_user_id: 'US.1',
+              },
+            ],
+          }),
+        },
+        values: { 'entry.0.changes.0.value.statuses.0.recipient_participant_user_id': 'US.2' },
+      },
+      {
+        what: 'two equal errors',
+        of: { body: whatsapp({ errors: [{ code: 130429, title: 'Rate limit hit' }] }) },
+      },
+      {
+        what: 'a message of Messenger, and its deletion',
+        of: {
+          body: {
+            object: 'instagram',
+            entry: [
+              {
+                id: '1',
+                time: 1569262486134,
+                messaging: [{ sender: { id: '2' }, timestamp: 1569262485349, message: { mid: 'm1', text: 'Hi' } }],
+              },
+            ],
+          },
+        },
+        values: { 'entry.0.messaging.0.message': { mid: 'm1', is_deleted: true } },
+      },
+    ],
+    same: [
+      {
+        what: 'a retry, in an envelope of a later version',
+        values: { 'entry.0.changes.0.value.statuses.0.pricing': { billable: true } },
+      },
+      {
+        what: 'a message of Messenger in a batch that was sent later',
+        of: {
+          body: {
+            object: 'page',
+            entry: [{ id: '1', time: 1569262486134, messaging: [{ message: { mid: 'm1', text: 'Hi' } }] }],
+          },
+        },
+        values: { 'entry.0.time': 1569262499999 },
+      },
+    ],
+  },
+  mollie: {
+    source: 'docs.mollie.com/reference/webhooks-new',
+    body: {
+      resource: 'event',
+      id: 'event_GvJ8WHrp5isUdRub9CJyH',
+      type: 'payment-link.paid',
+      entityId: 'pl_qng5gbbv8NAZ5gpM5ZYgx',
+      createdAt: '2024-12-16T15:57:04.0Z',
+    },
+    apart: [{ what: 'one link, paid twice in one second', values: { id: 'event_GvJ8WHrp5isUdRub9CJyJ' } }],
+    same: [{ what: RETRY }],
+  },
+  'mollie-classic': poke('docs.mollie.com/reference/webhooks', { id: 'tr_d0b0E3EA3v' }),
+  notion: {
+    source: 'developers.notion.com/reference/webhooks (in triggerdotdev/trigger.dev)',
+    body: {
+      id: '6b6f6b8a-8e0d-4f2a-9f3d-2a6b1c4e7d9f',
+      timestamp: '2026-06-30T14:02:11.000Z',
+      type: 'page.content_updated',
+      attempt_number: 1,
+      entity: { id: '0ef104cd-477e-80e1-8571-cfd10e92339a', type: 'page' },
+    },
+    apart: [{ what: 'one page, updated twice in one second', values: { id: '6b6f6b8a-8e0d-4f2a-9f3d-2a6b1c4e7d90' } }],
+    same: [{ what: 'a retry, which counts its attempts', values: { attempt_number: 2 } }],
+  },
+  openai: standard(
+    {
+      id: 'evt_685343a1381c819085d44c354e1b330e',
+      object: 'event',
+      created_at: 1784065200,
+      type: 'batch.completed',
+      data: { id: 'batch_67d1e3d640848190a3f3f19c74e9d9de' },
+    },
+    'platform.openai.com/docs/guides/webhooks (in triggerdotdev/trigger.dev)',
+  ),
+  paddle: {
+    source: 'hookdeck/webhook-samples paddlebilling (in triggerdotdev/trigger.dev)',
+    body: {
+      event_id: 'evt_01j7br8a9wah2vavmp3pe9k6r1',
+      event_type: 'address.updated',
+      occurred_at: '2024-09-09T16:00:48.444751Z',
+      notification_id: 'ntf_01j7br8ap7fjjm2424q81qt5zc',
+      data: { id: 'add_01j7br89t3wgn5v5w49hm1mepv' },
+    },
+    apart: [
+      { what: 'two events of one object in one microsecond', values: { event_id: 'evt_01j7br8a9wah2vavmp3pe9k6r2' } },
+    ],
+    same: [
+      { what: 'a second destination, whose notification has an id of its own', values: { notification_id: 'ntf_2' } },
+    ],
+  },
+  pagerduty: {
+    source: 'developer.pagerduty.com/docs/webhooks (in triggerdotdev/trigger.dev)',
+    body: {
+      event: {
+        id: '01J2Y3ZK9M4Q7R8T2VBN5X0F1A',
+        event_type: 'incident.reassigned',
+        resource_type: 'incident',
+        occurred_at: '2026-07-14T02:11:03Z',
+        data: { id: 'PT4KHXT' },
+      },
+    },
+    apart: [
+      { what: 'one incident, reassigned twice in one second', values: { 'event.id': '01J2Y3ZK9M4Q7R8T2VBN5X0F1B' } },
+    ],
+    same: [{ what: RETRY }],
+  },
+  postmark: {
+    source: 'postmarkapp.com/developer/webhooks: delivery, click, bounce, subscription change',
+    body: {
+      RecordType: 'SubscriptionChange',
+      MessageID: null,
+      ServerID: 123456,
+      MessageStream: 'outbound',
+      ChangedAt: '2020-02-01T10:53:34.416071Z',
+      Recipient: 'a@example.com',
+      Origin: 'Admin',
+      SuppressSending: false,
+      SuppressionReason: null,
+    },
+    apart: [
+      {
+        what: 'one address, reactivated twice: MessageID is null',
+        values: { ChangedAt: '2020-02-01T10:53:35.416071Z' },
+      },
+      { what: 'two addresses, reactivated at once', values: { Recipient: 'b@example.com' } },
+      {
+        what: 'two links of one message, clicked in one second',
+        of: {
+          body: {
+            RecordType: 'Click',
+            MessageID: '883953f4',
+            Recipient: 'a@example.com',
+            ReceivedAt: '2017-10-25T15:21:11Z',
+            OriginalLink: 'https://example.com/1',
+          },
+        },
+        values: { OriginalLink: 'https://example.com/2' },
+      },
+      {
+        what: 'one message, delivered to two recipients in one second',
+        of: {
+          body: {
+            RecordType: 'Delivery',
+            MessageID: '883953f4',
+            Recipient: 'a@example.com',
+            DeliveredAt: '2014-08-01T13:28:10Z',
+          },
+        },
+        values: { Recipient: 'b@example.com' },
+      },
+      {
+        what: 'one message that bounced at two addresses',
+        of: {
+          body: {
+            RecordType: 'Bounce',
+            MessageID: '883953f4',
+            Email: 'a@example.com',
+            BouncedAt: '2019-11-05T16:33:54Z',
+          },
+        },
+        values: { Email: 'b@example.com' },
+      },
+    ],
+    same: [
+      {
+        what: 'a retry with the same trace id',
+        of: {
+          body: { RecordType: 'Open', MessageID: 'm', ReceivedAt: '1' },
+          headers: { 'x-pm-webhook-trace-id': 'trace' },
+        },
+      },
+      {
+        what: 'a retry that has a trace id, unlike the first attempt',
+        headers: { 'x-pm-webhook-trace-id': 'trace' },
+        outcome: 'parked',
+      },
+    ],
+  },
+  razorpay: {
+    source: 'razorpay.com/docs/webhooks/payloads/payments',
+    body: {
+      entity: 'event',
+      account_id: 'acc_BFQ7uQEaa7j2z7',
+      event: 'payment.authorized',
+      contains: ['payment'],
+      created_at: 1567674606,
+      payload: { payment: { entity: { id: 'pay_DESlfW9H8K9uqM', amount: 100 } } },
+    },
+    apart: [
+      { what: 'two payments in one second', id: 'two', values: { 'payload.payment.entity.id': 'pay_DESlfW9H8K9uqN' } },
+    ],
+    same: [{ what: RETRY }],
+  },
+  resend: standard(
+    {
+      type: 'email.opened',
+      created_at: '2026-06-18T09:12:03.041Z',
+      data: { email_id: '4ef9a417-02e9-4d39-8e9d-3f1c6a2b9c11', to: ['jamie@example.com'] },
+    },
+    'resend.com/docs/dashboard/webhooks/introduction (in triggerdotdev/trigger.dev)',
+  ),
+  sendgrid: {
+    source: 'twilio.com/docs/sendgrid/for-developers/tracking-events/event (in triggerdotdev/trigger.dev)',
+    body: [
+      {
+        email: 'jordan@example.com',
+        timestamp: 1752562800,
+        event: 'open',
+        sg_event_id: 'rWVYmVk90MjZJ9iohOBa3w==',
+        sg_message_id: '14c5d75ce93.dfd.64b469.filter0001.16648',
+      },
+    ],
+    apart: [
+      { what: 'one message, opened twice in one second', values: { '0.sg_event_id': 'FOTFFO0ecsBE-zxFXfs6WA==' } },
+    ],
+    same: [{ what: `${RETRY}, signed with a new time` }],
+  },
+  sentry: {
+    source: 'docs.sentry.io/organization/integrations/integration-platform/webhooks (in triggerdotdev/trigger.dev)',
+    type: 'issue.created',
+    body: {
+      action: 'resolved',
+      installation: { uuid: '24b397fc-a86e-43ef-9297-949e21b82480' },
+      data: { issue: { id: '4509877862268928', lastSeen: '2026-07-14T18:56:00.738000+00:00', count: '1' } },
+    },
+    apart: [{ what: 'an issue that is resolved again', id: 'two', values: { 'data.issue.count': '2' } }],
+    same: [{ what: 'a retry, whose Request-ID is new', id: 'two', outcome: 'parked' }],
+  },
+  sesmetric: {
+    source: 'our own description',
+    body: { id: 'one', type: 'delivery', created_at: '2026-01-01T00:00:00Z', email: 'a@example.com' },
+    apart: [{ what: 'two deliveries to one address in one second', values: { id: 'two' } }],
+    same: [{ what: `${RETRY}, signed with a new time` }],
+  },
+  shopify: {
+    source: 'shopify.dev/docs/apps/build/webhooks/verify-deliveries, hookdeck/webhook-samples shopify',
+    type: 'products/update',
+    body: { id: 632910392, title: 'Example T-Shirt', updated_at: '2021-12-31T19:00:00-05:00' },
+    apart: [
+      {
+        what: 'two products of one bulk edit, which share the event id',
+        id: 'two',
+        values: { id: 632910393 },
+      },
+      { what: 'an order that is created and paid, with one body', id: 'two', type: 'orders/paid' },
+    ],
+    same: [
+      { what: 'a retry, which keeps its Webhook-Id' },
+      { what: 'a second subscription to the topic', id: 'two', outcome: 'parked' },
+    ],
+  },
+  slack: {
+    source: 'docs.slack.dev/reference/events/app_mention (in triggerdotdev/trigger.dev)',
+    body: {
+      team_id: 'T024BE7LD',
+      type: 'event_callback',
+      event_id: 'Ev0MDYA7HL',
+      event_time: 1515449522,
+      event: { type: 'reaction_added', user: 'U061F7AUR', reaction: 'tada' },
+    },
+    apart: [{ what: 'a reaction that is added again in one second', values: { event_id: 'Ev0MDYA7HM' } }],
+    same: [
+      {
+        what: 'a retry, signed with a new time',
+        headers: { 'x-slack-retry-num': '1', 'x-slack-retry-reason': 'http_timeout' },
+      },
+    ],
+  },
+  square: {
+    source: 'developer.squareup.com/reference/square/payments-api/webhooks (in triggerdotdev/trigger.dev)',
+    body: {
+      merchant_id: '6SSW7HV8K2ST5',
+      type: 'payment.updated',
+      event_id: '13b867cf-db3d-4b1c-90b6-2f32a9d78124',
+      created_at: '2026-07-01T21:27:30.792Z',
+      data: { type: 'payment', id: 'hYy9pRFVxpDsO1FB05SunFWUe9JZY' },
+    },
+    apart: [{ what: 'one payment, updated twice', values: { event_id: '13b867cf-db3d-4b1c-90b6-2f32a9d78125' } }],
+    same: [{ what: RETRY, headers: { 'square-retry-number': '1', 'square-retry-reason': 'http_timeout' } }],
+  },
+  standardwebhooks: standard(
+    { type: 'contact.updated', timestamp: '2022-11-03T20:26:10.344522Z', data: { id: '1f81eb52' } },
+    'standard-webhooks/standard-webhooks spec',
+  ),
+  stripe: {
+    source: 'docs.stripe.com/api/events/object, stripe-node V2/Core/Events.ts',
+    body: {
+      id: 'evt_1NG8Du2eZvKYlo2CUI79vXWy',
+      object: 'event',
+      created: 1686089970,
+      pending_webhooks: 2,
+      type: 'customer.subscription.updated',
+      data: { object: { id: 'sub_1' } },
+    },
+    apart: [
+      { what: 'two updates of one subscription in one second', values: { id: 'evt_1NG8Du2eZvKYlo2CUI79vXWz' } },
+      {
+        what: 'two events of API v2 in one millisecond',
+        of: {
+          body: {
+            id: 'evt_test_65',
+            object: 'v2.core.event',
+            type: 'v1.billing.meter.error_report_triggered',
+            created: '2024-09-17T06:20:52.246Z',
+            related_object: { id: 'mtr_1' },
+          },
+        },
+        values: { id: 'evt_test_66' },
+      },
+    ],
+    same: [{ what: 'a retry: fewer endpoints are waiting', values: { pending_webhooks: 1 } }],
+  },
+  svix: standard({ event_type: 'invoice.paid', data: { id: 'in_1' } }, 'docs.svix.com/receiving/introduction'),
+  twilio: {
+    source: 'twilio.com/docs/messaging/guides/track-outbound-message-status, twilio.com/docs/voice/twiml/gather',
+    body: {
+      MessageSid: 'SMe1e2b7c8f5a34d6d8b8c1a2b3c4d5e60',
+      MessageStatus: 'sent',
+      To: '+14155550142',
+      From: '+15005550006',
+    },
+    apart: [
+      { what: 'two statuses of one message', values: { MessageStatus: 'delivered' } },
+      {
+        what: 'two digits that are pressed in one call',
+        of: { body: { CallSid: 'CA1', CallStatus: 'in-progress', Digits: '1' } },
+        values: { Digits: '2' },
+      },
+    ],
+    same: [{ what: RETRY }],
+  },
+  typeform: {
+    source: 'typeform.com/developers/webhooks/example-payload (in triggerdotdev/trigger.dev)',
+    body: {
+      event_id: '01HXQ3ZK9BCONTACT01',
+      event_type: 'form_response',
+      form_response: {
+        form_id: 'A1b2C3',
+        token: '6f3e8a1c9d2b47a0b6e5f1a2c3d4e5f6',
+        submitted_at: '2026-07-08T14:04:47Z',
+        answers: [],
+      },
+    },
+    apart: [{ what: 'two equal answers in one second', values: { event_id: '01HXQ3ZK9BCONTACT02' } }],
+    same: [{ what: RETRY }],
+  },
+  woocommerce: {
+    source: 'woocommerce/woocommerce class-wc-webhook.php, hookdeck/webhook-samples woocommerce',
+    type: 'order.updated',
+    body: { id: 17, status: 'processing', total: '10.00', date_modified_gmt: '2023-03-25T16:22:37' },
+    apart: [
+      { what: 'two updates in one second, which share the Delivery-ID', values: { status: 'completed' } },
+      {
+        what: 'an action that happens again with the same argument',
+        of: {
+          type: 'action.woocommerce_add_to_cart',
+          body: { action: 'woocommerce_add_to_cart', arg: 'c4ca4238a0b923820dcc509a6f75849b' },
+        },
+        id: 'two',
+      },
+    ],
+    same: [
+      { what: 'the same delivery again: WooCommerce never retries' },
+      { what: 'a captured body under another id', id: 'two', outcome: 'parked' },
+      {
+        what: 'a captured body, sent as an action',
+        of: { type: 'action.any', body: { id: 17, status: 'processing' } },
+        id: 'two',
+        outcome: 'parked',
+      },
+    ],
+  },
+  workos: {
+    source: 'workos.com/docs/events/data-syncing/webhooks (in triggerdotdev/trigger.dev)',
+    body: {
+      id: 'event_01J4QF7R2N8T6R3P0M5NDS8WYA',
+      event: 'dsync.user.updated',
+      created_at: '2026-07-13T09:20:01.104Z',
+      data: { id: 'directory_user_01J4QF6VN8T6R3P0M5NDS8WYB' },
+    },
+    apart: [{ what: 'two updates in one millisecond', values: { id: 'event_01J4QF7R2N8T6R3P0M5NDS8WYB' } }],
+    same: [{ what: `${RETRY}, signed with a new time` }],
+  },
+  xero: {
+    source: 'developer.xero.com/documentation/guides/webhooks/overview',
+    body: {
+      events: [
+        {
+          resourceUrl: 'https://api.xero.com/api.xro/2.0/Contacts/717f2bfc',
+          resourceId: '717f2bfc-c6d4-41fd-b238-3f2f0c0cf777',
+          eventDateUtc: '2017-06-21T01:15:39.902',
+          eventType: 'Update',
+          eventCategory: 'CONTACT',
+          tenantId: 'c2cc9b6e-9458-4c7d-93cc-f02b81b0594f',
+        },
+      ],
+      lastEventSequence: 1,
+      firstEventSequence: 1,
+      entropy: 'S0m3r4Nd0mt3xt',
+    },
+    apart: [
+      {
+        what: 'two contacts in one millisecond',
+        values: { 'events.0.resourceId': '717f2bfc-c6d4-41fd-b238-3f2f0c0cf778' },
+      },
+      { what: 'one contact, updated twice', values: { 'events.0.eventDateUtc': '2017-06-21T01:15:39.903' } },
+    ],
+    same: [{ what: 'a retry in a batch with another entropy', values: { entropy: 'Other', lastEventSequence: 2 } }],
+  },
+  zoom: {
+    source: 'developers.zoom.us/docs/api/webhooks (in triggerdotdev/trigger.dev), devforum.zoom.us/t/…/128602',
+    body: {
+      event: 'meeting.participant_joined',
+      event_ts: 1752562800000,
+      payload: {
+        account_id: 'AAAAAABBBBBCCCCDDDD',
+        object: { uuid: '4nR0i/L9Q2mfrfXtEWMnGA==', participant: { user_id: '1' } },
+      },
+    },
+    apart: [
+      { what: 'two people who join in one millisecond', values: { 'payload.object.participant.user_id': '2' } },
+      {
+        what: 'two recordings of one meeting',
+        of: {
+          body: {
+            event: 'recording.completed',
+            event_ts: 1752562800000,
+            download_token: 'a',
+            payload: {
+              object: {
+                uuid: '4nR0i/L9Q2mfrfXtEWMnGA==',
+                recording_files: [{ id: 'one', download_url: 'https://zoom.us/a' }],
+              },
+            },
+          },
+        },
+        values: { 'payload.object.recording_files.0.id': 'two' },
+      },
+    ],
+    same: [
+      { what: `${RETRY}, signed with a new time` },
+      {
+        what: 'a recording that is announced again, with another token and URL',
+        of: {
+          body: {
+            event: 'recording.completed',
+            event_ts: 1752562800000,
+            download_token: 'a',
+            payload: {
+              object: {
+                uuid: '4nR0i/L9Q2mfrfXtEWMnGA==',
+                recording_files: [{ id: 'one', download_url: 'https://zoom.us/a' }],
+              },
+            },
+          },
+        },
+        values: { download_token: 'b', 'payload.object.recording_files.0.download_url': 'https://zoom.us/b' },
+      },
+    ],
+  },
+};

@@ -1,0 +1,83 @@
+import { cloudflareTest } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+import { textModules } from './text-modules.ts';
+
+// The tests of the template: the app's (vitest.config.ts), which are all that a fork has, and the engine's. Paths begin at the
+// root of the repository.
+
+/** In every test file: what the code under test puts out is searched for secrets, bodies and the like. */
+const SEARCH_LOGS = './test/engine/canaries/console.ts';
+const SEARCH_ANSWERS = './test/engine/canaries/fetch.ts';
+
+/** A test waits for what it expects, so these end only one that is stuck: a slow machine must not fail a test. */
+const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 180_000 };
+
+const IN_NODE = {
+  setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
+  // Commands that tests run in copies of the checkout would fill the cache with code whose paths are soon gone.
+  env: { NODE_DISABLE_COMPILE_CACHE: '1' },
+  execArgv: ['--import', './scripts/lib/fast-start.mjs'],
+  ...TIMEOUTS,
+};
+
+export default defineConfig({
+  test: {
+    // The Workers log every delivery. Only the lines of a failed test are of interest.
+    silent: 'passed-only',
+    // Most tests wait for a time limit, a queue or a process. On two cores, a third worker uses that time.
+    maxWorkers: 3,
+    projects: [
+      './vitest.config.ts',
+      {
+        // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
+        plugins: [textModules],
+        test: {
+          name: 'node',
+          include: [
+            'bench/test/*.test.ts',
+            'test/engine/{canaries,cron,db,e2e,kit,local,ops,ops-worker,receiver,upgrade}/**/*.test.ts',
+          ],
+          ...IN_NODE,
+        },
+      },
+      {
+        // Runs with `npm run -w workshop faults`, which says in which form. `npm test` leaves it out.
+        plugins: [textModules],
+        test: {
+          name: 'faults',
+          include: ['test/engine/faults/**/*.test.ts'],
+          ...IN_NODE,
+        },
+      },
+      {
+        // Runs inside workerd: signatures need its WebCrypto, and the consumer the queue's own calls.
+        // The source maps of the SDKs name files that are not in their packages, and Vite would warn about each.
+        logLevel: 'error',
+        plugins: [
+          cloudflareTest(({ inject }) => ({
+            main: './test/engine/consumer/worker.ts',
+            wrangler: { configPath: './test/engine/fixture/wrangler.consumer.toml' },
+            miniflare: {
+              compatibilityFlags: ['service_binding_extra_handlers'],
+              bindings: {
+                DATABASE_URL: inject('consumerUrl'),
+                OWNER_URL: inject('ownerUrl'),
+                THANKS_URL: inject('outsideUrl'),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: 'workerd',
+          include: ['test/engine/{consumer,verify}/**/*.test.ts'],
+          globalSetup: './test/engine/workerd-setup.ts',
+          // Only the code under test calls the outside here, and what it sends there is not an answer.
+          setupFiles: SEARCH_LOGS,
+          // All files share one database.
+          fileParallelism: false,
+          ...TIMEOUTS,
+        },
+      },
+    ],
+  },
+});
