@@ -7,6 +7,7 @@ import { readConfigs } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
 import { checkImports } from './lib/arrows.ts';
+import { typesWithoutHandler } from './lib/handlers.ts';
 import { UserError } from './lib/user-error.ts';
 import { types } from './types.ts';
 
@@ -30,7 +31,9 @@ export default async function main(): Promise<void> {
   for (const [worker, config] of Object.entries(configs)) {
     if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', '-c', config.path]);
   }
-  for (const hint of hints) console.log(`hint: ${hint}`);
+  // Only now: a handler that can't be loaded must not keep the checks above from saying why.
+  const { handlers } = await import('../src/app/handlers/index.ts');
+  for (const hint of [...hints, ...typesWithoutHandler(sources, handlers)]) console.log(`hint: ${hint}`);
 }
 
 /** Does one part of a check, and says in a line that it passed. */

@@ -49,7 +49,8 @@ export function startWrangler({ port, names, tunnel, onPrinted, onReload }: Wran
     // In a process group of its own, because a Ctrl-C in the terminal must not end it before we stop it.
     detached: true,
     // A registry of our own: in the shared one, wrangler could find the queues of another checkout under the same names.
-    env: { ...process.env, ...OFFLINE, WRANGLER_REGISTRY_PATH: '.data/dev/registry' },
+    // Its lines are read below, so a level of the shell must not hide them.
+    env: { ...process.env, ...OFFLINE, WRANGLER_LOG: 'log', WRANGLER_REGISTRY_PATH: '.data/dev/registry' },
   });
   let stopping = false;
   const sort = createSorter(names);

@@ -37,9 +37,16 @@ export const ops: readonly Mutant[] = [
   {
     fault: 'the identity of wrangler dev counts through a tunnel, too',
     file: ACCESS,
-    find: 'if (isLocal && !isFromThisMachine(request))',
+    find: 'if (isLocal && !isOnThisMachine(request, env))',
     replace: 'if (false)',
     caughtBy: { file: ACCESS_TEST, name: 'it is closed for a tunnel that rewrites the host' },
+  },
+  {
+    fault: 'the identity of wrangler dev counts although the database is elsewhere',
+    file: ACCESS,
+    find: ' && isLoopback(database)',
+    replace: '',
+    caughtBy: { file: ACCESS_TEST, name: 'it is closed for a database elsewhere' },
   },
   {
     fault: 'the identity of wrangler dev lets everybody in although there is a token',
