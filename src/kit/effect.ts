@@ -28,7 +28,7 @@ export interface EffectKind<Payload = never> {
    * One that doesn't match parks the effect, with the paths that failed.
    */
   readonly schema?: StandardSchemaV1 | undefined;
-  /** The status of the response decides what happens next: done, tried again, or parked (see `errorFromResponse`). */
+  /** The status of the response decides what happens next: done, tried again, or parked (`errorFromResponse` in api.ts). */
   readonly send: (payload: Payload, tools: EffectTools) => Promise<Response>;
 }
 

@@ -131,12 +131,14 @@ it('an operator who opens an event is shown its body, but no secret', async () =
 it('every file that starts Workers, a Worker in Node or a command searches what they put out', () => {
   const starts = /\b(startWorkers|create(Receiver|Consumer|Ops)|spawn)\(/;
   // A Worker's own file: those who start it search what it puts out.
-  const isSearched = /\/canaries\/|searchLog|^export default /m;
+  const isSearched = /\/canaries\/|searchLog|searchCommand|^export default /m;
   const texts = globSync('test/engine/**/*.ts').map((file) => [file, readFileSync(file, 'utf8')] as const);
   const unsearched = texts.filter(([, text]) => starts.test(text) && !isSearched.test(text)).map(([file]) => file);
   expect(unsearched.sort()).toEqual([
     // It knows every line that it expects.
     'test/engine/consumer/routing.test.ts',
+    // Its process prints nothing.
+    'test/engine/local/local-files.test.ts',
     // A process of its own that shows how much memory the same code needs.
     'test/engine/receiver/providers/batch-memory.ts',
   ]);

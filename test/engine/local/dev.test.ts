@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../scripts/database/connect.ts';
 import { freePort, isListening, listen } from '../../../scripts/lib/port.ts';
 import { keptDir } from '../../../scripts/local/data-dir.ts';
+import { searchCommand } from '../canaries/commands.ts';
 import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
 import { APP, consumerConfig, effectsCalling, HANDLER, SOURCES } from '../orders-app.ts';
 
@@ -350,6 +351,7 @@ it('a killed npm leaves nothing behind, although npm can not tell anybody', asyn
   let output = '';
   npm.stdout.on('data', (chunk) => (output += chunk));
   await vi.waitFor(() => expect(output).toContain('\nready '), SOON);
+  searchCommand(checkout.path, {}, ['dev'], output);
   npm.kill('SIGKILL');
   await expect.poll(() => processesOf(checkout.path, dataDir), SOON).toEqual([]);
 });
