@@ -4,7 +4,7 @@
  * written like a place or a template means the same as in src/providers/types.ts.
  */
 export interface Facts {
-  /** The day on which the sources were read. */
+  /** The day of the reading. Most facts rest on readings that somebody else made of the sources, and were not read again. */
   readonly read: string;
   /** The source of every fact that doesn't name its own, by repository and path or by page. */
   readonly from: string;
