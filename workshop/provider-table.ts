@@ -2,7 +2,7 @@ import { hasPair } from '../scripts/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import type { Handshake, Reply, Scheme, Signature } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
-import { factOf } from './facts/fact.ts';
+import { factOf, wordsOf } from './facts/fact.ts';
 import { facts } from './facts/facts.ts';
 import { countProofs, proofOf } from './proofs/proof-of.ts';
 
@@ -91,11 +91,12 @@ counted as the claim sends them: a quote or a backslash takes four bytes. A larg
 
 ## What an operator needs to know
 
-The template keeps these facts, and those that the tables above show, with their sources and the day on which they were read,
-apart from the data. A test of the template compares the two.
+The template keeps these facts, and those that the tables above show, with their sources, apart from the data. A test of the template
+compares the two. *Looked up* is the day on which every fact of the provider was looked up in its source; what was not found then is
+named under *not certain*. Without a day, all facts of the provider rest on an earlier reading alone.
 
 ${table(
-  ['provider', 'the same event', 'what ends the retries', 'time limit', 'again by hand', 'not certain'],
+  ['provider', 'the same event', 'what ends the retries', 'time limit', 'again by hand', 'not certain', 'looked up'],
   all.map(({ name }) => operatorRow(name)),
 )}
 
@@ -233,7 +234,17 @@ function operatorRow(name: string): string[] {
   if (!fact) throw new Error(`${name} has no facts`);
   const limit = factOf(fact.limit);
   const byHand = fact.byHand === undefined ? '' : factOf(fact.byHand);
-  return [name, factOf(fact.same), factOf(fact.ends), limit === null ? '' : `${limit} s`, byHand, fact.open ?? ''];
+  const notFound = (fact.notFound ?? []).map((field) => wordsOf[field]).join(', ');
+  const open = [...(fact.open ? [fact.open] : []), ...(notFound ? [`not found again: ${notFound}`] : [])].join('. ');
+  return [
+    name,
+    factOf(fact.same),
+    factOf(fact.ends),
+    limit === null ? '' : `${limit} s`,
+    byHand,
+    open,
+    fact.read ?? '',
+  ];
 }
 
 function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {

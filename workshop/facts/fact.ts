@@ -4,8 +4,10 @@
  * written like a place or a template means the same as in src/providers/types.ts.
  */
 export interface Facts {
-  /** The day of the reading. Most facts rest on readings that somebody else made of the sources, and were not read again. */
-  readonly read: string;
+  /** The day on which each fact was looked up in its source. Absent: all rest on an earlier reading, made by somebody else. */
+  readonly read?: string;
+  /** The facts that were not found on that day. They rest on the earlier reading. */
+  readonly notFound?: readonly (keyof typeof wordsOf)[];
   /** The source of every fact that doesn't name its own, by repository and path or by page. */
   readonly from: string;
   /** Algorithm, encoding and place: `hmac-sha256 hex at header:x`, or `token at …`, or `basic at …`. */
@@ -43,6 +45,25 @@ export interface Facts {
   /** What no source says for certain. */
   readonly open?: string;
 }
+
+/** The facts that may not have been found, in the words of docs/providers.md. */
+export const wordsOf = {
+  signature: 'signature',
+  covers: 'what is signed',
+  key: 'key',
+  window: 'window',
+  id: 'id',
+  type: 'type',
+  time: 'happened at',
+  batch: 'several events',
+  handshake: 'handshake',
+  answer: 'answer',
+  limit: 'time limit',
+  retries: 'how long it retries',
+  largest: 'largest body',
+  ends: 'what ends the retries',
+  byHand: 'again by hand',
+} as const;
 
 /** The value alone, or with a source of its own. */
 export type Fact<Value> = Value | { readonly value: Value; readonly from: string };

@@ -1,7 +1,5 @@
 import { type Facts, said } from './fact.ts';
 
-const READ = '2026-11-19';
-
 const HMAC_BODY = { covers: '{body}', key: 'text' } as const;
 
 const STANDARD_SPEC = 'standard-webhooks/standard-webhooks spec/standard-webhooks.md';
@@ -26,7 +24,6 @@ const svixDelivery = {
 
 export const facts: Readonly<Record<string, Facts>> = {
   adyen: {
-    read: READ,
     from: 'docs.adyen.com/development-resources/webhooks',
     signature: said(
       'hmac-sha256 base64 at json:additionalData.hmacSignature, per item',
@@ -50,7 +47,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'event code, PSP reference and success. A later notification may have another date',
   },
   airtable: {
-    read: READ,
     from: 'airtable.com/developers/web/api/webhooks-overview',
     signature: said(
       'hmac-sha256 hex at header:x-airtable-content-mac#hmac-sha256',
@@ -71,7 +67,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'how long Airtable retries',
   },
   asana: {
-    read: READ,
     from: 'developers.asana.com/docs/webhooks-guide',
     signature: 'hmac-sha256 hex at header:x-hook-signature',
     ...HMAC_BODY,
@@ -87,7 +82,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the content of the event, with its time in milliseconds',
   },
   auth0: {
-    read: READ,
     from: 'auth0.com/docs/customize/log-streams/custom-log-streams',
     signature: 'token at header:authorization',
     covers: 'nothing',
@@ -107,7 +101,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'the property names of an entry: the reference lists none, so they are from examples',
   },
   awardee: {
-    read: READ,
     from: 'an assumption',
     signature: 'hmac-sha256 hex at header:x-awardee-signature',
     ...HMAC_BODY,
@@ -122,7 +115,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'everything: nobody has documented this sender',
   },
   bitbucket: {
-    read: READ,
     from: 'support.atlassian.com/bitbucket-cloud/docs/manage-webhooks',
     signature: 'hmac-sha256 hex at header:x-hub-signature#sha256',
     ...HMAC_BODY,
@@ -137,7 +129,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether X-Request-UUID is the same on every attempt',
   },
   calcom: {
-    read: READ,
     from: 'cal.com/docs/developing/guides/automation/webhooks',
     signature: said(
       'hmac-sha256 hex at header:x-cal-signature-256',
@@ -154,7 +145,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'trigger, booking and the time of sending. Two webhooks on one address send two events',
   },
   calendly: {
-    read: READ,
     from: 'developer.calendly.com/api-docs',
     signature: 'hmac-sha256 hex at header:calendly-webhook-signature#v1',
     covers: '{header:calendly-webhook-signature#t}.{body}',
@@ -171,7 +161,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether a retry is signed with a new time',
   },
   chargebee: {
-    read: READ,
     from: 'chargebee.com/docs/billing/2.0/site-configuration/webhook_settings',
     signature: said('basic at header:authorization', 'chargebee/chargebee-node basicAuthValidator'),
     covers: 'nothing',
@@ -186,7 +175,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the id of the event. The state of its webhooks, which is in the body, may differ',
   },
   clerk: {
-    read: READ,
     from: 'clerk/clerk-docs webhooks; clerk/javascript packages/backend/src/webhooks.ts',
     ...standard('svix'),
     type: 'type',
@@ -195,7 +183,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'svix-id',
   },
   'coinbase-cdp': {
-    read: READ,
+    read: '2026-11-19',
     from: 'docs.cdp.coinbase.com/webhooks/verify-signatures',
     signature: 'hmac-sha256 hex at header:x-hook0-signature#v1',
     covers: 'time, names and values of the headers listed in h, body',
@@ -218,7 +206,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'how long 60 retries take: 24 days with the delays of Hook0, its sender',
   },
   'coinbase-commerce': {
-    read: READ,
     from: 'docs.cdp.coinbase.com/commerce/docs/webhooks-security',
     signature: said(
       'hmac-sha256 hex at header:x-cc-webhook-signature',
@@ -236,7 +223,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'retired: Coinbase ended Commerce on 31 March 2026',
   },
   contentful: {
-    read: READ,
+    read: '2026-11-19',
     from: 'contentful.com/developers/docs/webhooks',
     signature: said(
       'hmac-sha256 hex at header:x-contentful-signature',
@@ -266,7 +253,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'which headers Contentful signs',
   },
   discord: {
-    read: READ,
     from: 'docs.discord.com/developers/events/webhook-events',
     signature: said('ed25519 hex at header:x-signature-ed25519', 'discord/discord-interactions-js src/index.ts'),
     covers: '{header:x-signature-timestamp}{body}',
@@ -284,7 +270,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the content, which contains the time in microseconds',
   },
   docusign: {
-    read: READ,
     from: 'developers.docusign.com/platform/webhooks/connect',
     signature: 'hmac-sha256 base64 at header:x-docusign-signature-1 … header:x-docusign-signature-5',
     ...HMAC_BODY,
@@ -299,7 +284,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether a retry keeps generatedDateTime. Up to 100 keys are possible, of which five are read',
   },
   dropbox: {
-    read: READ,
     from: 'dropbox.com/developers/reference/webhooks',
     signature: 'hmac-sha256 hex at header:x-dropbox-signature',
     ...HMAC_BODY,
@@ -314,7 +298,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'nothing: a notification only says whose files have changed, and a handler lists the changes',
   },
   gethook: {
-    read: READ,
     from: 'an assumption',
     signature: 'hmac-sha256 hex at header:x-gethook-signature',
     ...HMAC_BODY,
@@ -329,7 +312,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'everything: nobody has documented this sender',
   },
   github: {
-    read: READ,
+    read: '2026-11-19',
     from: 'docs.github.com/en/webhooks',
     signature: said('hmac-sha256 hex at header:x-hub-signature-256#sha256', 'octokit/webhooks-methods.js'),
     ...HMAC_BODY,
@@ -349,7 +332,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'X-GitHub-Delivery. Every webhook that gets the event has the same',
   },
   gitlab: {
-    read: READ,
+    read: '2026-11-19',
     from: 'docs.gitlab.com/user/project/integrations/webhooks',
     signature: said(
       'hmac-sha256 base64 at header:webhook-signature#v1 or token at header:x-gitlab-token',
@@ -374,7 +357,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'how often GitLab retries. The signing token is in GitLab 19.0 and later; with the older secret token nothing is signed',
   },
   'hubspot-v3': {
-    read: READ,
     from: 'developers.hubspot.com/docs/api/webhooks',
     signature: said(
       'hmac-sha256 base64 at header:x-hubspot-signature-v3',
@@ -401,7 +383,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether a retry is signed with a new time',
   },
   intercom: {
-    read: READ,
     from: 'developers.intercom.com/docs/webhooks',
     signature: 'hmac-sha1 hex at header:x-hub-signature#sha1',
     ...HMAC_BODY,
@@ -416,7 +397,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'how often Intercom retries',
   },
   lemonsqueezy: {
-    read: READ,
+    read: '2026-11-19',
     from: 'docs.lemonsqueezy.com/help/webhooks',
     signature: 'hmac-sha256 hex at header:x-signature',
     ...HMAC_BODY,
@@ -435,7 +416,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'meta.webhook_id is not documented',
   },
   linear: {
-    read: READ,
     from: 'linear.app/developers/webhooks',
     signature: said('hmac-sha256 hex at header:linear-signature', '@linear/sdk webhooks'),
     ...HMAC_BODY,
@@ -454,7 +434,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether a retry has the same Linear-Delivery and a new time; an issue argues that it is the same in every byte',
   },
   mailgun: {
-    read: READ,
     from: 'documentation.mailgun.com/docs/mailgun/user-manual/webhooks',
     signature: 'hmac-sha256 hex at json:signature.signature',
     covers: '{json:signature.timestamp}{json:signature.token}',
@@ -474,7 +453,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'id and time of the event',
   },
   meta: {
-    read: READ,
     from: 'developers.facebook.com/docs/graph-api/webhooks/getting-started',
     signature: 'hmac-sha256 hex at header:x-hub-signature-256#sha256',
     ...HMAC_BODY,
@@ -499,7 +477,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'nothing tells two errors of WhatsApp apart, so every delivery of one is an event',
   },
   mollie: {
-    read: READ,
     from: 'docs.mollie.com/reference/webhooks-new',
     signature: said(
       'hmac-sha256 hex at header:x-mollie-signature#sha256',
@@ -517,7 +494,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'how long Mollie retries',
   },
   'mollie-classic': {
-    read: READ,
     from: 'docs.mollie.com/reference/webhooks',
     signature: said('token at query:token', 'nothing is signed: the token is a part of the URL that you register'),
     covers: 'nothing',
@@ -532,7 +508,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'nothing: a delivery only says which payment has changed, and a handler fetches it',
   },
   notion: {
-    read: READ,
     from: 'developers.notion.com/reference/webhooks',
     signature: said('hmac-sha256 hex at header:x-notion-signature#sha256', 'makenotion/notion-sdk-js'),
     ...HMAC_BODY,
@@ -547,7 +522,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the id of the event. attempt_number, which is in the body, differs',
   },
   openai: {
-    read: READ,
     from: 'openai/openai-node src/resources/webhooks.ts',
     ...standard('webhook'),
     signature: 'hmac-sha256 base64 at header:webhook-signature#v1 or hmac-sha256 base64 at header:webhook-signature#v1',
@@ -562,7 +536,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: said('webhook-id. The id in the body (evt_…) is another one', 'platform.openai.com/docs/guides/webhooks'),
   },
   paddle: {
-    read: READ,
     from: 'developer.paddle.com/webhooks',
     signature: said('hmac-sha256 hex at header:paddle-signature#h1', 'PaddleHQ/paddle-node-sdk src/notifications'),
     covers: said('{header:paddle-signature#ts}:{body}', 'PaddleHQ/paddle-node-sdk src/notifications'),
@@ -580,7 +553,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether a retry is signed with a new time',
   },
   pagerduty: {
-    read: READ,
     from: 'developer.pagerduty.com/docs/webhooks',
     signature: said('hmac-sha256 hex at header:x-pagerduty-signature#v1', 'PagerDuty/go-pagerduty webhookv3'),
     ...HMAC_BODY,
@@ -595,7 +567,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the id of the event',
   },
   postmark: {
-    read: READ,
+    read: '2026-11-19',
     from: 'postmarkapp.com/developer/webhooks/webhooks-overview',
     signature: 'basic at header:authorization',
     covers: 'nothing',
@@ -620,7 +592,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether the trace id comes with every attempt: one page says "when available"',
   },
   razorpay: {
-    read: READ,
     from: 'razorpay.com/docs/webhooks',
     signature: said(
       'hmac-sha256 hex at header:x-razorpay-signature',
@@ -638,7 +609,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'x-razorpay-event-id',
   },
   resend: {
-    read: READ,
     from: 'resend/resend-node; resend.com/docs/dashboard/webhooks',
     ...standard('svix'),
     type: 'type',
@@ -647,7 +617,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'svix-id',
   },
   sendgrid: {
-    read: READ,
     from: 'twilio.com/docs/sendgrid/for-developers/tracking-events/event',
     signature: said(
       'ecdsa-p256-der base64 at header:x-twilio-email-event-webhook-signature',
@@ -672,7 +641,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'sendgrid-nodejs#1435 says that sg_event_id may change on a retry. Whether a retry is signed with a new time',
   },
   sentry: {
-    read: READ,
     from: 'getsentry/sentry src/sentry/sentry_apps, src/sentry/utils/sentry_apps/webhooks.py',
     signature: 'hmac-sha256 hex at header:sentry-hook-signature',
     ...HMAC_BODY,
@@ -686,7 +654,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'nothing else tells a retry from an event with an equal body',
   },
   sesmetric: {
-    read: READ,
     from: "our own description, and SESMetric's article on retries",
     signature: 'hmac-sha256 hex at header:x-sesmetric-signature',
     covers: '{header:x-sesmetric-timestamp}.{body}',
@@ -702,7 +669,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the id of the event',
   },
   shopify: {
-    read: READ,
+    read: '2026-11-19',
     from: 'shopify.dev/docs/apps/build/webhooks/verify-deliveries',
     signature: 'hmac-sha256 base64 at header:x-shopify-hmac-sha256',
     ...HMAC_BODY,
@@ -717,7 +684,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'X-Shopify-Webhook-Id. X-Shopify-Event-Id is shared by all deliveries that one action of a merchant causes. A second subscription delivers the same body under another id, and is parked',
   },
   slack: {
-    read: READ,
     from: 'docs.slack.dev/apis/events-api',
     signature: said(
       'hmac-sha256 hex at header:x-slack-signature#v0',
@@ -740,7 +706,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'event_id',
   },
   square: {
-    read: READ,
+    read: '2026-11-19',
     from: 'developer.squareup.com/docs/webhooks',
     signature: said(
       'hmac-sha256 base64 at header:x-square-hmacsha256-signature',
@@ -758,7 +724,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'event_id',
   },
   standardwebhooks: {
-    read: READ,
     from: STANDARD_SPEC,
     ...standard('webhook'),
     signature: 'hmac-sha256 base64 at header:webhook-signature#v1 or ed25519 base64 at header:webhook-signature#v1a',
@@ -773,7 +738,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'webhook-id',
   },
   stripe: {
-    read: READ,
     from: 'docs.stripe.com/webhooks',
     signature: said('hmac-sha256 hex at header:stripe-signature#v1', 'stripe/stripe-node src/Webhooks.ts'),
     covers: said('{header:stripe-signature#t}.{body}', 'stripe/stripe-node src/Webhooks.ts'),
@@ -793,7 +757,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the id of the event. Stripe may make two events of one change: tell them apart by object and type in a handler',
   },
   svix: {
-    read: READ,
     from: `${SVIX_DOCS}/verifying-payloads/how-manual.mdx`,
     ...standard('svix'),
     signature: 'hmac-sha256 base64 at header:svix-signature#v1 or ed25519 base64 at header:svix-signature#v1a',
@@ -804,7 +767,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'svix-id',
   },
   twilio: {
-    read: READ,
     from: 'twilio.com/docs/usage/security',
     signature: said('hmac-sha1 base64 at header:x-twilio-signature', 'twilio/twilio-node src/webhooks/webhooks.ts'),
     covers: said(
@@ -831,7 +793,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'message and status; source and id of Event Streams; otherwise the content',
   },
   typeform: {
-    read: READ,
     from: 'typeform.com/developers/webhooks',
     signature: 'hmac-sha256 base64 at header:typeform-signature#sha256',
     ...HMAC_BODY,
@@ -846,7 +807,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'how long Typeform retries',
   },
   woocommerce: {
-    read: READ,
+    read: '2026-11-19',
     from: 'woocommerce/woocommerce plugins/woocommerce/includes/class-wc-webhook.php',
     signature: 'hmac-sha256 base64 at header:x-wc-webhook-signature',
     ...HMAC_BODY,
@@ -862,7 +823,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'the delivery id, which is made of the webhook and the second, together with the content',
   },
   workos: {
-    read: READ,
     from: 'workos.com/docs/events/data-syncing/webhooks',
     signature: said('hmac-sha256 hex at header:workos-signature#v1', 'workos/workos-node src/webhooks'),
     covers: said('{header:workos-signature#t}.{body}', 'workos/workos-node src/webhooks'),
@@ -879,7 +839,6 @@ export const facts: Readonly<Record<string, Facts>> = {
     open: 'whether a retry is signed with a new time',
   },
   xero: {
-    read: READ,
     from: 'developer.xero.com/documentation/guides/webhooks/overview',
     signature: 'hmac-sha256 base64 at header:x-xero-signature',
     ...HMAC_BODY,
@@ -895,7 +854,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     same: 'tenant, resource, type and time in milliseconds',
   },
   zoom: {
-    read: READ,
+    read: '2026-11-19',
     from: 'developers.zoom.us/docs/api/webhooks',
     signature: said('hmac-sha256 hex at header:x-zm-signature#v0', 'zoom/rivet-javascript'),
     covers: said('v0:{header:x-zm-request-timestamp}:{body}', 'zoom/rivet-javascript'),

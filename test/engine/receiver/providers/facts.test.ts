@@ -7,10 +7,11 @@ import { names, providerOf } from '../../verify/deliveries.ts';
 
 // The data of a provider, said in the words of workshop/facts. A provider can't change without its facts.
 
-it('every provider has its facts, with a source and the day on which it was read', () => {
+it('every provider has its facts, with their sources, and the day on which they were looked up if they were', () => {
   expect(Object.keys(facts).sort()).toEqual([...names].sort());
-  for (const [name, { read, from, ...rest }] of Object.entries(facts)) {
-    expect(read, name).toMatch(/^20\d\d-\d\d-\d\d$/);
+  for (const [name, { read, notFound, from, ...rest }] of Object.entries(facts)) {
+    if (read === undefined) expect(notFound, `${name}: nothing was looked up`).toBeUndefined();
+    else expect(read, name).toMatch(/^20\d\d-\d\d-\d\d$/);
     const sources = [from, ...Object.values(rest).flatMap((fact) => (isSaid(fact) ? [fact.from] : []))];
     for (const source of sources) expect(source.length, `${name}: ${source}`).toBeGreaterThan(10);
   }
