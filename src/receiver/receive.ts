@@ -88,7 +88,8 @@ function keepAlive(c: Context, work: () => Promise<unknown>): void {
   } catch {}
 }
 
-type DeliveryOutcome =
+/** `signedWith` is there while a secret is rotated: when no delivery has `previous` any more, the rotation can end. */
+type DeliveryOutcome = { signedWith?: 'current' | 'previous' | undefined } & (
   | { outcome: 'no_usable_secret' }
   | Exclude<Body, { outcome: 'read' }>
   | Refusal
@@ -96,7 +97,8 @@ type DeliveryOutcome =
   | Exclude<IdentifyResult, { outcome: 'identified' }>
   | { outcome: 'no_events' }
   | ClaimOutcome
-  | { outcome: 'error'; thrown: unknown };
+  | { outcome: 'error'; thrown: unknown }
+);
 
 /**
  * Far above the size of most events, and small enough that a Worker's 128 MB can hold several such bodies in several
@@ -151,16 +153,19 @@ async function receive(
       // A secret in the wrong form is our mistake, like a missing one. After a 401, some senders give the event up.
       return verdict.reason === 'secret malformed' ? { outcome: 'no_usable_secret' } : verdict;
     }
-    const secret = secrets[verdict.secretIndex] ?? '';
+    const { secretIndex } = verdict;
+    const signedWith = secrets.length === 1 ? undefined : secretIndex === 0 ? 'current' : 'previous';
+    const secret = secrets[secretIndex] ?? '';
     const handshake = await tryHandshakes(signedHandshakes(provider, method), delivery, name, env, secret);
-    if (handshake) return handshake;
+    if (handshake) return { ...handshake, signedWith };
 
     const identified = await identify(source, delivery, randomId);
-    if (identified.outcome === 'unclaimable') return identified;
+    if (identified.outcome === 'unclaimable') return { ...identified, signedWith };
     const { events } = identified;
-    if (events.length === 0) return { outcome: 'no_events' };
+    if (events.length === 0) return { outcome: 'no_events', signedWith };
     const claimRequest = { source: name, events, headers: keptHeaders(provider, headers), receivedAt };
-    return await claimOrForward(claimRequest, env, log, claimTimeoutMs);
+    const held = await claimOrForward(claimRequest, env, log, claimTimeoutMs);
+    return { ...held, signedWith };
   } finally {
     budget.giveBack(body.held);
   }
@@ -197,7 +202,7 @@ const RETRY_AFTER = '30';
 
 /** The table of status codes, with what the log says about each outcome. `ack` is the 200 that this provider demands. */
 function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
-  const { outcome } = result;
+  const { outcome, signedWith: signed_with } = result;
   switch (result.outcome) {
     case 'claimed': {
       const { eventIds, claims } = result;
@@ -207,7 +212,7 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       const status = accepted > 0 ? 'accepted' : 'duplicate';
       return {
         response: success(eventIds.length === 1 ? { status } : { status, accepted, duplicate }, ack),
-        fields: { outcome: status, ...eventIdFields(eventIds), ...(parked > 0 ? { parked } : {}) },
+        fields: { outcome: status, ...eventIdFields(eventIds), signed_with, ...(parked > 0 ? { parked } : {}) },
         ...(duplicate > 0 ? { duplicates: eventIds } : {}),
       };
     }
@@ -216,22 +221,22 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       const counts = eventIds.length === 1 ? {} : { accepted: eventIds.length, duplicate: 0 };
       return {
         response: success({ status: 'accepted', ...counts }, ack),
-        fields: { outcome: 'accepted', ...eventIdFields(eventIds), forwarded: true },
+        fields: { outcome: 'accepted', ...eventIdFields(eventIds), signed_with, forwarded: true },
       };
     }
     case 'no_events':
       // A heartbeat, or a test of the address.
       return {
         response: success({ status: 'accepted', accepted: 0, duplicate: 0 }, ack),
-        fields: { outcome: 'accepted', ...eventIdFields([]) },
+        fields: { outcome: 'accepted', ...eventIdFields([]), signed_with },
       };
     case 'handshake':
       // `sealed`: only the operator can read it, with npm run ops -- unseal.
-      return { response: respond(result.reply), fields: { outcome, sealed: result.sealed } };
+      return { response: respond(result.reply), fields: { outcome, signed_with, sealed: result.sealed } };
     case 'unclaimable': {
       const { reason } = result;
       const title = 'The delivery is signed correctly, but it contains no event that can be claimed';
-      return { response: problem(400, title, reason), fields: { outcome, reason } };
+      return { response: problem(400, title, reason), fields: { outcome, signed_with, reason } };
     }
     case 'refused':
       // Every refused signature looks the same from outside.

@@ -11,9 +11,9 @@ export const receiver: readonly Mutant[] = [
   {
     fault: 'the 200 is sent before the claim',
     file: RECEIVE,
-    find: 'return await claimOrForward(',
+    find: 'const held = await claimOrForward(',
     replace: `void claimOrForward(claimRequest, env, log, claimTimeoutMs);
-    return { outcome: 'forwarded', eventIds: events.map(({ eventId }) => eventId) }; await claimOrForward(`,
+    return { outcome: 'forwarded', eventIds: events.map(({ eventId }) => eventId) }; const held = await claimOrForward(`,
     caughtBy: { file: STEPS_TEST, name: 'a delivery that neither Postgres nor the queue takes is answered 503' },
   },
   {
