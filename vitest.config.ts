@@ -6,6 +6,8 @@ export default defineConfig({
     name: 'app',
     include: ['test/app/**/*.test.ts'],
     globalSetup: './test/setup.ts',
+    // Node loads the files itself: Vite can't in a folder with a # or a % in its path.
+    experimental: { viteModuleRunner: false },
     // All files share one database.
     fileParallelism: false,
     // A test waits for what it expects, so this ends only one that is stuck: a slow machine must not fail a test.

@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { STRANGE_FOLDER } from '../workshop/checkout.ts';
 
 /** Whoever owns a fork reads it in an evening, and is not bothered with updates of packages that only we need. */
 const MOST = { files: 260, devDependencies: 12, scripts: 15 };
@@ -13,7 +14,7 @@ const GONE =
 /** An upgrade reads all of the template. */
 const READS_TEMPLATE = /^(scripts\/(upgrade\.ts|upgrade\/.*|lib\/fork-files\.ts)|\.github\/workflows\/upgrade\.yml)$/;
 
-const root = mkdtempSync(join(tmpdir(), 'acme-'));
+const root = mkdtempSync(join(tmpdir(), `${STRANGE_FOLDER}-`));
 // A DATABASE_URL of this shell would be migrated.
 const { DATABASE_URL: _, ...env } = process.env;
 

@@ -1,6 +1,9 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
+/** Users have such folders, and everything works in them. With a temporary folder before it, it has more than 120 characters. */
+export const STRANGE_FOLDER = `claimcheck 100% #ö in a folder with a path that is as long as those of some users, ${'x'.repeat(30)}`;
+
 /** Where programs write below node_modules. */
 const CACHES = ['.cache', '.vite', '.vite-temp'];
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { copyCheckout } from '../../workshop/checkout.ts';
+import { copyCheckout, STRANGE_FOLDER } from '../../workshop/checkout.ts';
 import { searchCommand } from './canaries/commands.ts';
 import { APP } from './orders-app.ts';
 
@@ -35,11 +35,8 @@ export interface CommandResult {
   readonly error: string;
 }
 
-/** Users have such folders, and every command works in them. With these it has more than 120 characters. */
-const FOLDER = `claimcheck 100% #ö in a folder with a path that is as long as those of some users, ${'x'.repeat(30)}`;
-
 export async function makeCheckout(files: Readonly<Record<string, string>> = APP): Promise<Checkout> {
-  const path = await mkdtemp(join(tmpdir(), `${FOLDER}-`));
+  const path = await mkdtemp(join(tmpdir(), `${STRANGE_FOLDER}-`));
   copyCheckout(path, COPIED);
   await rm(join(path, 'src/app'), { recursive: true });
   const write = async (file: string, text: string) => {

@@ -1,6 +1,5 @@
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
-import { textModules } from './text-modules.ts';
 
 // The tests of the template: the app's (vitest.config.ts), which are all that a fork has, and the engine's. Paths begin at the
 // root of the repository.
@@ -16,7 +15,9 @@ const IN_NODE = {
   setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
   // Commands that tests run in copies of the checkout would fill the cache with code whose paths are soon gone.
   env: { NODE_DISABLE_COMPILE_CACHE: '1' },
-  execArgv: ['--import', './scripts/lib/fast-start.mjs'],
+  execArgv: ['--import', './scripts/lib/fast-start.mjs', '--import', './test/engine/loader.ts'],
+  // Node loads the files itself: Vite can't in a folder with a # or a % in its path.
+  experimental: { viteModuleRunner: false },
   ...TIMEOUTS,
 };
 
@@ -30,7 +31,6 @@ export default defineConfig({
       './vitest.config.ts',
       {
         // Runs in Node: scripts and SQL, and whole Workers from outside, each test file with a workerd of its own.
-        plugins: [textModules],
         test: {
           name: 'node',
           include: [
@@ -42,7 +42,6 @@ export default defineConfig({
       },
       {
         // Runs with `npm run -w workshop faults`, which says in which form. `npm test` leaves it out.
-        plugins: [textModules],
         test: {
           name: 'faults',
           include: ['test/engine/faults/**/*.test.ts'],

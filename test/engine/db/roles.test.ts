@@ -259,7 +259,7 @@ describe('in another database of the same server', () => {
 
 it('a migration and npm run db:roles with the URL of a Worker are refused in one line', async () => {
   await expect(createWorkerRoles(database.stack.workerUrls.receiver, { rotate: [] })).rejects.toThrow(
-    "the role in DATABASE_URL owns no table webhooks.events: use the URL of the tables' owner",
+    "the role in DATABASE_URL owns no table webhooks.alerts: use the URL of the tables' owner",
   );
   await expect(migrate(database.stack.workerUrls.receiver)).rejects.toThrow(
     'the role in DATABASE_URL may not do this: use the URL of the role that owns the tables',
