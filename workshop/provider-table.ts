@@ -196,6 +196,8 @@ function signatureOf(scheme: Scheme): string {
 function algorithmOf({ algorithm = 'hmac-sha256' }: Signature): string {
   const names = {
     'hmac-sha256': 'HMAC-SHA256',
+    'hmac-sha384': 'HMAC-SHA384',
+    'hmac-sha512': 'HMAC-SHA512',
     'hmac-sha1': 'HMAC-SHA1',
     ed25519: 'Ed25519',
     'ecdsa-p256-der': 'ECDSA P-256',

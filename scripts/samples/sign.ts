@@ -71,8 +71,8 @@ function signatureOf(scheme: Signature, key: string, signed: Uint8Array): string
     return signWithKey(hash, signed, privateKey).toString(scheme.encoding);
   }
   const bytes = keyBytes(key, scheme);
-  const hash = scheme.algorithm === 'hmac-sha1' ? 'sha1' : 'sha256';
-  return bytes && createHmac(hash, bytes).update(signed).digest(scheme.encoding);
+  const { algorithm = 'hmac-sha256' } = scheme;
+  return bytes && createHmac(algorithm.replace('hmac-', ''), bytes).update(signed).digest(scheme.encoding);
 }
 
 function tokenOf({ scheme }: Provider, key: string): string {

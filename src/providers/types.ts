@@ -38,7 +38,7 @@ export interface Delivery {
   readonly body: Uint8Array;
 }
 
-export type Algorithm = 'hmac-sha256' | 'hmac-sha1' | 'ed25519' | 'ecdsa-p256-der';
+export type Algorithm = 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512' | 'hmac-sha1' | 'ed25519' | 'ecdsa-p256-der';
 
 /** A time that is part of the signed text. It may differ from ours by the window in both directions. */
 export interface Timestamp {

@@ -31,6 +31,8 @@ export async function sameText(one: string, other: string): Promise<boolean> {
 
 const ALGORITHMS = {
   'hmac-sha256': { format: 'raw', importAs: { name: 'HMAC', hash: 'SHA-256' }, verifyAs: { name: 'HMAC' } },
+  'hmac-sha384': { format: 'raw', importAs: { name: 'HMAC', hash: 'SHA-384' }, verifyAs: { name: 'HMAC' } },
+  'hmac-sha512': { format: 'raw', importAs: { name: 'HMAC', hash: 'SHA-512' }, verifyAs: { name: 'HMAC' } },
   'hmac-sha1': { format: 'raw', importAs: { name: 'HMAC', hash: 'SHA-1' }, verifyAs: { name: 'HMAC' } },
   ed25519: { format: 'raw', importAs: { name: 'Ed25519' }, verifyAs: { name: 'Ed25519' } },
   'ecdsa-p256-der': {
@@ -67,7 +69,7 @@ function fromDer(der: Bytes): Bytes | undefined {
   return at === der.length ? raw : undefined;
 }
 
-/** The longest signature is Ed25519's: 64 bytes, 128 hex digits. One inside JSON could be as long as the body. */
+/** The longest signatures, those of Ed25519 and HMAC-SHA512, have 64 bytes: 128 hex digits. One inside JSON could be as long as the body. */
 const MAX_SIGNATURE_LENGTH = 128;
 
 /** Decodes a signature strictly: each signature has exactly one spelling, so every changed character is refused. */

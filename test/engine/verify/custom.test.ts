@@ -47,17 +47,31 @@ const check = (provider: Provider, headers: Record<string, string>, body: string
     new Date(),
   );
 
+const SECRET = 'a secret';
+const BODY = '{"id":"1","type":"invoice.sent"}';
+const signedWith = (hash: string) => ({
+  'x-billing-signature': createHmac(hash, SECRET).update(BODY).digest('hex'),
+});
+
+const billingWith = (hash: string) =>
+  ({ ...billing, name: hash, scheme: { ...billing.scheme, algorithm: `hmac-${hash}` } }) as Provider;
+
 describe('a user’s own provider', () => {
   it('is verified by its five lines of data', async () => {
-    const body = '{"id":"1","type":"invoice.sent"}';
-    const signature = createHmac('sha256', 'a secret').update(body).digest('hex');
-    expect(await check(billing, { 'x-billing-signature': signature }, body, 'a secret')).toMatchObject({
-      outcome: 'verified',
-    });
-    expect(await check(billing, { 'x-billing-signature': signature }, `${body} `, 'a secret')).toMatchObject({
-      outcome: 'refused',
-    });
+    expect(await check(billing, signedWith('sha256'), BODY, SECRET)).toMatchObject({ outcome: 'verified' });
+    expect(await check(billing, signedWith('sha256'), `${BODY} `, SECRET)).toMatchObject({ outcome: 'refused' });
   });
+
+  it.each(['sha1', 'sha256', 'sha384', 'sha512'])(
+    'may sign with HMAC-%s, and is verified by no other',
+    async (hash) => {
+      expect(await check(billingWith(hash), signedWith(hash), BODY, SECRET)).toMatchObject({ outcome: 'verified' });
+      const other = hash === 'sha512' ? 'sha384' : 'sha512';
+      expect(await check(billingWith(hash), signedWith(other), BODY, SECRET)).toMatchObject({
+        reason: 'signature mismatch',
+      });
+    },
+  );
 
   it('refuses a form that holds more tokens than a call can have arguments', async () => {
     const inForm: Provider = { ...billing, name: 'form', scheme: { token: 'form:t' } };
@@ -66,11 +80,14 @@ describe('a user’s own provider', () => {
     expect(verdict).toEqual({ outcome: 'refused', reason: 'too many signatures' });
   });
 
-  it.each([billing, elaborate, token])('gets a generated sample that verifies: $name', async (provider: Provider) => {
-    const { secret, signingKey } = madeUpKeys(provider);
-    const { types, id } = sampleOf(provider);
-    const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now: new Date() });
-    expect(await check(provider, headers, body, secret)).toMatchObject({ outcome: 'verified' });
-    expect(headers['x-type'] ?? JSON.parse(body).type).toBe('sample.created');
-  });
+  it.each([billing, billingWith('sha512'), elaborate, token])(
+    'gets a generated sample that verifies: $name',
+    async (provider: Provider) => {
+      const { secret, signingKey } = madeUpKeys(provider);
+      const { types, id } = sampleOf(provider);
+      const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now: new Date() });
+      expect(await check(provider, headers, body, secret)).toMatchObject({ outcome: 'verified' });
+      expect(headers['x-type'] ?? JSON.parse(body).type).toBe('sample.created');
+    },
+  );
 });
