@@ -84,7 +84,7 @@ used as a replay key, so a captured delivery could be run again under another id
 bodies (GitHub's \`workflow_dispatch\` and \`repository_dispatch\`, WooCommerce's \`action.*\`), its data says so already.
 
 **Retries** are listed if they last a day or longer. A key must be remembered for longer than the provider retries
-(\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs 31 or more.
+(\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs 31, and one of Xero's 32.
 
 **A batch** may contain ${MAX_EVENTS.toLocaleString('en')} events and ${sizeOf(MAX_BATCH_BYTES)}, which is more than any of these providers documents. The bytes are
 counted as the claim sends them: a quote or a backslash takes four bytes. A larger batch is answered 400, and the log gives the reason.
@@ -101,6 +101,7 @@ ${table(
 )}
 
 Where a 4xx ends the retries, an event that we refuse by mistake is lost, so a mistake of ours is answered 503 wherever it is noticed.
+Sentry doesn't try again after a 503 either.
 Deliveries that are sent again by hand after \`DEDUPE_DAYS\` are new events.
 
 ## Handshakes and answers
@@ -144,7 +145,8 @@ arrives before step 4 is answered 401, and the provider sends it again.
   on them. A signed field may contain colons itself, so a captured item could be split into other fields. Its signature
   is still the same, so it is the replay key.
 - Twilio signs the fields of a form without separators. A captured form could be split into other fields. Its signature is
-  still the same, so it is the replay key.
+  still the same, so it is the replay key. Two real forms may be equal as well (a caller presses the same digit twice): the second is
+  parked, also with \`bodiesRepeat\`.
 - The topics of Shopify and WooCommerce are in headers that are not signed. Somebody who has captured a delivery could send it
   again under another topic, once for each topic.
 - Airtable, Dropbox and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has

@@ -18,17 +18,15 @@ export const twilio = defineProvider({
   form: true,
   // Event Streams sends a list of CloudEvents.
   batch: { each: ['*'] },
-  // A message and its status. A call can be in progress several times, and not every form contains a status. Such
-  // events are identified by their content.
+  // A message and its status. Nothing in a call's form tells one pressed digit from the same digit, pressed again, so
+  // the header does that. It isn't signed, and stays the same on a retry.
   id: {
     at: [
       '{json:specversion}:{json:source}:{json:id}',
       '{json:MessageSid}:{json:MessageStatus}',
-      '{json:CallSid}:{json:CallStatus}:{sha256}',
-      '{json:MessageSid}:{sha256}',
-      '{json:CallSid}:{sha256}',
+      '{header:i-twilio-idempotency-token}',
     ],
-    signed: true,
+    signed: false,
     // The signed text joins the fields of a form without separators. Somebody could split a captured text into other
     // fields with another id, and the signature would still match. It is still the same signature, so it is the replay
     // key. A signed hash leaves nothing to split, and all events of a list have one signature.

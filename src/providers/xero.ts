@@ -11,5 +11,6 @@ export const xero = defineProvider({
   occurredAt: { at: 'json:eventDateUtc', unit: 'iso' },
   // Xero counts an answer with a body as a failure.
   ack: { status: 200 },
-  retriesForDays: 1,
+  // For a day, and then the webhook is disabled. What it missed is kept for 31 days, and sent once it is enabled again.
+  retriesForDays: 31,
 });

@@ -27,7 +27,10 @@ function idHeaders(name: string): string[] {
   return headers.filter((header) => !headersIn([replayKey].flat()).includes(header));
 }
 
-const withUnsignedIdHeader = names.filter((name) => !providerOf(name).id.signed && idHeaders(name).length > 0);
+// Twilio's sample, a message and its status, needs no header.
+const withUnsignedIdHeader = names.filter(
+  (name) => name !== 'twilio' && !providerOf(name).id.signed && idHeaders(name).length > 0,
+);
 
 describe.each(withUnsignedIdHeader)('one body of %s under two ids', (name) => {
   const first = deliver(name);

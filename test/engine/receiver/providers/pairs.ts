@@ -679,7 +679,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     apart: [
       { what: 'one incident, reassigned twice in one second', values: { 'event.id': '01J2Y3ZK9M4Q7R8T2VBN5X0F1B' } },
     ],
-    same: [{ what: RETRY }],
+    same: [{ what: 'a second subscription, whose X-Webhook-Id is another', headers: { 'x-webhook-id': 'two' } }],
   },
   postmark: {
     source: 'postmarkapp.com/developer/webhooks: delivery, click, bounce, subscription change',
@@ -789,11 +789,16 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     ],
     apart: [
       { what: 'one message, opened twice in one second', values: { '0.sg_event_id': 'FOTFFO0ecsBE-zxFXfs6WA==' } },
+      {
+        what: 'two events without an id',
+        of: { body: [{ email: 'one@example.com', timestamp: 1752562800, event: 'processed' }] },
+        values: { '0.email': 'two@example.com' },
+      },
     ],
     same: [{ what: `${RETRY}, signed with a new time` }],
   },
   sentry: {
-    source: 'docs.sentry.io/organization/integrations/integration-platform/webhooks (in triggerdotdev/trigger.dev)',
+    source: 'docs.sentry.io/integrations/integration-platform/webhooks, getsentry/sentry sentry_apps/tasks',
     type: 'issue.created',
     body: {
       action: 'resolved',
@@ -835,7 +840,14 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       event_time: 1515449522,
       event: { type: 'reaction_added', user: 'U061F7AUR', reaction: 'tada' },
     },
-    apart: [{ what: 'a reaction that is added again in one second', values: { event_id: 'Ev0MDYA7HM' } }],
+    apart: [
+      { what: 'a reaction that is added again in one second', values: { event_id: 'Ev0MDYA7HM' } },
+      {
+        what: 'a workspace that exceeds its limit in two minutes: that event has no id',
+        of: { body: { type: 'app_rate_limited', team_id: 'T123456', minute_rate_limited: 1518467820 } },
+        values: { minute_rate_limited: 1518467880 },
+      },
+    ],
     same: [
       {
         what: 'a retry, signed with a new time',
@@ -904,7 +916,18 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         values: { Digits: '2' },
       },
     ],
-    same: [{ what: RETRY }],
+    same: [
+      { what: RETRY },
+      {
+        what: 'the same digit, pressed again in one call, which may be a replay',
+        of: {
+          body: { CallSid: 'CA1', CallStatus: 'in-progress', Digits: '1' },
+          headers: { 'i-twilio-idempotency-token': 'one' },
+        },
+        headers: { 'i-twilio-idempotency-token': 'two' },
+        outcome: 'parked',
+      },
+    ],
   },
   typeform: {
     source: 'typeform.com/developers/webhooks/example-payload (in triggerdotdev/trigger.dev)',
@@ -959,14 +982,14 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     same: [{ what: `${RETRY}, signed with a new time` }],
   },
   xero: {
-    source: 'developer.xero.com/documentation/guides/webhooks/overview',
+    source: 'XeroAPI/Xero-OpenAPI xero-webhooks.yaml',
     body: {
       events: [
         {
-          resourceUrl: 'https://api.xero.com/api.xro/2.0/Contacts/717f2bfc',
+          resourceUrl: 'https://api.xero.com/api.xro/2.0/Contacts/717f2bfc-c6d4-41fd-b238-3f2f0c0cf777',
           resourceId: '717f2bfc-c6d4-41fd-b238-3f2f0c0cf777',
           eventDateUtc: '2017-06-21T01:15:39.902',
-          eventType: 'Update',
+          eventType: 'UPDATE',
           eventCategory: 'CONTACT',
           tenantId: 'c2cc9b6e-9458-4c7d-93cc-f02b81b0594f',
         },
@@ -981,6 +1004,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         values: { 'events.0.resourceId': '717f2bfc-c6d4-41fd-b238-3f2f0c0cf778' },
       },
       { what: 'one contact, updated twice', values: { 'events.0.eventDateUtc': '2017-06-21T01:15:39.903' } },
+      { what: 'one contact, created and updated at once', values: { 'events.0.eventType': 'CREATE' } },
     ],
     same: [{ what: 'a retry in a batch with another entropy', values: { entropy: 'Other', lastEventSequence: 2 } }],
   },
