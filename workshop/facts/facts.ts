@@ -552,7 +552,6 @@ export const facts: Readonly<Record<string, Facts>> = {
   },
   paddle: {
     read: '2026-11-19',
-    notFound: ['byHand'],
     from: 'developer.paddle.com/webhooks/about/respond-to-webhooks',
     signature: said(
       'hmac-sha256 hex at header:paddle-signature#h1',
@@ -571,8 +570,11 @@ export const facts: Readonly<Record<string, Facts>> = {
     limit: 5,
     retries: said(72, 'live: 60 retries in 3 days, 20 of them in the first hour; sandbox: 3 in 15 minutes'),
     ends: '200, or the last retry',
-    byHand: 'for 90 days ("replay"), with the same event_id',
-    same: 'event_id. notification_id belongs to the destination',
+    byHand: said(
+      'for 90 days ("replay"), also what was delivered, with the same event_id',
+      'developer.paddle.com/api-reference/notifications/replay-notification',
+    ),
+    same: 'event_id. notification_id belongs to the destination, and is new if the event is replayed by hand',
     open: 'whether a retry is signed with a new time. If not, the SDK, which allows 5 s, would refuse every retry too',
   },
   pagerduty: {
