@@ -35,7 +35,7 @@ export default defineConfig({
           name: 'node',
           include: [
             'bench/test/*.test.ts',
-            'test/engine/{canaries,cron,db,e2e,kit,local,ops,ops-worker,receiver,setup,upgrade}/**/*.test.ts',
+            'test/engine/{canaries,cron,db,e2e,kit,local,ops,ops-worker,pure,receiver,setup,upgrade}/**/*.test.ts',
           ],
           ...IN_NODE,
         },

@@ -53,6 +53,54 @@ describe('judge', () => {
     expect(judged(failure, before as number)).toMatchObject(expected);
   });
 
+  it('another run that completed the event first is not a failure', () => {
+    const facts = { retryable: false, code: '23514', constraint: 'completed_at_most_once' };
+    expect(judged(new DatabaseError('no', { ...facts, table: 'webhooks.events' }))).toEqual({
+      outcome: 'already_finished',
+    });
+    expect(judged(new DatabaseError('no', { ...facts, table: 'public.events' }))).toMatchObject({ outcome: 'retry' });
+  });
+
+  it('an error of Postgres is told and logged by its own message, without a position', () => {
+    const refused = { error: 'refused', reason: 'refused', position: undefined };
+    expect(judged(new DatabaseError('refused', { retryable: false }))).toMatchObject(refused);
+  });
+
+  it.each([
+    [-1, 'RetryLater takes a number of seconds from 0 up, and not -1. RetryLater: later'],
+    [Number.NaN, 'RetryLater takes a number of seconds from 0 up, and not NaN. RetryLater: later'],
+    [Number.POSITIVE_INFINITY, 'RetryLater takes a number of seconds from 0 up, and not Infinity. RetryLater: later'],
+  ])('RetryLater(%d) is parked, because another try can not help', (seconds, error) => {
+    expect(judged(new RetryLater(seconds, 'later'))).toMatchObject({ outcome: 'parked', seconds: 0, error });
+  });
+
+  it.each([
+    [1, 0, 'parked', 'Error: no'],
+    [2, 0, 'retry', 'Error: no'],
+    [2, 1, 'parked', 'Error: no'],
+    [0, 0, 'parked', "the handler's attempts must be a whole number from 1 up, and not 0. Error: no"],
+    [1.5, 0, 'parked', "the handler's attempts must be a whole number from 1 up, and not 1.5. Error: no"],
+    ['3', 0, 'parked', "the handler's attempts must be a whole number from 1 up, and not 3. Error: no"],
+  ])('with %j attempts, of which %i were made, an error is %s', (maxAttempts, attemptsBefore, outcome, error) => {
+    const attempt = { attemptsBefore, random: 0, env: {}, maxAttempts: maxAttempts as number };
+    expect(judge(new Error('no'), attempt)).toMatchObject({ outcome, error });
+  });
+
+  const unreadable = new Proxy(new Error('no'), {
+    get: () => {
+      throw new Error('no property');
+    },
+  });
+  it.each([
+    ['null', null, 'retry', 'the thrown value is not an Error (null)'],
+    ['a text', 'about somebody', 'retry', 'the thrown value is not an Error (string)'],
+    ['an unreadable Error', unreadable, 'parked', 'the thrown value can not be read'],
+  ])('%s that is thrown says what to throw instead, and nothing of itself', (_what, thrown, outcome, words) => {
+    const text = `${words}: throw an Error, or a PermanentError or RetryLater of #kit`;
+    const failure = { outcome, failure: 'handler', failedPaths: null, position: undefined, error: text, reason: text };
+    expect(judged(thrown)).toEqual({ ...failure, seconds: outcome === 'retry' ? 5 : 0 });
+  });
+
   it.each(['', 'a'])(
     'a long error is cut without leaving half a character, which Neon could not parse (it begins with %j)',
     (before) => {
@@ -77,6 +125,9 @@ describe('judge', () => {
     ['a password in a URL', 'role app, password correcthorse', 'role app, password [DATABASE_URL]'],
     ['a line of a key', 'Invalid key: MIIEvQIBADANBg', 'Invalid key: [SIGNING_KEY]'],
     ['what is cut', `${'x'.repeat(975)} 64720e58a1b2c3d4`, `${'x'.repeat(975)} [MAIL_KEY]`],
+    ['the longer of two, one of which is a part of the other', 'no 64720e58a1b2c3d4/services', 'no [MAIL_URL]'],
+    ['eight characters', 'a1B2c3D4', '[SHORT]'],
+    ['seven characters', 'a1B2c3D', 'a1B2c3D'],
     ['nothing else', 'all services of chat.example.com say on', 'all services of chat.example.com say on'],
   ])('the message of an error that holds %s of the environment names it instead', (_what, message, expected) => {
     const env = {
@@ -84,6 +135,9 @@ describe('judge', () => {
       CHAT_URL: 'https://chat.example.com/services/T01/xoxb4711secret',
       DATABASE_URL: 'postgres://app:correcthorse@db.example.com/app',
       SIGNING_KEY: '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----',
+      MAIL_URL: '64720e58a1b2c3d4/services',
+      SHORT: 'a1B2c3D4',
+      SHORTER: 'a1B2c3D',
       MODE: 'on',
       DAYS: 30,
     };

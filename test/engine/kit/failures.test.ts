@@ -1,7 +1,14 @@
 import * as v from 'valibot';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { failureOf, withFailure } from '../../../src/kit/errors.ts';
-import { currentState, errorFromResponse, PermanentError, RetryLater } from '../../../src/kit/index.ts';
+import {
+  currentState,
+  defineEffect,
+  defineEffects,
+  errorFromResponse,
+  PermanentError,
+  RetryLater,
+} from '../../../src/kit/index.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 
@@ -36,19 +43,90 @@ it('an error of ours says which failure it is, also if it is frozen, and stays t
   expect(failureOf(error)).toEqual({ failure: 'schema', failedPaths: ['data.id'] });
 });
 
-it.each([
-  { status: 400, headers: {}, kind: PermanentError },
-  { status: 429, headers: { 'retry-after': '5' }, kind: RetryLater },
-  { status: 500, headers: {}, kind: Error },
-])('the error for a response with the status $status is of the failure response', ({ kind, ...init }) => {
-  const error = errorFromResponse(new Response('', init), NOW);
-  expect(error).toBeInstanceOf(kind);
-  expect(failureOf(error).failure).toBe('response');
+/** The failure, and after how many seconds to try again. */
+const seconds = (error?: Error) => (error instanceof RetryLater ? error.seconds : error?.constructor.name);
+
+it.each<[status: number, retryAfter: string, expected: number | string | undefined]>([
+  [200, '5', undefined],
+  [299, '5', undefined],
+  // `fetch` follows redirects, unless an effect asks it not to.
+  [302, '5', 5],
+  [399, '', 'Error'],
+  [400, '5', 'PermanentError'],
+  [404, '', 'PermanentError'],
+  [408, '5', 5],
+  [409, '5', 5],
+  [425, '5', 5],
+  [429, '5', 5],
+  [499, '5', 'PermanentError'],
+  [500, '', 'Error'],
+  [503, '0', 'Error'],
+  [503, '-1', 'Error'],
+  [503, '1.5', 1.5],
+  [503, 'Infinity', 'Error'],
+  [503, 'soon', 'Error'],
+  [503, 'Sun, 01 Mar 2026 12:02:00 GMT', 120],
+  [503, 'Sun, 01 Mar 2026 11:58:00 GMT', 'Error'],
+  [503, 'at: noon', 'Error'],
+])('a response with the status %i and Retry-After %j is the error %s', (status, retryAfter, expected) => {
+  const error = errorFromResponse(new Response(null, { status, headers: { 'retry-after': retryAfter } }), NOW);
+  expect(seconds(error)).toBe(expected);
+  if (error)
+    expect([failureOf(error).failure, error.message]).toEqual(['response', `the other side answered ${status}`]);
 });
 
-it('a current state that does not match its schema is a permanent error of the failure schema', async () => {
-  const tools = { fetch: async () => Response.json({ id: 7 }), now: NOW };
-  const thrown = await currentState(tools, 'https://example.com', v.object({ id: v.string() })).catch((error) => error);
-  expect(thrown).toBeInstanceOf(PermanentError);
-  expect(failureOf(thrown)).toEqual({ failure: 'schema', failedPaths: null });
+describe('the current state of a thing', () => {
+  const schema = v.object({ id: v.pipe(v.string(), v.transform(Number)) });
+  const ask = (answer: Response) => {
+    const calls: [unknown, RequestInit | undefined][] = [];
+    const fetch = async (url: unknown, init?: RequestInit) => {
+      calls.push([url, init]);
+      return answer;
+    };
+    const state = currentState({ fetch: fetch as typeof globalThis.fetch, now: NOW }, 'https://example.com/a', schema);
+    return { state, calls };
+  };
+
+  it('is what its schema makes of the answer, and the request says who asks', async () => {
+    const { state, calls } = ask(Response.json({ id: '7' }));
+    expect(await state).toEqual({ id: 7 });
+    const headers = { accept: 'application/json', 'user-agent': 'claimcheck' };
+    expect(calls).toMatchObject([['https://example.com/a', { headers }]]);
+  });
+
+  it('that does not match its schema is a permanent error without the paths, which are not those of the event', async () => {
+    const thrown = await ask(Response.json({ id: 7 })).state.catch((error) => error);
+    expect([seconds(thrown), thrown.message]).toEqual([
+      'PermanentError',
+      'the current state does not match its schema',
+    ]);
+    expect(failureOf(thrown)).toEqual({ failure: 'schema', failedPaths: null });
+  });
+
+  it.each([[() => new Response('gone', { status: 410 })], [() => new Response(null, { status: 410 })]])(
+    'that is refused is the error of the response, whose body is not left open',
+    async (answer) => {
+      const response = answer();
+      await expect(ask(response).state).rejects.toThrow('the other side answered 410');
+      expect(response.body?.locked ?? false).toBe(false);
+      expect((await response.body?.getReader().read())?.done ?? true).toBe(true);
+    },
+  );
+});
+
+it('an effect has the name of its kind, unless one event asks for two of a kind', () => {
+  const send = async () => new Response();
+  const kind = defineEffect({ send });
+  expect(kind).toEqual({ send });
+  const { effects, effect } = defineEffects({ receipt: kind });
+  expect(effects).toEqual({ receipt: kind });
+  expect([effect('receipt', 1 as never), effect('receipt', 2 as never, 'copy')]).toEqual([
+    { kind: 'receipt', payload: 1, name: 'receipt' },
+    { kind: 'receipt', payload: 2, name: 'copy' },
+  ]);
+});
+
+it('the names of the errors are those that a user writes, also in a bundle that is minified', () => {
+  expect([new PermanentError('x').name, new RetryLater(60).name]).toEqual(['PermanentError', 'RetryLater']);
+  expect(new RetryLater(60).message).toBe('asked to be tried again in 60 s');
 });
