@@ -1,8 +1,11 @@
 /** No provider nests this deep, and recursive readers of the same body (a schema, jsonb) can still handle it. */
 const MAX_DEPTH = 512;
 
-/** 2^53 has 16 digits, so only a run of at least 16 digits can be an integer that JavaScript rounds. */
+/** JavaScript keeps every number of 15 digits, and rounds some of 16. */
 const LONG_NUMBER_DIGITS = 16;
+
+/** The longest text that `toPrecision` writes. */
+const MAX_PRECISION = 100;
 
 export type ParseResult = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
@@ -19,7 +22,7 @@ export function decodeText(body: Uint8Array): string | undefined {
 }
 
 /**
- * Parses an untrusted body. An integer that JavaScript would round becomes a string of its digits. Otherwise two ids
+ * Parses an untrusted body. A number that JavaScript would round becomes a string, as it was written. Otherwise two ids
  * could become the same id, or an amount another amount.
  */
 export function parseJson(text: string): ParseResult {
@@ -40,8 +43,20 @@ export function parseLines(text: string): ParseResult {
 }
 
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const rounded = typeof value === 'number' && !Number.isSafeInteger(value);
-  return rounded && /^-?\d+$/.test(context?.source ?? '') ? context?.source : value;
+  const text = context?.source;
+  if (typeof value !== 'number' || text === undefined) return value;
+  return (/^-?\d+$/.test(text) ? !Number.isSafeInteger(value) : isRounded(text, value)) ? text : value;
+}
+
+/** Many systems write a fraction with more digits than it needs, so it is rounded only if other digits come back. */
+function isRounded(text: string, value: number): boolean {
+  const digits = digitsOf(text);
+  if (digits.length < LONG_NUMBER_DIGITS) return false;
+  return digits !== digitsOf(value.toPrecision(Math.min(digits.length, MAX_PRECISION)));
+}
+
+function digitsOf(number: string): string {
+  return number.replace(/e.*/i, '').replace(/[-.]/g, '').replace(/^0+/, '');
 }
 
 /** What is outside of the strings of a text. One loop for both: a second one would take nearly as long as `JSON.parse`. */
@@ -57,7 +72,7 @@ function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
       else if (char === 0x22 /* " */) inString = false;
     } else if (char >= 0x30 /* 0 */ && char <= 0x39 /* 9 */) {
       if (++digits === LONG_NUMBER_DIGITS) hasLongNumber = true;
-    } else {
+    } else if (char !== 0x2e /* . */) {
       digits = 0;
       if (char === 0x22) inString = true;
       else if (char === 0x7b /* { */ || char === 0x5b /* [ */) {

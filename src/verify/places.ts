@@ -84,7 +84,7 @@ function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
-  // JSON.parse has rounded an integer beyond 2^53, so two ids could become one and an event would be lost.
+  // An integer beyond 2^53 may have been rounded (1e16), so two ids could become one and an event would be lost.
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
 }
 
