@@ -2,7 +2,6 @@ import { defineProvider } from './define.ts';
 
 export const airtable = defineProvider({
   name: 'airtable',
-  // Airtable publishes no sample. A third-party library's tests show that the signature is hex and the key base64.
   docs: 'https://airtable.com/developers/web/api/webhooks-overview',
   scheme: { signature: 'header:x-airtable-content-mac#hmac-sha256', encoding: 'hex', key: 'base64', signed: '{body}' },
   // A notification only says that a base has changed, and two changes may have the same body. So every delivery is an
@@ -11,4 +10,5 @@ export const airtable = defineProvider({
   type: ['changed'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
   ack: { status: 204 },
+  retriesForDays: 1,
 });

@@ -24,5 +24,5 @@ export const docusign = defineProvider({
   },
   type: ['{json:event}'],
   occurredAt: { at: 'json:generatedDateTime', unit: 'iso' },
-  retriesForDays: 10,
+  retriesForDays: 15,
 });

@@ -13,9 +13,10 @@ export const hubspotV3 = defineProvider({
   },
   batch: { each: ['*'] },
   // HubSpot doesn't promise that an eventId is unique. A hash can't be the id, because the body counts the attempts.
-  // An association has no objectId, and one that is marked as primary causes two messages.
+  // Two accounts may have equal object ids. An association has no objectId, and one that is marked as primary causes
+  // two messages.
   id: {
-    at: '{json:eventId}:{json:subscriptionId}:{json?:objectId}:{json?:occurredAt}:{json?:propertyName}:{json?:messageId}:{json?:associationType}{json?:associationTypeId}:{json?:fromObjectId}:{json?:toObjectId}:{json?:isPrimaryAssociation}:{json?:associationRemoved}',
+    at: '{json:eventId}:{json?:portalId}:{json:subscriptionId}:{json?:objectId}:{json?:occurredAt}:{json?:propertyName}:{json?:messageId}:{json?:associationType}{json?:associationTypeId}:{json?:fromObjectId}:{json?:toObjectId}:{json?:isPrimaryAssociation}:{json?:associationRemoved}',
     signed: true,
   },
   type: ['{json:subscriptionType}', '{json:eventType}'],

@@ -22,6 +22,7 @@ export const meta = defineProvider({
         'recipient_id',
         'recipient_user_id',
         'recipient_participant_id',
+        'participant_recipient_id',
         'recipient_participant_user_id',
       ],
     },
@@ -29,8 +30,11 @@ export const meta = defineProvider({
   id: {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
-      // Each member of a group has a status of its own for one message.
+      // Each attempt to pay for an order has statuses of its own, all under the id of the message with the order.
+      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.payment.transaction.id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.status}',
+      // Each member of a group has a status of its own for one message. Meta's pages write this field in both ways.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_id}',
+      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.participant_recipient_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_user_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}',
       // Messenger and Instagram. Both sides of a conversation may be our accounts, so the account is part of the id. A

@@ -425,6 +425,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       { what: 'a primary association, which sends two messages', values: { '0.isPrimaryAssociation': true } },
       { what: 'two associations of one contact in one millisecond', values: { '0.toObjectId': 3 } },
       { what: 'an association that is removed in the same millisecond', values: { '0.associationRemoved': true } },
+      { what: 'two accounts whose objects have equal ids', values: { '0.portalId': 34 } },
       {
         what: 'two properties of one contact, changed at once',
         of: {
@@ -536,7 +537,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     same: [{ what: 'a retry, signed with a new token' }],
   },
   meta: {
-    source: 'developers.facebook.com whatsapp webhooks: messages, statuses, business-scoped user ids; Messenger',
+    source: 'developers.facebook.com whatsapp webhooks: messages, statuses, groups, payments; Messenger',
     type: 'messages',
     body: whatsapp({
       statuses: [
@@ -575,6 +576,34 @@ export const pairs: Readonly<Record<string, Pairs>> = {
           }),
         },
         values: { 'entry.0.changes.0.value.statuses.0.recipient_participant_user_id': 'US.2' },
+      },
+      {
+        what: 'two members of a group, in the other spelling of Meta',
+        of: {
+          body: whatsapp({
+            statuses: [
+              { id: 'wamid.HBgL', status: 'read', timestamp: '1750030073', participant_recipient_id: '16505551234' },
+            ],
+          }),
+        },
+        values: { 'entry.0.changes.0.value.statuses.0.participant_recipient_id': '16505551235' },
+      },
+      {
+        what: 'two attempts to pay for one order, which failed in one second',
+        of: {
+          body: whatsapp({
+            statuses: [
+              {
+                id: 'wamid.HBgL',
+                type: 'payment',
+                status: 'pending',
+                timestamp: '1728544066',
+                payment: { reference_id: 'order-1', transaction: { id: 'txn_1', type: 'razorpay', status: 'failed' } },
+              },
+            ],
+          }),
+        },
+        values: { 'entry.0.changes.0.value.statuses.0.payment.transaction.id': 'txn_2' },
       },
       {
         what: 'two equal errors',
