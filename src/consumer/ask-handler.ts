@@ -3,9 +3,16 @@ import { is, SQL } from 'drizzle-orm';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
 import type { LoadedEvent, WorkableEvent } from '../db/events.ts';
 import type { Query } from '../db/sql.ts';
-import { controlsTransaction, hasPlaceholder, namesEngine, queryOf } from '../db/user-statement.ts';
+import {
+  asCondition,
+  controlsTransaction,
+  hasPlaceholder,
+  namesEngine,
+  queryOf,
+  returningRows,
+} from '../db/user-statement.ts';
 import { withFailure } from '../kit/errors.ts';
-import { Effect, type Event, type Handler, type Handlers, PermanentError, type Tools } from '../kit/index.ts';
+import { Effect, type Event, type Handler, type Handlers, Must, PermanentError, type Tools } from '../kit/index.ts';
 import { parseJson } from '../shared/json.ts';
 import { isStorableText } from '../shared/text.ts';
 import type { ConsumerDependencies } from './batch.ts';
@@ -17,6 +24,8 @@ export interface HandlerResult {
   /** Text and parameters of its statements. Building them takes longer than anything else here, so it happens once. */
   readonly statements: readonly Query[];
   readonly effects: readonly Effect[];
+  /** The errors of those statements that are conditions, in their order. */
+  readonly conditions: readonly Error[];
 }
 
 export function handlerOf(
@@ -39,7 +48,7 @@ export async function askHandler(
     const summary = `no handler for ${source}/${type ?? '(no type)'}`;
     const expected = whyExpected(loaded, sources);
     if (expected !== undefined) throw withFailure(new PermanentError(`${summary}, ${expected}`), 'no_handler');
-    return { status: 'ignored', summary, statements: [], effects: [] };
+    return { status: 'ignored', summary, statements: [], effects: [], conditions: [] };
   }
   const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
   const event: Event = {
@@ -52,9 +61,10 @@ export async function askHandler(
     raw: body,
     headers,
   };
-  const { statements, effects } = await changesOf(handler, event, tools);
+  const changes = await changesOf(handler, event, tools);
+  const { statements, effects } = changes;
   const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
-  return { status: 'done', summary: [count, ...effects.map(({ name }) => name)].join(', '), statements, effects };
+  return { status: 'done', summary: [count, ...effects.map(({ name }) => name)].join(', '), ...changes };
 }
 
 /** Clocks differ by minutes, and a wrong time zone by hours. */
@@ -93,7 +103,7 @@ export async function matching(
   throw withFailure(new PermanentError(`${problem} at ${paths.join(', ') || 'its root'}`), 'schema', paths);
 }
 
-type Changes = Pick<HandlerResult, 'statements' | 'effects'>;
+type Changes = Pick<HandlerResult, 'statements' | 'effects' | 'conditions'>;
 
 async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<Changes> {
   try {
@@ -140,20 +150,24 @@ function checkReturned(returned: unknown): Changes {
   }
   const statements: Query[] = [];
   const effects: Effect[] = [];
+  const conditions: Error[] = [];
   // `entries` also visits the holes of an array, which are mistakes too.
   for (const [index, change] of returned.entries()) {
     // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
     if (change instanceof Promise) change.catch(() => {});
-    const query = change instanceof Effect ? undefined : build(change);
-    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(change, query);
+    const isCondition = change instanceof Must;
+    const statement = isCondition ? returningRows(change.statement) : change;
+    const query = change instanceof Effect ? undefined : build(statement);
+    const problem =
+      change instanceof Effect ? problemOfEffect(change) : problemOfStatement(statement, query, isCondition);
     if (problem) throw mistake(`change ${index + 1} of ${returned.length} ${problem}`);
-    if (query) statements.push(query);
-    else effects.push(change);
+    if (!query) effects.push(change);
+    else statements.push(isCondition ? asCondition(query, conditions.push(change.otherwise) - 1) : query);
   }
   if (new Set(effects.map(({ name }) => name)).size < effects.length) {
     throw mistake('two effects have the same name, so the second would be lost: give each its own name');
   }
-  return { statements, effects };
+  return { statements, effects, conditions };
 }
 
 function mistake(message: string): Error {
@@ -169,12 +183,14 @@ function build(change: unknown): Query | undefined {
   }
 }
 
-function problemOfStatement(change: unknown, query: Query | undefined): string | undefined {
+function problemOfStatement(change: unknown, query: Query | undefined, isCondition: boolean): string | undefined {
   if (query === undefined) {
     return `is ${kindOf(change)}: a change is a statement (db.insert(…).values(…), db.execute(sql\`…\`)) or an effect`;
   }
   if (controlsTransaction(query.sql)) return `is a statement that ${CONTROL}`;
   if (namesEngine(query.sql)) return `is a statement that ${ENGINE}`;
+  if (isCondition && !/\b(returning|select)\b/i.test(query.sql))
+    return 'is a must() without `returning`, so it returns no rows';
   if (hasPlaceholder(query)) return 'has an sql.placeholder() without a value: put the value there';
   const params = query.params.flat(Number.POSITIVE_INFINITY);
   if (!params.every((param) => typeof param !== 'string' || isStorableText(param))) {
@@ -206,6 +222,7 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   if (value instanceof Effect) return 'an effect';
+  if (value instanceof Must) return 'a must()';
   if (value instanceof Promise) return 'a promise';
   if (queryOf(value)) return 'a statement';
   if (is(value, SQL)) return 'sql`…` without db.execute()';

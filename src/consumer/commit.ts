@@ -8,6 +8,8 @@ export interface EventToCommit {
   readonly outcome: 'to_commit';
   readonly event: WorkableEvent;
   readonly completion: Completion;
+  /** The errors of those of its statements that are conditions (`must()`). */
+  readonly conditions: readonly Error[];
   /** It changes settings (`set local`, `set_config`), which would hold for the changes of the events after it. */
   readonly alone: boolean;
 }
@@ -109,7 +111,8 @@ async function splitByStatus(db: Database, group: readonly EventToCommit[]) {
 }
 
 function withError(group: readonly EventToCommit[], error: unknown): EventFailure[] {
-  return group.map(({ event }) => ({ outcome: 'failed', event, error }));
+  const unmet = error instanceof DatabaseError ? error.unmetCondition : undefined;
+  return group.map(({ event, conditions }) => ({ outcome: 'failed', event, error: conditions[unmet ?? -1] ?? error }));
 }
 
 /** A deadlock or a serialization failure passes at once. Any other retryable error may mean that Postgres is away. */

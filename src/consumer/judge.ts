@@ -49,6 +49,8 @@ export interface Attempt {
   readonly random: number;
   readonly env: object;
   readonly maxAttempts?: number | undefined;
+  /** Constraints that park at once. */
+  readonly parkOn?: readonly string[] | undefined;
 }
 
 /**
@@ -67,7 +69,7 @@ export function judge(error: unknown, attempt: Attempt): Judgement {
 }
 
 function judgeReadable(error: unknown, attempt: Attempt): Judgement {
-  const { attemptsBefore, random, env, maxAttempts = ATTEMPTS } = attempt;
+  const { attemptsBefore, random, env, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
   if (isCompletedBefore(error)) return { outcome: 'already_finished' };
   const described = describe(error);
   const isOfDatabase = DatabaseError.isCauseOf(error);
@@ -77,7 +79,8 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
   const { failure, failedPaths } = failureOf(error);
   const attempts = attemptsBefore + 1;
   const problem = problemOf(error, maxAttempts);
-  const isParked = problem !== undefined || error instanceof PermanentError || attempts >= maxAttempts;
+  const isPermanent = error instanceof PermanentError || (isOfDatabase && breaksOne(parkOn, error));
+  const isParked = problem !== undefined || isPermanent || attempts >= maxAttempts;
   const wait = error instanceof RetryLater ? error.seconds : backoff(attempts, random);
   return {
     outcome: isParked ? 'parked' : 'retry',
@@ -90,6 +93,11 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
     reason: described.reason,
     position: isOfDatabase ? undefined : positionOf(error),
   };
+}
+
+function breaksOne(constraints: readonly string[], error: unknown): boolean {
+  const { constraint } = DatabaseError.from(error);
+  return constraint !== undefined && constraints.includes(constraint);
 }
 
 /** A mistake in the handler that would keep its event from ever being parked. Another try can't help. */

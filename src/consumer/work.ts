@@ -150,7 +150,8 @@ async function workGroup(
   const attempts: FailedAttempt[] = [];
   for (const { event, error: thrown } of [...failedHandlers.filter((one) => !isUndecided(one)), ...failed]) {
     const handler = handlerOf(event, handlers);
-    const attempt = { attemptsBefore: event.attempts, random: random(), env, maxAttempts: handler?.attempts };
+    const { attempts: maxAttempts, parkOn } = handler ?? {};
+    const attempt = { attemptsBefore: event.attempts, random: random(), env, maxAttempts, parkOn };
     // Without a handler, nothing of the event is in its transaction: it can't be what Postgres has refused.
     const isBlameless = handler === undefined && DatabaseError.isCauseOf(thrown) && !isCompletedBefore(thrown);
     const judgement = isBlameless ? databaseUnavailable(thrown) : judge(thrown, attempt);
@@ -181,14 +182,15 @@ async function ask(
       ...tools,
       fetch: fetchInTrace(fetch, event.headers.traceparent, random),
     });
-    const result = await withTimeLimit(handlerMs, asking, () => {
+    const { conditions, ...changes } = await withTimeLimit(handlerMs, asking, () => {
       throw withFailure(new Error(`the handler took longer than ${handlerMs / 1000} s`), 'time_limit');
     });
     return {
       outcome: 'to_commit',
       event,
-      completion: { source, eventId, ...result },
-      alone: result.statements.some(({ sql }) => changesSettings(sql)),
+      completion: { source, eventId, ...changes },
+      conditions,
+      alone: changes.statements.some(({ sql }) => changesSettings(sql)),
     };
   } catch (error) {
     return { outcome: 'failed', event, error };

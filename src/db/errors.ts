@@ -13,6 +13,8 @@ interface Facts {
   /** The broken constraint, and its table with the schema: `webhooks.events`. */
   readonly constraint?: string | undefined;
   readonly table?: string | undefined;
+  /** The index of the condition of an event (`must()` of the kit) that was not met. */
+  readonly unmetCondition?: number | undefined;
   /** Whether Neon refuses the data itself, which has no SQLSTATE then. */
   readonly isAboutData?: boolean;
 }
@@ -27,6 +29,7 @@ export class DatabaseError extends Error {
   readonly code: string | undefined;
   readonly constraint: string | undefined;
   readonly table: string | undefined;
+  readonly unmetCondition: number | undefined;
   /** Whether Postgres or Neon refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
   readonly isAboutData: boolean;
 
@@ -36,6 +39,7 @@ export class DatabaseError extends Error {
     this.code = facts.code;
     this.constraint = facts.constraint;
     this.table = facts.table;
+    this.unmetCondition = facts.unmetCondition;
     this.isAboutData = facts.isAboutData ?? /^(22|23|54)/.test(facts.code ?? '');
   }
 
@@ -113,6 +117,10 @@ const HINTS: Readonly<Record<string, string>> = {
     ": the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
 };
 
+/** The beginning of the text that a condition fails with (`asCondition` in user-statement.ts), before its index. */
+export const UNMET_CONDITION = 'claimcheck: unmet condition ';
+const UNMET = new RegExp(`"${UNMET_CONDITION}(\\d+), rows: 0"$`);
+
 /** A loopback host takes no connection: a developer has forgotten to start the database. */
 export class NotRunning extends Error {}
 
@@ -142,7 +150,9 @@ function fromPostgres(code: string, error: NeonDbError): DatabaseError {
   const table = error.table ? `${error.schema}.${error.table}` : undefined;
   const broken = constraint ? ` (constraint ${constraint})` : '';
   const message = `Postgres refused with SQLSTATE ${code}${broken}${hint}`;
-  return new DatabaseError(message, { retryable: RETRYABLE.test(code), code, constraint, table });
+  const unmet = UNMET.exec(error.message)?.[1];
+  const unmetCondition = unmet === undefined ? undefined : Number(unmet);
+  return new DatabaseError(message, { retryable: RETRYABLE.test(code), code, constraint, table, unmetCondition });
 }
 
 /** Neon's proxy answers 400 with an empty code both when it refuses us and when a pooled connection has died. */

@@ -1,5 +1,6 @@
 // What must be known of a statement that a handler returned, before it is sent.
-import { getTableName, is, Param, Placeholder } from 'drizzle-orm';
+import { getTableName, is, Param, Placeholder, sql } from 'drizzle-orm';
+import { UNMET_CONDITION } from './errors.ts';
 import { alerts, bodies, effects, events, hours, webhooks } from './schema.ts';
 import type { Query } from './sql.ts';
 
@@ -15,6 +16,22 @@ export function queryOf(value: unknown): Query | undefined {
   return typeof query?.sql === 'string' && Array.isArray(query.params)
     ? { sql: query.sql, params: query.params }
     : undefined;
+}
+
+/** The same statement, if it can return its rows: an insert, update or delete that Drizzle builds gets a `returning`. */
+export function returningRows(value: unknown): unknown {
+  const builder = value as { returning?: unknown } | null | undefined;
+  return typeof builder?.returning === 'function' ? builder.returning({ row: sql`1` }) : value;
+}
+
+/**
+ * A statement that fails if this one returns no row. Postgres has no function for that, so a text that is not a number is
+ * cast to one, and the error quotes the text: `errors.ts` reads the number of the condition from it. `count(*)` keeps
+ * Postgres from casting it before it knows the rows.
+ */
+export function asCondition({ sql: text, params }: Query, index: number): Query {
+  const failing = `('${UNMET_CONDITION}${index}, rows: ' || count(*))::int`;
+  return { sql: `with change as (\n${text}\n) select ${failing} from change having count(*) = 0`, params };
 }
 
 /** Whether a parameter is an `sql.placeholder()` that has no value yet. */

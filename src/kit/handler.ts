@@ -37,13 +37,35 @@ export interface Tools {
 }
 
 /** A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000. */
-export type Change = Statement | Effect;
+export type Change = Statement | Effect | Must;
+
+/** A statement that must change a row, and the error of its event if it changes none. */
+export class Must {
+  readonly statement: Statement;
+  readonly otherwise: Error;
+
+  constructor(statement: Statement, otherwise: Error) {
+    this.statement = statement;
+    this.otherwise = otherwise;
+  }
+}
+
+/**
+ * Makes a change a condition. If the statement changes no row (or, as a `select`, finds none), nothing of the event is
+ * committed, and the event fails as if its handler had thrown: with a sentence or an `Error` it is tried again, and the
+ * handler reads anew; a `PermanentError` parks it at once; a `RetryLater` says when.
+ */
+export function must(statement: Statement, otherwise: string | Error): Must {
+  return new Must(statement, typeof otherwise === 'string' ? new Error(otherwise) : otherwise);
+}
 
 export interface Handler {
   /** Any Standard Schema. A payload that doesn't match it parks the event, with the path that failed. */
   readonly schema?: StandardSchemaV1 | undefined;
   /** How often the handler is tried before the event is parked: a whole number from 1 up. Default: 12. */
   readonly attempts?: number;
+  /** Names of constraints of your tables: an event that breaks one is parked at once, because another try can't help. */
+  readonly parkOn?: readonly string[];
   readonly handle: (event: Event<never>, tools: Tools) => Change[] | Promise<Change[]>;
 }
 

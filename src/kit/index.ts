@@ -11,6 +11,8 @@ export {
   type Event,
   type Handler,
   type Handlers,
+  Must,
+  must,
   newer,
   type Tools,
 } from './handler.ts';

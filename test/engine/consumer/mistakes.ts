@@ -2,7 +2,15 @@
 import { sql } from 'drizzle-orm';
 import { pgTable, text } from 'drizzle-orm/pg-core';
 import type { Failure } from '../../../src/db/schema.ts';
-import { type Change, defineHandler, Effect, type Handler, RetryLater, type Tools } from '../../../src/kit/index.ts';
+import {
+  type Change,
+  defineHandler,
+  Effect,
+  type Handler,
+  must,
+  RetryLater,
+  type Tools,
+} from '../../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
 
 type Db = Tools['db'];
@@ -115,6 +123,14 @@ export const parkedAtOnce: Mistakes = {
   'returns sql without db.execute': {
     error: 'without db.execute()',
     handler: returning(() => [sql`delete from fixture.balances`]),
+  },
+  'returns must() without returning': {
+    error: 'is a must() without `returning`',
+    handler: returning((db) => [must(db.execute(sql`delete from fixture.balances`), 'no')]),
+  },
+  'returns must() of nothing': {
+    error: 'is undefined',
+    handler: returning(() => [must(undefined as never, 'no')]),
   },
   'returns a count': { error: 'without db.execute()', handler: returning((db) => [db.$count(balances)]) },
   'returns an insert without values': { error: whatAChangeIs, handler: returning((db) => [db.insert(balances)]) },

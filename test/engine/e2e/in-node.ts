@@ -36,6 +36,7 @@ interface Options {
   readonly queue?: 'events' | 'effects' | 'events-dead';
   readonly effects?: ConsumerDependencies['effects'];
   readonly handlerMs?: number;
+  readonly vars?: Record<string, string>;
 }
 
 /** The consumer, in Node and not in workerd, because only here can a test count and break its requests. */
@@ -43,7 +44,7 @@ export async function consumeInNode(
   messages: FakeMessage[],
   handler: Handler,
   databaseUrl: string,
-  { queue = 'events', effects = {}, handlerMs = 1000 }: Options = {},
+  { queue = 'events', effects = {}, handlerMs = 1000, vars = {} }: Options = {},
 ) {
   const consumer = createConsumer({
     handlers: { test: { test: handler } },
@@ -57,6 +58,7 @@ export async function consumeInNode(
   });
   const batch = { queue, messages } as unknown as MessageBatch;
   const env = {
+    ...vars,
     DATABASE_URL: databaseUrl,
     EVENTS_QUEUE: 'events',
     EFFECTS_QUEUE: 'effects',
