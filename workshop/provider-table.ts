@@ -159,7 +159,8 @@ arrives before step 4 is answered 401, and the provider sends it again.
   for five minutes.
 - Each WhatsApp message is stored with its own contact, not with the whole \`contacts\` list.
 - A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times. If you never
-  receive bodies of 5 MiB from GitHub, set \`maxBytes\` lower. If you receive larger attachments from Postmark, set it higher.
+  receive bodies of 5 MiB from GitHub, set \`maxBytes\` lower. If you receive larger attachments from Postmark,
+  or let DocuSign include documents, set it higher.
 
 ## Not supported
 

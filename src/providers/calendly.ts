@@ -10,8 +10,17 @@ export const calendly = defineProvider({
     signed: '{header:calendly-webhook-signature#t}.{body}',
     timestamp: { at: 'header:calendly-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // An invitee can be marked as a no-show, unmarked and marked again. Only the time distinguishes these events.
-  id: { at: '{json:event}:{json:payload.uri}:{json?:created_at}', signed: true },
+  id: {
+    // `created_at` is in seconds. An invitee can be marked as a no-show, unmarked and marked again; each mark has a URI.
+    // Other objects, such as types of events, can be updated twice in one second. An invitee can't be booked or
+    // cancelled twice, so whatever else changes about it before a retry must not make another event.
+    at: [
+      '{json:event}:{json:payload.no_show.uri}:{json?:created_at}',
+      '{json:event}:{json:payload.uri}:{json:payload.event}:{json?:created_at}',
+      '{json:event}:{json:payload.uri}:{json?:created_at}:{json?:payload.updated_at}',
+    ],
+    signed: true,
+  },
   type: ['{json:event}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },
   retriesForDays: 1,

@@ -170,7 +170,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     ],
     same: [
       { what: 'a second attempt after a 5xx', headers: { 'x-attempt-number': '2' } },
-      { what: 'a second attempt, if its X-Request-UUID is new', id: 'two', outcome: 'parked' },
+      { what: 'an equal body under another X-Request-UUID, such as a branch made again', id: 'two', outcome: 'parked' },
     ],
   },
   calcom: {
@@ -201,21 +201,56 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     same: [{ what: 'the same delivery again' }],
   },
   calendly: {
-    source: 'developer.calendly.com/api-docs (in triggerdotdev/trigger.dev)',
+    source: 'developer.calendly.com/api-docs: Webhook Payload, whose examples have no fractions of a second',
     body: {
       event: 'invitee_no_show.created',
-      created_at: '2026-06-01T15:22:41.000000Z',
-      payload: { uri: 'https://api.calendly.com/invitee_no_shows/3f6a1', email: 'jordan.rivera@example.com' },
+      created_at: '2020-11-23T17:51:19.000000Z',
+      payload: {
+        uri: 'https://api.calendly.com/scheduled_events/A/invitees/B',
+        event: 'https://api.calendly.com/scheduled_events/A',
+        status: 'active',
+        no_show: { uri: 'https://api.calendly.com/invitee_no_shows/C', created_at: '2020-11-23T17:51:18.341657Z' },
+        updated_at: '2020-11-23T17:51:18.341657Z',
+      },
     },
     apart: [
-      { what: 'one invitee, marked as absent again', values: { created_at: '2026-06-01T15:22:42.000000Z' } },
       {
-        what: 'two invitees in one second',
-        values: { 'payload.uri': 'https://api.calendly.com/invitee_no_shows/3f6a2' },
+        what: 'one invitee, marked as absent twice in one second',
+        values: { 'payload.no_show.uri': 'https://api.calendly.com/invitee_no_shows/D' },
+      },
+      {
+        what: 'one type of event, updated twice in one second',
+        of: {
+          body: {
+            event: 'event_type.updated',
+            created_at: '2020-11-23T17:51:19.000000Z',
+            payload: { uri: 'https://api.calendly.com/event_types/A', updated_at: '2020-11-23T17:51:18.341657Z' },
+          },
+        },
+        values: { 'payload.updated_at': '2020-11-23T17:51:18.341658Z' },
       },
     ],
-    same: [{ what: `${RETRY}, signed with a new time` }],
+    same: [
+      { what: `${RETRY}, signed with a new time` },
+      {
+        what: 'a retry of a booking whose invitee has changed in the meantime',
+        of: {
+          body: {
+            event: 'invitee.created',
+            created_at: '2020-11-23T17:51:19.000000Z',
+            payload: {
+              uri: 'https://api.calendly.com/scheduled_events/A/invitees/B',
+              event: 'https://api.calendly.com/scheduled_events/A',
+              no_show: null,
+              updated_at: '2020-11-23T17:51:18.341657Z',
+            },
+          },
+        },
+        values: { 'payload.updated_at': '2020-11-23T17:54:22.356897Z' },
+      },
+    ],
   },
+
   chargebee: {
     source: 'apidocs.chargebee.com/docs/api/events',
     body: {
