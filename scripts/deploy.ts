@@ -1,26 +1,41 @@
-import { spawnSync } from 'node:child_process';
 import { sources } from '../src/app/sources.ts';
+import { openAccount } from './cloudflare/api.ts';
+import { deployWorkers, missingAtCloudflare, rollBack } from './cloudflare/deploys.ts';
 import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
 import { readConfigs } from './config/worker-config.ts';
-import { describeDatabase } from './database/connect.ts';
+import { unsafeStatements } from './database/additive.ts';
+import { asOwner, describeDatabase } from './database/connect.ts';
 import { migrate } from './database/migrations.ts';
+import { unmigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 
-const USAGE = `DATABASE_URL=… npm run deploy
+const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
+npm run deploy -- --rollback [--env <name>]
 
-Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker.
-DATABASE_URL is that of the owner of the tables, and comes from the shell only.`;
+Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. What would fail halfway
+is refused before anything is changed.
+DATABASE_URL is that of the owner of the tables, and comes from the shell only.
+  --rollback   takes the Workers back to the deploy before. The database stays as it is`;
 
-/**
- * The database first, because Workers answer 503 on old tables. Then the consumer, so that what the new receiver writes
- * into the queues is understood from its first message. The ops Worker depends on nobody, and may be missing.
- */
+/** The database first, because Workers answer 503 on old tables. */
 export default async function main(): Promise<void> {
-  readArguments({ usage: USAGE });
-  const { receiver, consumer, ops } = readConfigs();
-  for (const hint of assertConfigured({ sources, receiver, consumer, ops })) console.log(`hint: ${hint}`);
+  const { values } = readArguments({
+    usage: USAGE,
+    options: { env: { type: 'string' }, rollback: { type: 'boolean', default: false } },
+  });
+  const { env } = values;
+  const configs = readConfigs();
+  if (values.rollback) {
+    for (const line of await rollBack(await openAccount(), configs, env)) console.log(line);
+    console.log(
+      'The database keeps its tables, with all that newer migrations have added: the older Workers leave that alone. Queues, crons and addresses stay as well.',
+    );
+    return;
+  }
+
+  for (const hint of assertConfigured({ sources, ...configs })) console.log(`hint: ${hint}`);
   // Never from .dev.vars: that database is the local one, and the deployed Workers would find no tables.
   const { DATABASE_URL } = process.env;
   if (!DATABASE_URL || isLocal(databaseUrlOf(DATABASE_URL))) {
@@ -28,15 +43,22 @@ export default async function main(): Promise<void> {
       'set DATABASE_URL in the shell to the database that the deployed Workers use, as the owner of its tables: it is migrated first',
     );
   }
+  console.log('looking for what would fail');
+  const problems = await Promise.all([
+    unmigrated(),
+    openAccount().then((account) => missingAtCloudflare(account, configs, env)),
+    asOwner(DATABASE_URL, (client) => unsafeStatements(client)),
+  ]);
+  const found = problems.flat().filter((problem) => problem !== undefined);
+  if (found.length > 0) throw new UserError(['nothing was changed, because', ...found].join('\n'));
+
   console.log(`migrating ${describeDatabase(databaseUrlOf(DATABASE_URL))}`);
   const withoutRole = await migrate(DATABASE_URL);
   console.log('the database is up to date');
   for (const worker of withoutRole) {
-    if (worker !== 'ops' || ops) console.log(`hint: the ${worker} has no role of its own: npm run db:roles creates it`);
+    if (worker !== 'ops' || configs.ops) {
+      console.log(`hint: the ${worker} has no role of its own: npm run db:roles creates it`);
+    }
   }
-  for (const config of [consumer, receiver, ops]) {
-    if (!config) continue;
-    const { status } = spawnSync('node_modules/.bin/wrangler', ['deploy', '-c', config.path], { stdio: 'inherit' });
-    if (status !== 0) throw new UserError(`wrangler could not deploy ${config.path}: its message is above`);
-  }
+  await deployWorkers(configs, { env });
 }

@@ -10,7 +10,7 @@ import { asOwner, hasCode, holderOf, LOCK_NOT_AVAILABLE } from './connect.ts';
 import { grantRights } from './worker-roles.ts';
 
 /** Where the migrations are. */
-const FOLDERS = { engine: 'drizzle/engine', app: 'drizzle/app' };
+export const FOLDERS = { engine: 'drizzle/engine', app: 'drizzle/app' };
 
 /**
  * A migration that waits for a table's lock makes every claim wait behind it. So it gives up after this time, which is
@@ -76,14 +76,9 @@ async function compare(
   isLocal: boolean,
 ): Promise<string> {
   const startOver = isLocal ? '. To start over with empty local data: npm run dev -- --fresh' : '';
-  const { rows: tables } = await client.query<{ there: boolean }>(`select to_regclass($1) is not null as there`, [
-    `drizzle.${migrationsTable}`,
-  ]);
-  if (!tables[0]?.there) return startOver;
-  const { rows } = await client.query<{ time: string }>(`select created_at as time from drizzle.${migrationsTable}`);
-  const applied = rows.map(({ time }) => Number(time));
-  const file = `${migrationsFolder}/meta/_journal.json`;
-  const { entries }: { entries: { when: number; tag: string }[] } = JSON.parse(readFileSync(file, 'utf8'));
+  const applied = await appliedMigrations(client, migrationsTable);
+  if (!applied) return startOver;
+  const entries = readJournal(migrationsFolder);
   const isOther = applied.some((time) => !entries.some(({ when }) => when === time));
   const other = isOther
     ? `. The database has had migrations that are not in ${migrationsFolder}: it is of another version`
@@ -92,8 +87,33 @@ async function compare(
   if (!skipped) return other + startOver;
   throw new UserError(
     `${migrationsFolder}/${skipped.tag}.sql would be skipped, because a newer migration has been applied before: ` +
-      `set its "when" in ${file} to ${Date.now()}${other}${startOver}`,
+      `set its "when" in ${journalFile(migrationsFolder)} to ${Date.now()}${other}${startOver}`,
   );
+}
+
+export interface JournalEntry {
+  readonly idx: number;
+  readonly when: number;
+  readonly tag: string;
+}
+
+/** The migrations of a folder, the oldest first. */
+export function readJournal(folder: string): readonly JournalEntry[] {
+  return JSON.parse(readFileSync(journalFile(folder), 'utf8')).entries;
+}
+
+function journalFile(folder: string): string {
+  return `${folder}/meta/_journal.json`;
+}
+
+/** When each of those that were applied was generated, as its journal has it. `undefined` if nothing was ever applied. */
+export async function appliedMigrations(client: pg.Client, table: string): Promise<readonly number[] | undefined> {
+  const { rows: tables } = await client.query<{ there: boolean }>(`select to_regclass($1) is not null as there`, [
+    `drizzle.${table}`,
+  ]);
+  if (!tables[0]?.there) return undefined;
+  const { rows } = await client.query<{ time: string }>(`select created_at as time from drizzle.${table}`);
+  return rows.map(({ time }) => Number(time));
 }
 
 /** Drizzle's message repeats the statement and hides why Postgres refused it. */

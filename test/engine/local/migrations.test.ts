@@ -1,7 +1,8 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { unsafeStatements } from '../../../scripts/database/additive.ts';
 import { asOwner, connect } from '../../../scripts/database/connect.ts';
 import { migrate } from '../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
@@ -14,6 +15,12 @@ const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
+
+beforeAll(() =>
+  database.sql(`
+    create table large as select repeat('x', 1800) as a from generate_series(1, 20000);
+    create index made_by_hand on large (md5(a))`),
+);
 
 /** A database without tables. */
 async function emptyDatabase(name: string): Promise<string> {
@@ -117,6 +124,61 @@ it('a migration that Drizzle would skip, because a newer one of another branch i
   await expect(migrate(url, copy)).rejects.toThrow(
     `${copy.app}/0999_other.sql would be skipped, because a newer migration has been applied before: set its "when" in`,
   );
+});
+
+const USED = 'which the deployed Workers use: deploy code without it first, and do this with the next release';
+const BY_HAND =
+  'create it by hand first, with "create index concurrently", and write "if not exists" into the migration';
+const LARGE = `builds an index on public.large, a large table: ${BY_HAND}`;
+const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can insert no row: give it one';
+
+it.each([
+  ['drop table "invoices" cascade', `drops the table public.invoices, ${USED}`],
+  ['ALTER TABLE "invoices" DROP COLUMN "currency";', `drops the column public.invoices.currency, ${USED}`],
+  ['alter table if exists only public.invoices drop currency', `drops the column public.invoices.currency, ${USED}`],
+  ['alter table webhooks.events drop column if exists summary', `drops the column webhooks.events.summary, ${USED}`],
+  [
+    'ALTER TABLE "invoices" RENAME COLUMN "currency" TO "money";',
+    `renames the column public.invoices.currency, ${USED}`,
+  ],
+  ['alter table invoices add column note text, rename to bills', `renames the table public.invoices, ${USED}`],
+  ['ALTER TABLE "invoices" ADD COLUMN "note" text NOT NULL;', `adds public.invoices.note as ${NO_DEFAULT}`],
+  [
+    'alter table invoices add note text; alter table invoices alter note set not null',
+    `makes public.invoices.note ${NO_DEFAULT}`,
+  ],
+  [
+    'create index concurrently on invoices (customer)',
+    `creates an index concurrently on public.invoices, which fails in a migration: ${BY_HAND}`,
+  ],
+  ['CREATE INDEX "i" ON "large" USING btree ("a");', LARGE],
+  ['create unique index if not exists j on large (a)', LARGE],
+  ['alter table large add constraint u unique (a)', LARGE],
+  [
+    'alter table large add constraint c check (length(a) > 0)',
+    'adds a constraint that reads all of public.large, a large table: add it as NOT VALID, and validate it with the next release',
+  ],
+  [
+    'alter table large alter column a set data type varchar(9000)',
+    'changes the type of public.large.a, a large table: add a column of the new type, fill it, and drop the old one with a later release',
+  ],
+  ['alter table invoices add column note text', undefined],
+  [`alter table invoices add column note text not null default 'drop table invoices;'`, undefined],
+  ['alter table invoices add column n numeric(9, 2), add constraint c check (n > 0), drop constraint d', undefined],
+  ['-- drop table invoices;\n/* drop table invoices; */ select 1', undefined],
+  [
+    'create table fresh (id text not null); alter table fresh add b text not null; create index on fresh (b)',
+    undefined,
+  ],
+  ['create index on invoices (customer); create index if not exists made_by_hand on large (a)', undefined],
+  ['alter table large add constraint c check (length(a) > 0) not valid', undefined],
+  // The code that is deployed knows neither any more: the migration before was generated, and its statements taken out.
+  ['alter table invoices drop column gone; drop table gone', undefined],
+])('before a deploy, the migration %j is judged by what the deployed Workers survive', async (statement, problem) => {
+  const copy = copyMigrations();
+  addMigration(copy.app, '0999_next', Date.now() + 1000, statement);
+  const found = await asOwner(database.stack.databaseUrl, (client) => unsafeStatements(client, copy));
+  expect(found).toEqual(problem ? [`${copy.app}/0999_next.sql ${problem}`] : []);
 });
 
 it('a session that holds the lock of migrations is named, and not waited for without end', async () => {

@@ -1,0 +1,179 @@
+import { spawnSync } from 'node:child_process';
+import { WORKERS, type WorkerConfig, type WorkerConfigs, type WorkerKind } from '../config/worker-config.ts';
+import { UserError } from '../lib/user-error.ts';
+import type { Account } from './api.ts';
+import { runWrangler } from './wrangler.ts';
+
+/**
+ * The consumer first, so that what the new receiver writes into the queues is understood from its first message. The ops
+ * Worker depends on nobody, and may be missing.
+ */
+const ORDER: readonly WorkerKind[] = ['consumer', 'receiver', 'ops'];
+
+/** The other way round, for the same reason: the newer consumer works what the newer receiver has sent. */
+const ORDER_BACK: readonly WorkerKind[] = ['receiver', 'consumer', 'ops'];
+
+export interface DeployOptions {
+  readonly env?: string | undefined;
+  /** For each Worker that gets new secrets with its code: the file that has them. */
+  readonly secretsFiles?: Partial<Record<WorkerKind, string>>;
+}
+
+/** Deploys the Workers. All get the same tag, by which a rollback finds the versions that belong together. */
+export async function deployWorkers(configs: WorkerConfigs, { env, secretsFiles }: DeployOptions): Promise<void> {
+  const tag = tagOf(new Date());
+  const { stdout } = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' });
+  const commit = stdout?.trim() || 'unknown commit';
+  const done: WorkerKind[] = [];
+  for (const worker of ORDER) {
+    const config = configs[worker];
+    if (!config) continue;
+    const secrets = secretsFiles?.[worker];
+    const args = ['deploy', '--tag', tag, '--message', commit, ...(secrets ? ['--secrets-file', secrets] : [])];
+    const { isDone } = await runWrangler(args, { config, env, show: true });
+    if (!isDone) throw new UserError(`the ${worker} was not deployed: wrangler says above why. ${whatIs(done)}`);
+    done.push(worker);
+  }
+}
+
+function whatIs(deployed: readonly WorkerKind[]): string {
+  if (deployed.length === 0) return 'No Worker has changed';
+  return `New are: ${deployed.join(', ')}, which work with the others as they were. Run this again, or npm run deploy -- --rollback`;
+}
+
+/** `2026-11-19T14:03:12Z` */
+function tagOf(now: Date): string {
+  return `${now.toISOString().slice(0, 19)}Z`;
+}
+
+const TAG = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+interface Version {
+  readonly id: string;
+  readonly metadata: { readonly created_on: string };
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+interface Deployment {
+  readonly created_on: string;
+  readonly versions: readonly { readonly version_id: string; readonly percentage: number }[];
+}
+
+/** What was deployed of a Worker, as far as Cloudflare can still deploy it. */
+interface History {
+  readonly config: WorkerConfig;
+  /** The newest first. */
+  readonly versions: readonly Version[];
+  /** The one that runs. */
+  readonly running: Version | undefined;
+}
+
+/** Takes the Workers back to the deploy before the newest one that runs. Says what it did. */
+export async function rollBack(
+  account: Account,
+  configs: WorkerConfigs,
+  env: string | undefined,
+): Promise<readonly string[]> {
+  const histories = new Map<WorkerKind, History>();
+  const read = WORKERS.map(async (worker) => {
+    const config = configs[worker];
+    if (config) histories.set(worker, await historyOf(account, config));
+  });
+  await Promise.all(read);
+  const { tag, commit } = previousDeploy(histories);
+  const steps = ORDER_BACK.flatMap((worker) => {
+    const history = histories.get(worker);
+    const target = history?.versions.find((version) => tagIn(version) === tag);
+    return history && target ? [{ worker, ...history, target }] : [];
+  });
+  for (const { worker, versions, target } of steps) {
+    const newer = versions.slice(0, versions.indexOf(target));
+    if (!newer.some(isSecretChange)) continue;
+    throw new UserError(
+      `secrets of the ${worker} have changed since the deploy of ${tag}, and a rollback would bring the old ones back. ` +
+        `Deploy the older code with the secrets of today instead: git switch --detach ${commit}, npm ci, npm run deploy`,
+    );
+  }
+  const lines: string[] = [];
+  for (const { worker, config, running, target } of steps) {
+    if (running?.id === target.id) continue;
+    const args = ['versions', 'deploy', `${target.id}@100%`, '--yes', '--message', `back to ${tag}`];
+    const { isDone, problem } = await runWrangler(args, { config, env });
+    if (!isDone) throw new UserError([...lines, `the ${worker} could not be taken back: ${problem}`].join('\n'));
+    lines.push(`the ${worker} is that of ${tag} (${commit})`);
+  }
+  return lines;
+}
+
+async function historyOf(account: Account, config: WorkerConfig): Promise<History> {
+  const script = `/workers/scripts/${config.name}`;
+  const [{ items: versions = [] } = {}, { deployments = [] } = {}] = await Promise.all([
+    account.get<{ items: Version[] }>(`${script}/versions?deployable=true`),
+    account.get<{ deployments: Deployment[] }>(`${script}/deployments`),
+  ]);
+  const newestFirst = versions.sort((a, b) => b.metadata.created_on.localeCompare(a.metadata.created_on));
+  const [deployment] = deployments.sort((a, b) => b.created_on.localeCompare(a.created_on));
+  if (deployment && deployment.versions.length > 1) {
+    throw new UserError(
+      `${config.path} has several versions deployed at once, so which is the older one is for you to say: ` +
+        `npx wrangler versions deploy -c ${config.path}`,
+    );
+  }
+  const running = newestFirst.find(({ id }) => id === deployment?.versions[0]?.version_id);
+  return { config, versions: newestFirst, running };
+}
+
+/** The newest deploy that receiver and consumer both have a version of, and that is older than what runs. */
+function previousDeploy(histories: ReadonlyMap<WorkerKind, History>): { tag: string; commit: string } {
+  const running = Array.from(histories.values(), ({ versions, running }) => {
+    // A changed secret is a version of its own, with the code of the one before it.
+    const own = versions.slice(running ? versions.indexOf(running) : 0).find((version) => !isSecretChange(version));
+    return (own && tagIn(own)) ?? '';
+  });
+  const newest = running.sort().at(-1) ?? '';
+  const receivers = histories.get('receiver')?.versions ?? [];
+  const consumers = histories.get('consumer')?.versions ?? [];
+  const found = receivers.find((version) => {
+    const tag = tagIn(version);
+    return tag !== undefined && tag < newest && consumers.some((other) => tagIn(other) === tag);
+  });
+  if (found) return { tag: tagIn(found) ?? '', commit: found.annotations?.['workers/message'] ?? '' };
+  throw new UserError(
+    `Cloudflare has no version of receiver and consumer from a deploy before ${newest || 'this one'}: deploy the older code instead`,
+  );
+}
+
+/** The tag of `npm run deploy`, and no other. */
+function tagIn({ annotations }: Version): string | undefined {
+  const tag = annotations?.['workers/tag'];
+  return tag !== undefined && TAG.test(tag) ? tag : undefined;
+}
+
+function isSecretChange({ annotations }: Version): boolean {
+  return annotations?.['workers/triggered_by'] === 'secret';
+}
+
+/** What the deploys would refuse only halfway: secrets and queues that are missing. One sentence each. */
+export async function missingAtCloudflare(
+  account: Account,
+  configs: WorkerConfigs,
+  env: string | undefined,
+): Promise<readonly string[]> {
+  const inEnv = env ? ` --env ${env}` : '';
+  const setup = `npm run setup${inEnv && ` --${inEnv}`}`;
+  const secrets = WORKERS.map(async (worker): Promise<readonly string[]> => {
+    const config = configs[worker];
+    if (!config) return [];
+    const present = await account.get<{ name: string }[]>(`/workers/scripts/${config.name}/secrets`);
+    if (!present) return [`there is no Worker ${config.name} yet: ${setup} creates it`];
+    return config.secrets
+      .filter((name) => !present.some((one) => one.name === name))
+      .map((name) => `the ${worker} has no ${name}: npx wrangler secret put ${name} -c ${config.path}${inEnv}`);
+  });
+  const queues = [...new Set([...configs.consumer.consumes, ...Object.values(configs.receiver.produces)])];
+  const missing = queues.map(async (queue = '') => {
+    const found = await account.get<unknown[]>(`/queues?${new URLSearchParams({ name: queue })}`);
+    return found?.length ? [] : [`there is no queue ${queue}: ${setup} creates it`];
+  });
+  return (await Promise.all([...secrets, ...missing])).flat();
+}
