@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 const RECEIVE = 'src/receiver/receive.ts';
 const FORWARD = 'src/receiver/claim-or-forward.ts';
 const FORWARD_TEST = 'test/engine/receiver/claim-or-forward.test.ts';
-const STEPS_TEST = 'test/engine/receiver/steps.test.ts';
+const ANSWERS_TEST = 'test/engine/receiver/answers.test.ts';
 const BAD_INPUT_TEST = 'test/engine/receiver/bad-input.test.ts';
 
 /** Faults on the way from a request to its 200. */
@@ -14,7 +14,7 @@ export const receiver: readonly Mutant[] = [
     find: 'const held = await claimOrForward(',
     replace: `void claimOrForward(claimRequest, env, log, claimTimeoutMs);
     return { outcome: 'forwarded', eventIds: events.map(({ eventId }) => eventId) }; const held = await claimOrForward(`,
-    caughtBy: { file: STEPS_TEST, name: 'a delivery that neither Postgres nor the queue takes is answered 503' },
+    caughtBy: { file: ANSWERS_TEST, name: 'a delivery that neither Postgres nor the queue takes is answered 503' },
   },
   {
     fault: 'an event is claimed before its delivery is verified',
@@ -31,7 +31,7 @@ export const receiver: readonly Mutant[] = [
     file: RECEIVE,
     find: 'const verdict = await verify(',
     replace: 'delivery.readJson(); const verdict = await verify(',
-    caughtBy: { file: STEPS_TEST, name: 'the body of a delivery with a wrong signature is not parsed' },
+    caughtBy: { file: ANSWERS_TEST, name: 'the body of a delivery with a wrong signature is not parsed' },
   },
   {
     fault: 'a signed time is judged when the headers arrive, and not when the body is complete',
@@ -40,7 +40,7 @@ export const receiver: readonly Mutant[] = [
     replace: `const arrived = now();
   now = () => arrived;
   const body = await readBody(`,
-    caughtBy: { file: 'test/engine/receiver/freshness.test.ts', name: 'becomes stale while its body is read' },
+    caughtBy: { file: ANSWERS_TEST, name: 'as old as it is when its body is complete' },
   },
   {
     fault: 'a known replay key under a new id fails the claim, and the delivery is forwarded',
@@ -68,7 +68,7 @@ export const receiver: readonly Mutant[] = [
     file: 'src/receiver/handshake.ts',
     find: '!(await sameText(expected, given))',
     replace: 'expected !== given',
-    caughtBy: { file: STEPS_TEST, name: 'crypto.subtle.verify alone decides whether a verify token is right' },
+    caughtBy: { file: ANSWERS_TEST, name: 'crypto.subtle.verify alone decides whether a verify token is right' },
   },
   {
     fault: 'the previous secret is ignored, so that a rotation refuses deliveries',
@@ -89,7 +89,7 @@ export const receiver: readonly Mutant[] = [
     file: 'src/receiver/body.ts',
     find: 'if (length + chunk.length > maxBytes)',
     replace: 'if (false)',
-    caughtBy: { file: BAD_INPUT_TEST, name: 'a body over the limit that is sent in chunks is answered 413' },
+    caughtBy: { file: BAD_INPUT_TEST, name: 'a body over the limit is answered 413' },
   },
   {
     fault: 'a chunked body that announces a small length is read without a limit',
@@ -162,17 +162,14 @@ export const receiver: readonly Mutant[] = [
     file: FORWARD,
     find: 'CLAIM_TIMEOUT_MS = 1500',
     replace: 'CLAIM_TIMEOUT_MS = 60_000',
-    caughtBy: { file: FORWARD_TEST, name: 'within three seconds although Postgres and the queue hang' },
+    caughtBy: { file: 'test/engine/pure/time-limits.test.ts', name: 'a claim, whose delivery is forwarded' },
   },
   {
     fault: 'the deployed receiver has a time limit for claims that only tests should have',
     file: RECEIVE,
     find: 'claimTimeoutMs = CLAIM_TIMEOUT_MS',
     replace: 'claimTimeoutMs = 20 * CLAIM_TIMEOUT_MS',
-    caughtBy: {
-      file: 'test/engine/receiver/hanging-postgres.test.ts',
-      name: 'that Postgres does not answer is closed',
-    },
+    caughtBy: { file: 'test/engine/pure/time-limits.test.ts', name: 'a claim, whose delivery is forwarded' },
   },
   {
     fault: 'a delivery is not forwarded while Postgres is away',
@@ -201,7 +198,7 @@ export const receiver: readonly Mutant[] = [
     find: 'const { events } = identified;',
     replace: `const { events } = identified;
     log({ step: 'delivery', outcome: 'identified', body: events[0]?.body });`,
-    caughtBy: { file: 'test/engine/receiver/silence.test.ts', name: 'whatever the delivery is' },
+    caughtBy: { file: 'test/engine/receiver/attackers.test.ts', name: 'shows its body to a reader of the queue' },
   },
   {
     fault: 'a log line holds the message of an error',

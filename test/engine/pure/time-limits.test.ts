@@ -8,10 +8,10 @@ import { currentState } from '../../../src/kit/index.ts';
 import { identify } from '../../../src/ops/access.ts';
 import { openOpsDatabase } from '../../../src/ops/api.ts';
 import { sendTickets } from '../../../src/queue/tickets.ts';
-import { createReceiver } from '../../../src/receiver/receive.ts';
 import type { LogLine } from '../../../src/shared/log.ts';
 import { atMost, withTimeLimit } from '../../../src/shared/time-limit.ts';
 import { sources } from '../fixture/sources.ts';
+import { neonAnswer, startReceiver } from '../receiver/in-node.ts';
 import { signers } from '../signatures.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -69,16 +69,10 @@ async function endOf(work: () => unknown): Promise<[ms: number, end: unknown]> {
   return end as [number, unknown];
 }
 
-const post = async (body: BodyInit, env: object, headers: Record<string, string> = {}) => {
-  const receiver = createReceiver({ sources, now: () => new Date(), log: () => {} });
-  const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
-  const request = new Request('https://example.com/webhooks/github', init);
-  return (await receiver.fetch(request, { GITHUB_WEBHOOK_SECRET: 'a secret', ...env } as unknown as Env)).status;
-};
-const signedPost = async (env: object) => {
-  const { headers, body } = await signers.github('{}', { secret: 'a secret' });
-  return post(body, { DATABASE_URL, ...env }, headers);
-};
+const post = async (init: RequestInit, env: object) =>
+  (await startReceiver({ sources, env: { GITHUB_WEBHOOK_SECRET: 'a secret', ...env } }).send('github', init)).status;
+const signedPost = async (env: object) =>
+  post(await signers.github('{}', { secret: 'a secret' }), { DATABASE_URL, ...env });
 /** The first byte of a body, and nothing after it. */
 const unfinished = () => new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) });
 const madeUp = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
@@ -95,10 +89,7 @@ const alert = async () => {
     since: NOW,
     oldest: NOW,
   };
-  const fields = Object.keys(row).map((name) => ({ name, dataTypeID: 25 }));
-  vi.mocked(fetch).mockResolvedValueOnce(
-    Response.json({ fields, rows: [Object.values(row)], rowCount: 1, command: 'SELECT' }),
-  );
+  vi.mocked(fetch).mockResolvedValueOnce(neonAnswer(row));
   const lines: LogLine[] = [];
   const env = { DATABASE_URL, ALERT_WEBHOOK_URL: 'https://alerts.example.com' } as unknown as ConsumerEnv;
   await sendAlerts(env, NOW, (line) => lines.push(line));
@@ -154,9 +145,9 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     'a body that announces a small length',
     10_000,
     503,
-    () => post(unfinished(), {}, { ...madeUp, 'content-length': '2' }),
+    () => post({ body: unfinished(), headers: { ...madeUp, 'content-length': '2' } }, {}),
   ],
-  ['a body in chunks', 10_000, 503, () => post(unfinished(), {}, madeUp)],
+  ['a body in chunks', 10_000, 503, () => post({ body: unfinished(), headers: madeUp }, {})],
 ])('%s is waited for %i ms', async (_what, ms, end, work) => {
   expect(await endOf(work)).toEqual([ms, end]);
 });

@@ -5,10 +5,10 @@ import { expect, it } from 'vitest';
 import { defineProvider, defineSources } from '../../../src/kit/index.ts';
 import { github } from '../../../src/providers/github.ts';
 import { gitlab } from '../../../src/providers/gitlab.ts';
-import { createReceiver } from '../../../src/receiver/receive.ts';
 import { learnCredentials } from '../canaries/answers.ts';
-import { BODY_MARK, learn, search, takeLeaks } from '../canaries/canaries.ts';
+import { BODY_MARK, search, takeLeaks } from '../canaries/canaries.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
+import { startReceiver } from './in-node.ts';
 
 /** The provider asks for a signed text of its choice, before anything is signed. */
 const asking = (name: string, like?: RegExp) =>
@@ -44,20 +44,9 @@ const SECRETS = {
 };
 const BODY = `{"action":"opened","note":"${BODY_MARK}"}`;
 
-/** Nothing listens at this port, and what is verified goes on the queue. */
-const DATABASE_URL = 'postgres://user:password@127.0.0.1:1/database';
-
-async function deliver(source: string, { headers, body }: SignedDelivery, env: Record<string, string> = SECRETS) {
-  const forwarded: Uint8Array[] = [];
-  const receiver = createReceiver({
-    sources,
-    now: () => new Date(),
-    log: (line) => search(JSON.stringify(line), 'the log of the receiver'),
-  });
-  const request = new Request(`https://example.com/webhooks/${source}`, { method: 'POST', headers, body });
-  const queue = { send: async (message: Uint8Array) => forwarded.push(message) };
-  const { status } = await receiver.fetch(request, { ...env, DATABASE_URL, EVENTS: queue } as unknown as Env);
-  return { status, forwarded };
+async function deliver(source: string, delivery: SignedDelivery, env: Record<string, string> = SECRETS) {
+  const { send, forwarded } = startReceiver({ sources, env });
+  return { status: (await send(source, delivery)).status, forwarded };
 }
 
 const captured = (secret: string, body = BODY) => signers.github(body, { secret });
@@ -88,7 +77,6 @@ it('a captured token of a provider that signs nothing sends any event', async ()
 
 it('a forwarded delivery shows its body to a reader of the queue, but no secret and no signature', async () => {
   const delivery = await captured(SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
-  learn('secret', SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
   learnCredentials(new Headers(delivery.headers));
   const { forwarded } = await deliver('github-one', delivery);
   const message = gunzipSync(forwarded[0] ?? new Uint8Array()).toString('utf8');
@@ -101,10 +89,9 @@ it('a forwarded delivery shows its body to a reader of the queue, but no secret 
 });
 
 it('a handshake signs a text of a stranger only if a pattern limits it, so that nobody can let us sign a delivery', async () => {
-  const receiver = createReceiver({ sources, now: () => new Date(), log: () => {} });
+  const { send } = startReceiver({ sources, env: SECRETS });
   const ask = async (source: string, token: string) => {
-    const url = `https://example.com/webhooks/${source}?${new URLSearchParams({ token })}`;
-    const answer = await receiver.fetch(new Request(url), SECRETS as unknown as Env);
+    const answer = await send(`${source}?${new URLSearchParams({ token })}`, { method: 'GET' });
     return [answer.status, 'signed' in ((await answer.json()) as object)];
   };
   expect(await ask('careless', 'abc')).toEqual([503, false]);

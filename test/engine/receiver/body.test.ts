@@ -45,3 +45,26 @@ it('a body that announces a small length is charged a block at once, and nothing
   for (const { body } of waiting) expect(await body).toEqual({ outcome: 'too_slow' });
   expect(budget.take(BLOCKS * 4096)).toBe(true);
 });
+
+it.each([
+  [1, 1],
+  [4096, 1],
+  [4097, 2],
+  [8192, 2],
+  [20_000, 5],
+])('a body of %i bytes is charged %i blocks, whether its length is announced or not', async (length, blocks) => {
+  const sent = Uint8Array.from({ length }, (_, n) => n % 251);
+  for (const headers of [{}, { 'content-length': String(length) }]) {
+    // In pieces that end anywhere.
+    const body = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < length; at += 1500) controller.enqueue(sent.slice(at, at + 1500));
+        controller.close();
+      },
+    });
+    const init = { method: 'POST', headers, body, duplex: 'half' };
+    const request = new Request('https://example.com', init as RequestInit);
+    const read = await readBody(request, 20_000, DEADLINE_MS, new BodyBudget());
+    expect(read).toEqual({ outcome: 'read', bytes: sent, held: blocks * 4096 });
+  }
+});

@@ -1,6 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { runAction } from '../../../src/db/actions.ts';
-import { MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
 import type { ActionName } from '../../../src/db/schema.ts';
 import { useRunning, WAIT } from '../running.ts';
@@ -57,24 +56,6 @@ it('a suspected replay runs once a person retries it, and ends once a person dis
     { event_id: 'not real', status: 'ignored', completions: 0 },
     { event_id: 'real', status: 'ignored', completions: 1 },
   ]);
-});
-
-it('of fifty parallel deliveries of one body one event runs, and a few are parked for a person to decide', async () => {
-  const ids = Array.from({ length: 50 }, (_, n) => `star_${n}`);
-  const answers = await Promise.all(ids.map(star));
-  expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
-  const statuses = await Promise.all(
-    answers.map(async (answer) => ((await answer.json()) as { status: string }).status),
-  );
-  const dropped = ids.filter((_, n) => statuses[n] === 'duplicate');
-  expect(dropped).toHaveLength(50 - 1 - MAX_REPLAYS);
-  await quiet();
-  expect(await sql('select status, count(*)::int from webhooks.events group by 1 order by 1')).toEqual([
-    { status: 'ignored', count: 1 },
-    { status: 'parked', count: MAX_REPLAYS },
-  ]);
-  const named = linesAbout('"too_many_replays"').map((line) => JSON.parse(line).event_id);
-  expect(named.toSorted()).toEqual(dropped.toSorted());
 });
 
 it('a suspected replay that went through the queue while Postgres was away is parked by the consumer', async () => {
