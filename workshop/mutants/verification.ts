@@ -72,6 +72,13 @@ export const verification: readonly Mutant[] = [
     caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
   },
   {
+    fault: 'a fraction with many digits is rounded, so that two ids can become one',
+    file: 'src/shared/json.ts',
+    find: 'else if (char !== 0x2e /* . */)',
+    replace: 'else',
+    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids that are fractions' },
+  },
+  {
     fault: 'an escaped quote ends a string, so that the numbers behind it are rounded',
     file: 'src/shared/json.ts',
     find: ' i++;\n      else if',
