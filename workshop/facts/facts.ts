@@ -356,7 +356,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     largest: 25_600,
     whyLower: 'a Worker has 128 MB for all deliveries at once, and holds each body several times',
     ends: 'there are no retries',
-    byHand: 'on the page of the webhook and by API, with the same id',
+    byHand: 'for three days, on the page of the webhook and by API, with the same id',
     same: 'X-GitHub-Delivery. Every webhook that gets the event has the same',
   },
   gitlab: {
@@ -380,7 +380,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     retries: null,
     largest: 25_600,
     whyLower: 'a Worker has 128 MB for all deliveries at once, and holds each body several times',
-    ends: 'any 2xx; a webhook that keeps failing is disabled',
+    ends: 'any 2xx. Four failures in a row (4xx, 5xx, no answer) switch the webhook off for a minute to a day, and 40 for good',
     same: 'the idempotency key. A project hook and a group hook on one address send two events',
     open: 'how often GitLab retries. The signing token is in GitLab 19.0 and later; with the older secret token nothing is signed',
   },
