@@ -34,7 +34,7 @@ async function refusesEveryFlip(name: string, { value, put }: Spot): Promise<voi
         expect(await check(name, changed), `${flipped} at ${at} of ${value}`).toMatchObject(refused);
       }
     }),
-    runs(2),
+    runs(1),
   );
 }
 
@@ -68,32 +68,18 @@ describe.each(names)('%s', (name) => {
   });
 
   if (coversBody(name))
-    it('refuses every flipped bit in its body', async () => {
-      const bits = fc.array(fc.integer({ min: 0, max: 7 }), {
-        minLength: sent.body.length,
-        maxLength: sent.body.length,
-      });
+    it('refuses any flipped bit in its body, and random bytes in its place', async () => {
+      const bit = fc.tuple(fc.nat({ max: sent.body.length - 1 }), fc.nat({ max: 7 }));
       await fc.assert(
-        fc.asyncProperty(bits, async (by) => {
-          for (let at = 0; at < sent.body.length; at++) {
-            const body = Uint8Array.from(sent.body);
-            body[at] = (body[at] ?? 0) ^ (1 << (by[at] ?? 0));
-            // Twilio signs the decoded fields, so %2B and %2b are the same.
-            if (provider.form && sorted(new TextDecoder().decode(body)) === sorted(sent.text)) continue;
-            expect(await check(name, { ...sent, body }), `byte ${at}`).toMatchObject(refused);
-          }
-        }),
-        runs(1),
-      );
-    });
-
-  if (coversBody(name))
-    it('refuses random bytes as a body', async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
+        fc.asyncProperty(bit, fc.uint8Array({ maxLength: 200 }), async ([at, by], bytes) => {
+          const body = Uint8Array.from(sent.body);
+          body[at] = (body[at] ?? 0) ^ (1 << by);
+          // Twilio signs the decoded fields, so %2B and %2b are the same.
+          const isSame = provider.form && sorted(new TextDecoder().decode(body)) === sorted(sent.text);
+          expect(await check(name, { ...sent, body })).toMatchObject(isSame ? verified : refused);
           expect(await check(name, { ...sent, body: Uint8Array.from(bytes) })).toMatchObject(refused);
         }),
-        runs(20),
+        runs(50),
       );
     });
 
@@ -108,13 +94,6 @@ describe.each(names)('%s', (name) => {
           reason: 'timestamp outside the window',
         });
       }
-      const beyond = fc.integer({ min: window + 1, max: 10_000_000_000 });
-      await fc.assert(
-        fc.asyncProperty(beyond, fc.constantFrom(-1, 1), async (seconds, side) => {
-          expect(await at(side * seconds)).toMatchObject(refused);
-        }),
-        runs(20),
-      );
     });
 
   it('refuses a wrong key, an empty key and no key, and accepts the right key in second place', async () => {
@@ -157,31 +136,18 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('refuses white space inside or instead of a signature', async () => {
+  it('refuses white space inside a signature, and any text instead of it, and never throws', async () => {
+    const printable = fc.string({ unit: fc.integer({ min: 32, max: 126 }).map((code) => String.fromCharCode(code)) });
     await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(' ', '\t', '  '),
-        fc.double({ min: 0.05, max: 0.95, noNaN: true }),
-        async (blank, part) => {
-          for (const { value, put } of spots) {
-            const at = Math.max(1, Math.floor(value.length * part));
-            expect(await check(name, put(value.slice(0, at) + blank + value.slice(at)))).toMatchObject(refused);
-            expect(await check(name, put(blank))).toMatchObject(refused);
-            expect(await check(name, put(''))).toMatchObject(refused);
+      fc.asyncProperty(printable, fc.constantFrom(' ', '\t'), fc.nat(), async (text, blank, position) => {
+        for (const { value, put } of spots) {
+          const at = 1 + (position % (value.length - 1));
+          for (const wrong of [text, blank, '', value.slice(0, at) + blank + value.slice(at)]) {
+            expect(await check(name, put(wrong)), wrong).toMatchObject(refused);
           }
-        },
-      ),
-      runs(20),
-    );
-  });
-
-  it('refuses random texts as a signature, and never throws', async () => {
-    const anything = fc.string({ unit: fc.integer({ min: 32, max: 126 }).map((code) => String.fromCharCode(code)) });
-    await fc.assert(
-      fc.asyncProperty(anything, async (text) => {
-        for (const { put } of spots) expect(await check(name, put(text))).toMatchObject(refused);
+        }
       }),
-      runs(40),
+      runs(30),
     );
   });
 

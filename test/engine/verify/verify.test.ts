@@ -24,7 +24,6 @@ const schemeOf = (name: string): Signature => {
   if (!scheme || scheme.token !== undefined) throw new Error(name);
   return scheme;
 };
-const timed = names.filter((name) => schemeOf(name).timestamp);
 
 function check(name: string, signed: SignedDelivery, secrets: string[] = [secretOf(name)], now = NOW) {
   const provider = providers[name];
@@ -40,30 +39,17 @@ function check(name: string, signed: SignedDelivery, secrets: string[] = [secret
 
 const verified = { outcome: 'verified' };
 const refused = (reason: string) => ({ outcome: 'refused', reason });
-const outside = refused('timestamp outside the window');
 
+// What every provider refuses is in negatives.test.ts.
 describe.each(names)('%s', (name) => {
-  const signed = (options: { secret?: string; now?: Date } = {}) =>
-    signers[name](BODY, { secret: secretOf(name), now: NOW, ...options });
+  const signed = (now = NOW) => signers[name](BODY, { secret: secretOf(name), now });
 
-  it('accepts a delivery that the provider’s SDK or node:crypto signed', async () => {
-    expect(await check(name, await signed())).toMatchObject(verified);
-  });
-
-  it('accepts a delivery signed with any of several secrets, and says which one it was', async () => {
-    const other = `${BASE64_KEY}BBBB`;
-    const verdict = await check(name, await signed(), ['', other, secretOf(name)]);
-    expect(verdict).toEqual({ outcome: 'verified', secretIndex: 2 });
-  });
-
-  it('refuses every delivery if there is no secret or an empty one', async () => {
-    expect(await check(name, await signed(), [])).toEqual(refused('no secret'));
-    expect(await check(name, await signed(), [''])).toEqual(refused('no secret'));
-  });
-
-  it('refuses a changed body', async () => {
+  it('accepts a delivery that the provider’s SDK or node:crypto signed, with whichever secret it was, and refuses another body', async () => {
     const { headers, body } = await signed();
-    expect(await check(name, { headers, body: body.replace('evt_1', 'evt_2') })).toEqual(refused('signature mismatch'));
+    const secrets = ['', `${BASE64_KEY}BBBB`, secretOf(name)];
+    expect(await check(name, { headers, body }, secrets)).toEqual({ outcome: 'verified', secretIndex: 2 });
+    const changed = { headers, body: body.replace('evt_1', 'evt_2') };
+    expect(await check(name, changed, secrets)).toEqual(refused('signature mismatch'));
   });
 
   it('refuses a delivery if one of its headers is missing, and says which', async () => {
@@ -78,50 +64,24 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('refuses a signature with one changed character', async () => {
-    const { headers, body } = await signed();
-    const [, header = ''] = /^header:([^#]+)/.exec(String(schemeOf(name).signature)) ?? [];
-    const text = headers[header] ?? '';
-    for (let at = 0; at < text.length; at++) {
-      const flipped = String.fromCharCode(text.charCodeAt(at) ^ 1);
-      const changed = { ...headers, [header]: text.slice(0, at) + flipped + text.slice(at + 1) };
-      expect(await check(name, { headers: changed, body }), `${at} of ${text}`).toMatchObject({ outcome: 'refused' });
-    }
-  });
+  if (schemeOf(name).timestamp)
+    it('accepts a difference of 300 seconds in both directions, and says by how much it is more', async () => {
+      for (const seconds of [300, -300]) expect(await check(name, await signed(ago(seconds)))).toMatchObject(verified);
+      for (const secondsOff of [301, -301]) {
+        const verdict = await check(name, await signed(ago(secondsOff)));
+        expect(verdict).toEqual({ ...refused('timestamp outside the window'), secondsOff });
+      }
+    });
 });
 
-describe.each(timed)('%s, which signs a timestamp', (name) => {
-  const signedAt = (now: Date) => signers[name](BODY, { secret: secretOf(name), now });
-
-  it('accepts a difference of 300 seconds in both directions, and refuses 301', async () => {
-    expect(await check(name, await signedAt(ago(300)))).toMatchObject(verified);
-    expect(await check(name, await signedAt(ago(-300)))).toMatchObject(verified);
-    expect(await check(name, await signedAt(ago(301)))).toEqual({ ...outside, secondsOff: 301 });
-    expect(await check(name, await signedAt(ago(-301)))).toEqual({ ...outside, secondsOff: -301 });
-  });
-});
-
-describe('a list of signatures', () => {
-  const good = async () =>
-    (await signers.stripe(BODY, { secret: TEXT_KEY, now: NOW })).headers['stripe-signature'] ?? '';
-  const bad = (count: number) => Array.from({ length: count }, () => `v1=${'0'.repeat(64)}`).join(',');
-
-  it('is accepted if one of up to ten matches', async () => {
-    const header = `${await good()},${bad(9)}`;
-    expect(await check('stripe', { headers: { 'stripe-signature': header }, body: BODY })).toMatchObject(verified);
-  });
-
-  it('is refused if it has more than ten, even if one of them matches', async () => {
-    const header = `${await good()},${bad(19)}`;
-    const verdict = await check('stripe', { headers: { 'stripe-signature': header }, body: BODY });
-    expect(verdict).toEqual(refused('too many signatures'));
-  });
-
-  it('is refused if it has two times', async () => {
-    const header = `t=${NOW.getTime() / 1000 - 1},${await good()}`;
-    const verdict = await check('stripe', { headers: { 'stripe-signature': header }, body: BODY });
-    expect(verdict).toMatchObject({ outcome: 'refused' });
-  });
+it('a list of signatures is accepted if one of up to ten matches, and refused if it has more, or two times', async () => {
+  const { headers, body } = await signers.stripe(BODY, { secret: TEXT_KEY, now: NOW });
+  const good = headers['stripe-signature'] ?? '';
+  const checked = (header: string) => check('stripe', { headers: { 'stripe-signature': header }, body });
+  const bad = `,v1=${'0'.repeat(64)}`;
+  expect(await checked(good + bad.repeat(9))).toMatchObject(verified);
+  expect(await checked(good + bad.repeat(10))).toEqual(refused('too many signatures'));
+  expect(await checked(`t=${NOW.getTime() / 1000 - 1},${good}`)).toMatchObject({ outcome: 'refused' });
 });
 
 it('refuses a signature whose own text is read as another entry of the list', async () => {
