@@ -29,7 +29,7 @@ export default async function main(): Promise<void> {
     ends.defer(() => database.stop());
     rememberCheckout(database.postgres.dataDir);
     console.log(
-      `the outside  plain wrangler calls every URL in [vars] as it is: a line with its name in ${DEV_VARS} replaces one`,
+      `the outside  plain wrangler calls every URL in [vars] as it is: a line with its name in ${DEV_VARS} replaces one. A secret whose name ends in _URL needs such a line`,
     );
     const configs = workers.map(({ path }) => `-c ${path}`).join(' ');
     console.log(

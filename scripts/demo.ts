@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import pg from 'pg';
-import { answers } from '../src/app/samples.ts';
+import * as samples from '../src/app/samples.ts';
 import { sources } from '../src/app/sources.ts';
 import { CONFIGS } from './config/worker-config.ts';
 import { readArguments } from './lib/arguments.ts';
-import { type Stack, startStack } from './local/stack.ts';
+import { type Stack, seedTables, startStack } from './local/stack.ts';
 import { startWorkers, type Workers } from './local/workers.ts';
 import { KINDS, makeStorm, type Storm, type StormDelivery } from './samples/storm.ts';
 
@@ -13,12 +13,12 @@ const CONCURRENCY = 25;
 /** Nothing takes this long unless it is stuck. */
 const QUIET_WITHIN_MS = 60_000;
 /** An event that its handler has failed at waits for its next attempt: the demo doesn't wait longer than this for it. */
-const FAILING_WITHIN_MS = 5_000;
+const FAILING_WITHIN_MS = 10_000;
 
 const USAGE = `npm run demo
 
 Runs your app on throw-away data and free ports, sends it a storm of deliveries (good, repeated, forged, stale), and counts
-what came out. Exit code: 0 if everything is as it must be, or else 1.`;
+what came out. Exit code: 0 if everything is as it must be and no handler or effect has failed, or else 1.`;
 
 /** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
 export default async function main(): Promise<void> {
@@ -32,8 +32,9 @@ export default async function main(): Promise<void> {
     console.log(`sending ${storm.deliveries.length} deliveries, ${CONCURRENCY} at a time …\n`);
     const answers = await deliverAll(storm.deliveries);
     const result = await resultOf(app, storm);
-    if (!report(storm, answers, outcomesLogged(app), result)) process.exitCode = 1;
-    explain(storm, result);
+    const isRight = report(storm, answers, outcomesLogged(app), result);
+    explain(storm, result, isRight);
+    if (!isRight || result.failures.length > 0) process.exitCode = 1;
   } finally {
     await app.stop();
   }
@@ -48,7 +49,8 @@ interface RunningApp {
 async function startApp(): Promise<RunningApp> {
   const stack = await startStack();
   try {
-    stack.outside.answer = (request) => ({ json: answers(request) });
+    stack.outside.answer = samples.answers;
+    await seedTables(stack.databaseUrl, samples);
     const { ops, ...configs } = CONFIGS;
     const workers = await startWorkers(stack, { sources, ...configs, ops: existsSync(ops) ? ops : undefined });
     const stop = async () => {
@@ -188,19 +190,18 @@ function report(
 }
 
 /** What the table can't say: handlers that failed, and sources that sent nothing. */
-function explain({ silent }: Storm, { failures, postgres }: Result): void {
+function explain({ silent }: Storm, { failures, postgres }: Result, isRight: boolean): void {
   for (const source of silent) console.log(`\n${source}: its sample holds no event, so nothing was sent for it.`);
   for (const { what, error, count } of failures) console.log(`\n${what}, ${count} times ${error}`);
   if (failures.length > 0) {
     console.log(
-      '\nThese events are kept. If a sample is not what your handler expects, write one in src/app/samples.ts.',
+      '\nThese events are kept. If a sample is not what your handler expects, write one in src/app/samples.ts. Rows that it needs: `seed` there.',
     );
   }
-  console.log(`\n${conclusion(failures, postgres)}`);
+  console.log(`\n${isRight ? conclusion(failures, postgres) : 'Something is wrong: see "should be" above.'}`);
 }
 
 function conclusion(failures: Result['failures'], postgres: string): string {
-  if (process.exitCode) return 'Something is wrong: see "should be" above.';
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   if (failed > 0) return `Nothing is lost, but ${failed} handlers or effects FAILED: see above.`;
   return `Every event once, nothing lost (on PostgreSQL ${postgres}).`;

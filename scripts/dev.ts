@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { answers } from '../src/app/samples.ts';
+import * as samples from '../src/app/samples.ts';
 import { sources } from '../src/app/sources.ts';
 import { ownDatabase } from './config/dev-vars.ts';
 import { migrate } from './database/migrations.ts';
@@ -15,7 +15,7 @@ import { describeProcess } from './lib/processes.ts';
 import { type Lifetime, untilStopped } from './lib/until-stopped.ts';
 import { UserError } from './lib/user-error.ts';
 import { rememberCheckout, removeOrphanedData } from './local/data-dir.ts';
-import { startStack } from './local/stack.ts';
+import { seedTables, startStack } from './local/stack.ts';
 
 /** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
 const CRON_EVERY_MS = 60_000;
@@ -59,7 +59,7 @@ async function start(
   rememberCheckout(stack.postgres.dataDir);
   say(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
   say(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql. The DATABASE_URL in .dev.vars owns the tables`);
-  say(`the outside  ${stack.outside.url}, in place of every URL in [vars]`);
+  say(`the outside  ${stack.outside.url}, in place of every URL in [vars] and of secrets named …_URL`);
   if (isStopping()) return;
 
   const url = `http://${LOOPBACK}:${port}`;
@@ -67,7 +67,8 @@ async function start(
   const events = openLocalEvents(stack.databaseUrl);
   ends.defer(() => events.close());
   const printer = createPrinter({ events, json, verbose, say });
-  stack.outside.answer = (request) => ({ json: answers(request) });
+  stack.outside.answer = samples.answers;
+  await seedTables(stack.databaseUrl, samples).catch((error) => say(error.message));
   stack.outside.onRequest = printer.outside;
   stack.neon.onRefusal = printer.refusal;
   configurator.write(stack);

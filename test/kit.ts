@@ -13,23 +13,35 @@ import { secretName } from '../src/receiver/secrets.ts';
 
 export interface App {
   /**
-   * Signs a delivery as its provider does, sends it to the receiver, and waits until the handler has answered. Without a
-   * body it sends the sample of the type (src/app/samples.ts, or else the provider's). A string is sent as it is.
+   * Signs a delivery as its provider does, sends it to the receiver, and waits until the event has been worked and its
+   * effects have been called. Without a body it sends the sample of the type (src/app/samples.ts, or else the provider's).
+   * A string is sent as it is.
    */
-  deliver(source: keyof typeof sources & string, type: string, body?: object | string): Promise<WorkedEvent>;
+  deliver(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent>;
+  /** The same for a batch: what became of each of its events, in their order. */
+  deliverBatch(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent[]>;
   /** Your database, to see what was committed. It is emptied before each test. */
   readonly db: NodePgDatabase;
-  /** The stand-in for the outside: its `requests`, and its `answer`, which a test may replace. */
+  /** The stand-in for the outside: its `requests`, and its `answer`, which a test may replace until its end. */
   readonly outside: Outside;
 }
 
-/** What became of an event. */
+type SourceName = keyof typeof sources & string;
+
+/** What became of an event. `pending` says that the handler failed and is tried again later. */
 export interface WorkedEvent {
   readonly id: string;
-  /** `pending` says that the handler failed and is tried again later. */
   readonly status: 'pending' | 'done' | 'ignored' | 'parked';
   readonly error: string | null;
-  readonly effects: readonly { readonly kind: string; readonly payload: unknown }[];
+  readonly effects: readonly CalledEffect[];
+}
+
+/** What became of an effect. `pending` says that its call failed and is tried again later. */
+export interface CalledEffect {
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly status: 'pending' | 'sent' | 'parked';
+  readonly error: string | null;
 }
 
 /** Long enough for a slow machine. A test ends as soon as the event has been worked. */
@@ -44,22 +56,44 @@ export function useApp(): App {
   let emptyTables = '';
   beforeAll(async () => {
     outside = await startOutside(outsidePort);
-    outside.answer = (request) => ({ json: answers(request) });
+    // In the order in which the consumer locks them. It may still try something of the test before once more, and in any
+    // other order the two could wait for each other.
     const { rows } = await pool.query<{ tables: string }>(`
-      select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
+      select string_agg(format('%I.%I', schemaname, tablename), ', ' order by place) as tables
+      from (select *, case schemaname || '.' || tablename
+          when 'webhooks.events' then 1 when 'webhooks.effects' then 3 when 'webhooks.bodies' then 4 else 2 end as place
+        from pg_tables) as placed
       where schemaname not in ('pg_catalog', 'information_schema', 'drizzle')`);
     emptyTables = `truncate ${rows[0]?.tables} cascade`;
   });
   beforeEach(async () => {
     await pool.query(emptyTables);
     outside.requests.length = 0;
+    outside.answer = answers;
   });
   afterAll(async () => {
     await outside?.close();
     await pool.end();
   });
+
+  const deliver = async (name: SourceName, type: string, body: object | string | undefined, isBatch: boolean) => {
+    const source = (sources as Record<string, Source>)[name];
+    if (!source) throw new Error(`there is no source ${name} in src/app/sources.ts`);
+    const key = receiver.secrets[signingKeyName(name)] ?? receiver.secrets[secretName(name)] ?? '';
+    const delivery = makeDelivery({ name, source, key, receiver: receiver.url, type, body });
+    const events = await eventsIn(source, delivery);
+    if (isBatch ? events.length === 0 : events.length !== 1) {
+      throw new Error(
+        `the body holds ${events.length} events: pass another body, or write a sample in src/app/samples.ts. Several take deliverBatch()`,
+      );
+    }
+    const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
+    if (!response.ok) throw new Error(`the receiver answered ${response.status}: ${await response.text()}`);
+    return Promise.all(events.map(({ eventId }) => workedEvent(pool, name, eventId)));
+  };
   return {
-    deliver: (source, type, body) => deliver(receiver, pool, source, type, body),
+    deliver: async (source, type, body) => (await deliver(source, type, body, false))[0] as WorkedEvent,
+    deliverBatch: (source, type, body) => deliver(source, type, body, true),
     get db() {
       return drizzle(pool);
     },
@@ -69,43 +103,25 @@ export function useApp(): App {
   };
 }
 
-async function deliver(
-  { url, secrets }: { readonly url: string; readonly secrets: Readonly<Record<string, string>> },
-  pool: pg.Pool,
-  name: string,
-  type: string,
-  body?: object | string,
-): Promise<WorkedEvent> {
-  const source = (sources as Record<string, Source>)[name];
-  if (!source) throw new Error(`there is no source ${name} in src/app/sources.ts`);
-  const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
-  const delivery = makeDelivery({ name, source, key, receiver: url, type, body });
-  const [event, ...more] = await eventsIn(source, delivery);
-  if (!event || more.length > 0)
-    throw new Error(
-      `the body must hold one event, and it holds ${event ? more.length + 1 : 0}: pass another body, or write a sample in src/app/samples.ts`,
-    );
-
-  const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
-  if (!response.ok) throw new Error(`the receiver answered ${response.status}: ${await response.text()}`);
-  return workedEvent(pool, name, event.eventId);
-}
-
 async function workedEvent(pool: pg.Pool, source: string, id: string): Promise<WorkedEvent> {
-  const key = [source, id];
+  type Row<Status> = { readonly status: Status; readonly error: string | null; readonly attempts: number };
+  const isWorked = ({ status, attempts }: Row<string>) => status !== 'pending' || attempts > 0;
   for (const started = Date.now(); Date.now() - started < WORKED_WITHIN_MS; ) {
-    const { rows } = await pool.query<{ status: WorkedEvent['status']; error: string | null; attempts: number }>(
+    const { rows } = await pool.query<Row<WorkedEvent['status']>>(
       'select status, last_error as error, attempts from webhooks.events where (source, event_id) = ($1, $2)',
-      key,
+      [source, id],
+    );
+    const effects = await pool.query<Row<CalledEffect['status']> & { kind: string; payload: string }>(
+      `select kind, payload, status, last_error as error, attempts from webhooks.effects
+       where (source, event_id) = ($1, $2) order by name`,
+      [source, id],
     );
     const [row] = rows;
-    if (row && (row.status !== 'pending' || row.attempts > 0)) {
-      const effects = await pool.query<{ kind: string; payload: string }>(
-        'select kind, payload from webhooks.effects where (source, event_id) = ($1, $2) order by name',
-        key,
-      );
-      const parsed = effects.rows.map(({ kind, payload }) => ({ kind, payload: JSON.parse(payload) as unknown }));
-      return { id, status: row.status, error: row.error, effects: parsed };
+    if (row && [row, ...effects.rows].every(isWorked)) {
+      const called = effects.rows.map(({ kind, payload, status, error }) => {
+        return { kind, payload: JSON.parse(payload) as unknown, status, error };
+      });
+      return { id, status: row.status, error: row.error, effects: called };
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

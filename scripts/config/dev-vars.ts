@@ -14,7 +14,8 @@ export const DEV_VARS = '.dev.vars';
 const EXAMPLE = '.dev.vars.example';
 
 const HEADER = `# Local secrets, made by npm run dev. Never committed, never deployed.
-# npm run dev replaces every URL in [vars] of the wrangler files by a local stand-in. A line with its name here is used instead.
+# npm run dev replaces every URL in [vars] of the wrangler files, and every secret whose name ends in _URL, by a local stand-in. A
+# line with its name here is used instead.
 # DATABASE_URL is for you and for migrations: it owns the tables. npm run dev gives each Worker a role of its own.
 `;
 

@@ -99,14 +99,27 @@ function readRaw(path: string): RawConfig {
   }
 }
 
-/** Every http(s) URL among a Worker's variables, replaced by the stand-in for the outside. */
-export function standInVars({ vars }: Pick<WorkerConfig, 'vars'>, outsideUrl: string): Record<string, string> {
-  const urls = Object.entries(vars).filter(([, value]) => typeof value === 'string' && /^https?:/i.test(value));
-  return Object.fromEntries(urls.map(([name]) => [name, outsideUrl]));
+/** All secrets but the database's URL, which each Worker gets from elsewhere. */
+const otherSecrets = ({ secrets }: Pick<WorkerConfig, 'secrets'>) => secrets.filter((name) => name !== 'DATABASE_URL');
+
+/** Some secrets are URLs, like that of a Slack webhook. Only their names can tell. */
+const isUrlByName = (name: string) => name.endsWith('_URL');
+
+/** The stand-in for the outside in place of every URL: http(s) among a Worker's variables, and secrets by their names. */
+export function standInVars(
+  config: Pick<WorkerConfig, 'vars' | 'secrets'>,
+  outsideUrl: string,
+): Record<string, string> {
+  const isUrl = ([, value]: [string, unknown]) => typeof value === 'string' && /^https?:/i.test(value);
+  const variables = Object.entries(config.vars)
+    .filter(isUrl)
+    .map(([name]) => name);
+  const names = [...variables, ...otherSecrets(config).filter(isUrlByName)];
+  return Object.fromEntries(names.map((name) => [name, outsideUrl]));
 }
 
-/** Random values for the secrets that a Worker requires, except DATABASE_URL. */
-export function randomSecrets({ secrets }: Pick<WorkerConfig, 'secrets'>): Record<string, string> {
-  const names = secrets.filter((name) => name !== 'DATABASE_URL');
+/** Random values for the secrets that a Worker requires, except URLs. */
+export function randomSecrets(config: Pick<WorkerConfig, 'secrets'>): Record<string, string> {
+  const names = otherSecrets(config).filter((name) => !isUrlByName(name));
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
 }

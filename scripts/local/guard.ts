@@ -17,7 +17,7 @@ globalThis.fetch = async (...request) => {
   const host = hostOf(input instanceof Request ? input.url : String(input));
   if (host !== undefined && !isLoopback(host) && !known.has(host)) {
     throw new Error(
-      `no call to ${host} from a local run: put its URL into [vars] of wrangler.consumer.toml and read it from env`,
+      `no call to ${host} from a local run: put its URL into [vars] of wrangler.consumer.toml (or into a secret whose name ends in _URL) and read it from env`,
     );
   }
   return call(...request);

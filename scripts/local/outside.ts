@@ -12,20 +12,13 @@ export interface OutsideRequest {
   readonly body: string;
 }
 
-export interface OutsideAnswer {
-  readonly status?: number;
-  readonly headers?: Record<string, string>;
-  /** Default: `{}`. */
-  readonly json?: unknown;
-}
-
 /** Takes the place of the whole outside on this machine, so that nothing local ever reaches a real API. */
 export interface Outside {
   readonly url: string;
   /** All calls so far, in their order. */
   readonly requests: OutsideRequest[];
-  /** What it answers. `undefined` stands for 200 and `{}`. */
-  answer: ((request: OutsideRequest) => OutsideAnswer | undefined) | undefined;
+  /** What it answers: a `Response`, or an object that is sent as JSON. `undefined` stands for `{}`. */
+  answer: ((request: OutsideRequest) => object | undefined) | undefined;
   /** Is called for every request: `npm run dev` prints them. */
   onRequest: ((request: OutsideRequest) => void) | undefined;
   close(): Promise<void>;
@@ -43,8 +36,8 @@ export async function startOutside(port = 0): Promise<Outside> {
     };
     outside.requests.push(request);
     outside.onRequest?.(request);
-    const { status = 200, headers = {}, json = {} } = outside.answer?.(request) ?? {};
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
+    const answer = responseOf(outside, request);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer()));
   });
   const taken = 'stop what uses it, or delete the lines with this port from .dev.vars';
   const outside: Outside = {
@@ -64,4 +57,15 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
+}
+
+function responseOf({ answer }: Outside, request: OutsideRequest): Response {
+  try {
+    const given = answer?.(request) ?? {};
+    // A copy, because a body can be read only once, and the next request may be given the same Response.
+    return given instanceof Response ? given.clone() : Response.json(given);
+  } catch (error) {
+    console.error('answers in src/app/samples.ts threw, so the stand-in for the outside answers 500:', error);
+    return new Response(null, { status: 500 });
+  }
 }

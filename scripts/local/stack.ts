@@ -1,3 +1,6 @@
+import { openReadOnlyDatabase } from '../../src/db/read-only.ts';
+import { queryOf } from '../../src/db/user-statement.ts';
+import type { Seed } from '../../src/kit/index.ts';
 import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
 import { connect } from '../database/connect.ts';
 import { migrate } from '../database/migrations.ts';
@@ -65,6 +68,23 @@ export async function startDatabase(keep?: Kept): Promise<LocalDatabase> {
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** Writes the rows that the samples of an app need: `seed` in src/app/samples.ts, which not every app has. */
+export async function seedTables(databaseUrl: string, samples: object): Promise<void> {
+  const { seed } = samples as { readonly seed?: Seed };
+  const client = await connect(databaseUrl);
+  try {
+    for (const statement of seed?.(openReadOnlyDatabase(databaseUrl)) ?? []) {
+      const query = queryOf(statement);
+      if (!query) throw new Error('it returns something that is not a statement');
+      await client.query(query.sql, [...query.params]);
+    }
+  } catch (error) {
+    throw new UserError(`seed in src/app/samples.ts failed: ${(error as Error).message}`);
+  } finally {
+    await client.end();
   }
 }
 

@@ -80,7 +80,8 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
       `import { printMismatches } from ${guard};`,
       `import { handlers } from ${file('handlers')};`,
       `import { effects } from ${file('effects')};`,
-      'printMismatches(...Object.values(handlers), effects);',
+      // For a moment while an editor saves it, the file is empty.
+      'printMismatches(...Object.values(handlers ?? {}), effects);',
     );
   }
   writeIfChanged(main, `${lines.join('\n')}\n`);

@@ -10,7 +10,7 @@ export const samples = defineSamples(sources, {
   },
 });
 
-/** What handlers and effects are answered when they call the outside. Everything else is answered `{}`. */
+/** What calls to the outside are answered: JSON, or a Response, which may fail. All others are answered `{}`. */
 export const answers: OutsideAnswer = ({ method, path }) => {
   const repository = /^\/repos\/([^/]+\/[^/]+)$/.exec(path)?.[1];
   if (method !== 'GET' || !repository) return undefined;

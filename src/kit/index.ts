@@ -23,5 +23,6 @@ export {
   type OutsideCall,
   type SampleBody,
   type Samples,
+  type Seed,
   type Source,
 } from './source.ts';

@@ -1,4 +1,6 @@
+import type { Statement } from '../db/client.ts';
 import type { Provider } from '../providers/types.ts';
+import type { Tools } from './handler.ts';
 
 /** One configured sender. Its secret is `<SOURCE>_WEBHOOK_SECRET`: the source's name in upper snake case. */
 export interface Source {
@@ -55,5 +57,8 @@ export interface OutsideCall {
   readonly body: string;
 }
 
-/** The JSON that the stand-in answers. For `undefined` it answers `{}`. */
-export type OutsideAnswer = (call: OutsideCall) => object | undefined;
+/** What the stand-in answers: JSON, or a `Response`, which may fail. For `undefined` it answers `{}`. */
+export type OutsideAnswer = (call: OutsideCall) => Response | object | undefined;
+
+/** Statements for rows that must be there before your samples are sent. */
+export type Seed = (db: Tools['db']) => readonly Statement[];

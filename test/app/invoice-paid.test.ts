@@ -16,8 +16,18 @@ const invoicePaid = (amount: unknown, changes = {}) => ({
 
 it('a paid invoice is booked, added to the balance, and confirmed by a receipt', async () => {
   const event = await app.deliver('stripe', 'invoice.paid', invoicePaid(4200));
-  expect(event).toMatchObject({ status: 'done', effects: [{ kind: 'receipt', payload: { invoice: 'in_1' } }] });
+  expect(event).toMatchObject({ status: 'done', effects: [{ payload: { invoice: 'in_1' }, status: 'sent' }] });
   expect(await app.db.select().from(customerBalances)).toEqual([{ customer: 'cus_1', balance: 4200n }]);
+});
+
+it('a receipt that the mail service refuses is parked, and the invoice is booked all the same', async () => {
+  app.outside.answer = () => new Response('no such address', { status: 422 });
+  const event = await app.deliver('stripe', 'invoice.paid', invoicePaid(4200));
+  expect(event).toMatchObject({
+    status: 'done',
+    effects: [{ status: 'parked', error: expect.stringContaining('422') }],
+  });
+  expect(await app.db.select().from(invoices)).toHaveLength(1);
 });
 
 it('an invoice that is paid again keeps the time of its first payment', async () => {

@@ -111,7 +111,8 @@ it('an effect is sent until the other side accepts it, always with the same idem
   const { outside } = running.stack;
   const before = outside.requests.length;
   const received = () => outside.requests.slice(before).map(({ idempotencyKey }) => idempotencyKey);
-  outside.answer = () => (received().length < 3 ? { status: 503, headers: { 'retry-after': '1' } } : undefined);
+  outside.answer = () =>
+    received().length < 3 ? new Response(null, { status: 503, headers: { 'retry-after': '1' } }) : undefined;
   await post('stripe', await sign('stripe', charge().body));
   await vi.waitFor(async () => {
     expect(await sql('select status, attempts from webhooks.effects')).toEqual([{ status: 'sent', attempts: 3 }]);

@@ -120,10 +120,10 @@ it('an API without idempotency keys is asked before it is called again, so it ma
   await work(defineHandler({ handle: () => [patterns.effect('label', { order: 'o1' })] }), ['a']);
   const made: string[] = [];
   outside.answer = ({ method, body }) => {
-    if (method === 'GET') return { json: made };
+    if (method === 'GET') return made;
     made.push(body);
     // The label is made, and its answer is lost.
-    return { status: 500 };
+    return new Response(null, { status: 500 });
   };
   for (let time = 0; time < 2; time++) {
     await sql('update webhooks.effects set not_before = null');
@@ -146,7 +146,7 @@ it('a current state that was fetched earlier does not overwrite one that is newe
     { title: 'new', updated_at: '2026-03-02T00:00:00Z' },
     { title: 'old', updated_at: '2026-03-01T00:00:00Z' },
   ];
-  outside.answer = () => ({ json: answers.shift() });
+  outside.answer = () => answers.shift();
   const ids = await claimAll({ product: 'p1' }, { product: 'p1' });
   for (const id of ids) await work(patterns.changed, [id]);
   outside.answer = undefined;

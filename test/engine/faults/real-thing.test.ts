@@ -65,8 +65,10 @@ it(
       counts['errors of Neon']++;
       return ERRORS[counts['errors of Neon'] % ERRORS.length];
     };
-    stack.outside.answer = () =>
-      chance(0.1) ? { status: 503, headers: { 'retry-after': '1' } } : chance(0.1) ? { status: 500 } : { status: 200 };
+    stack.outside.answer = () => {
+      if (chance(0.1)) return new Response(null, { status: 503, headers: { 'retry-after': '1' } });
+      return new Response(null, { status: chance(0.1) ? 500 : 200 });
+    };
 
     const poison = Array.from({ length: POISON }, (_, n) => n);
     const load = sendAtRate(EVENTS_PER_SECOND, SECONDS, (n) => ({

@@ -177,9 +177,9 @@ describe('npm run dev', () => {
     await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.* sent/m);
   });
 
-  it('makes up a secret that an effect needs', async () => {
-    await changed('wrangler.consumer.toml', consumerConfig({ THANKS_URL: real }, ['MAIL_KEY']));
-    await changed('src/app/effects/index.ts', effectsCalling(`env.THANKS_URL + '/' + env.MAIL_KEY.length`));
+  it('makes up a secret that an effect needs, and a secret that is a URL leads to the stand-in', async () => {
+    await changed('wrangler.consumer.toml', consumerConfig({ THANKS_URL: real }, ['MAIL_KEY', 'CHAT_WEBHOOK_URL']));
+    await changed('src/app/effects/index.ts', effectsCalling(`env.CHAT_WEBHOOK_URL + '/' + env.MAIL_KEY.length`));
     const printed = since();
     await send('evt_key');
     await expect.poll(printed, SOON).toContain('POST /64');

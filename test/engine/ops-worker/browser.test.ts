@@ -26,7 +26,8 @@ beforeEach(async () => {
 
 /** The cause of the failures: as long as the stand-in for the rate service is broken, the handler parks its events. */
 function breakRates(broken: boolean): void {
-  running.stack.outside.answer = ({ path }) => (broken && path.startsWith('/rates') ? { status: 503 } : undefined);
+  running.stack.outside.answer = ({ path }) =>
+    broken && path.startsWith('/rates') ? new Response(null, { status: 503 }) : undefined;
 }
 
 const charge = (id = `evt_${randomUUID()}`, object: object = { customer: 'cus_1', amount: 4200, currency: 'eur' }) => ({

@@ -34,7 +34,8 @@ async function deliver(id: string): Promise<void> {
 /** Three events whose handler fails, because the outside doesn't know what it asks for. */
 beforeEach(async () => {
   await sql('truncate webhooks.events cascade');
-  running.stack.outside.answer = ({ path }) => (path === '/rates/eur' ? { status: 404 } : undefined);
+  running.stack.outside.answer = ({ path }) =>
+    path === '/rates/eur' ? new Response(null, { status: 404 }) : undefined;
   for (const id of ['evt_1', 'evt_2', 'evt_3']) await deliver(id);
   await quiet();
 });
@@ -64,7 +65,7 @@ it('one event is retried, discarded and run again by its key, and a parked effec
   expect(JSON.parse(discarded.out)).toEqual({ events: 1, effects: 0 });
   expect((await ops('show', 'stripe', 'evt_1')).out).toContain('discarded: not ours');
 
-  running.stack.outside.answer = ({ path }) => (path === '/receipts' ? { status: 404 } : undefined);
+  running.stack.outside.answer = ({ path }) => (path === '/receipts' ? new Response(null, { status: 404 }) : undefined);
   expect((await ops('retry', 'stripe', 'evt_2')).code).toBe(0);
   const withParkedEffect = async () => (await ops('list', '--effect-status', 'parked', '--json')).out;
   await expect.poll(withParkedEffect, WAIT).toContain('"evt_2"');

@@ -6,5 +6,5 @@ import { sources } from './sources.ts';
 /** Bodies for `npm run send`, `npm run demo` and your tests. A type that is not named here gets a generic sample. */
 export const samples = defineSamples(sources, {});
 
-/** What handlers and effects are answered when they call the outside. Everything is answered `{}`. */
+/** What calls to the outside are answered: JSON, or a Response, which may fail. `undefined` stands for `{}`. */
 export const answers: OutsideAnswer = () => undefined;
