@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json } from '../../../scripts/lib/fork-files.ts';
+import { mapPosition } from '../../../scripts/lib/positions.ts';
+import { filterOf } from '../../../scripts/ops/filter.ts';
+import { age, jsonLine, printable, statusText, table, utc } from '../../../scripts/ops/print.ts';
+import { mergePackages } from '../../../scripts/upgrade/package-json.ts';
+import { compareVersions, mustDoBetween, readChangelog } from '../../../scripts/upgrade/template.ts';
+import { RUNS } from './generators.ts';
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
+
+describe('--since and --until of npm run ops', () => {
+  it.each([
+    ['30m', '2026-03-01T11:30:00.000Z'],
+    ['2h', '2026-03-01T10:00:00.000Z'],
+    ['7d', '2026-02-22T12:00:00.000Z'],
+    ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31T12:00', '2026-01-31T12:00:00.000Z'],
+    ['2026-01-31T12:00:30.5', '2026-01-31T12:00:30.500Z'],
+    ['2026-01-31T12:00Z', '2026-01-31T12:00:00.000Z'],
+    ['2026-01-31T12:00+05:30', '2026-01-31T06:30:00.000Z'],
+  ])('%s', (since, time) => {
+    expect(filterOf({ since }, NOW)).toEqual({ since: time });
+    expect(filterOf({ until: since }, NOW)).toEqual({ until: time });
+  });
+
+  it('today is since midnight where the operator is', () => {
+    const midnight = new Date(NOW);
+    midnight.setHours(0, 0, 0, 0);
+    expect(filterOf({ since: 'today' }, NOW)).toEqual({ since: midnight.toISOString() });
+  });
+
+  it.each(['', 'yesterday', '30', '30s', '1.5h', '-2h', '2026-13-01', '2026-01-31T25:00', '2026-01-31 12:00', 'x2h'])(
+    '%j is refused, and the option is named',
+    (text) => {
+      const takes = 'takes 30m, 2h, 7d, today, or a time such as 2026-01-31T12:00Z';
+      expect(() => filterOf({ since: text }, NOW)).toThrow(`--since ${takes}`);
+      expect(() => filterOf({ until: text }, NOW)).toThrow(`--until ${takes}`);
+    },
+  );
+});
+
+describe('what npm run ops prints', () => {
+  it.each([
+    [null, '-'],
+    [ago(-5), '0 s ago'],
+    [ago(119), '119 s ago'],
+    [ago(120), '2 min ago'],
+    [ago(7199), '120 min ago'],
+    [ago(7200), '2 h ago'],
+    [ago(172_799), '48 h ago'],
+    [ago(172_800), '2 days ago'],
+  ])('an age: %s', (time, text) => {
+    expect(age(time, NOW)).toBe(text);
+  });
+
+  it('a time is in UTC, without its fraction', () => {
+    expect([utc(null), utc('2026-03-01T12:00:00.999+01:00')]).toEqual(['-', '2026-03-01 11:00:00']);
+  });
+
+  it('a table lines up, ends each line where the terminal does, and shows what could control it', () => {
+    const rows = [
+      ['A', 'LONG', ''],
+      ['aaa', 'b\u001b[2J', 'c'],
+    ];
+    expect(table(rows, undefined)).toBe('A    LONG\naaa  b\\u{1b}[2J  c');
+    expect(table(rows, 8)).toBe('A    LO…\naaa  b\\…');
+    expect(table(rows, 16).split('\n')[1]).toHaveLength(16);
+    expect(printable('\ud800\u202e\n\t\u2028', '\n\t')).toBe('\\u{d800}\\u{202e}\n\t\\u{2028}');
+    expect(jsonLine({ a: '\u202e\u{e0001}"' })).toBe('{"a":"\\u202e\\udb40\\udc01\\""}');
+  });
+
+  it('the status has bars whose highest is the most of an hour', () => {
+    const source = {
+      source: 'stripe',
+      last_accepted_at: ago(60),
+      accepted_per_hour: [0, 1, 4, 8],
+      pending: 2,
+      oldest_pending_at: ago(3600),
+      parked: 3,
+      seconds_to_done: { p50: 9.96, p95: 10.4 },
+    };
+    const effects = { pending: 1, parked: 2, sent_last_day: 3, oldest_pending_at: null };
+    const text = (status: object) => statusText(status as never, NOW).split('\n');
+    expect(text({ sources: [source], effects })).toEqual([
+      expect.stringMatching(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95$/),
+      expect.stringMatching(/^stripe +60 s ago +\.▁▄█ +13 +2 +60 min ago +3 +10\.0 s +10 s$/),
+      '',
+      'effects: 1 pending, 2 parked, 3 sent in 24 h',
+    ]);
+    const never = { ...source, accepted_per_hour: [0, 0], seconds_to_done: { p50: null, p95: null } };
+    const waiting = { ...effects, oldest_pending_at: ago(7200) };
+    expect(text({ sources: [never], effects: waiting })).toMatchObject([
+      {},
+      expect.stringMatching(/ \.\. +0 .* - +-$/),
+      '',
+      'effects: 1 pending (the oldest 2 h ago), 2 parked, 3 sent in 24 h',
+    ]);
+  });
+});
+
+describe('the package.json of an upgraded fork', () => {
+  const values = fc.constantFrom<Json>('1.0.0', '2.0.0', { a: '1.0.0' }, { a: '2.0.0', b: '1.0.0' }, {});
+  const packages = fc.dictionary(fc.constantFrom('scripts', 'dependencies', 'engines'), values, {
+    noNullPrototype: true,
+  });
+
+  it('is the fork’s own if the template has not changed, and the template’s if the fork has not', () =>
+    fc.assert(
+      fc.property(packages, packages, (one, other) => {
+        expect(mergePackages(one, one, other)).toEqual({ value: other, kept: [], mustInstall: false });
+        expect(mergePackages(one, other, one)).toMatchObject({ value: other, kept: [] });
+        expect(mergePackages(one, other, other)).toEqual({ value: other, kept: [], mustInstall: false });
+      }),
+      RUNS,
+    ));
+
+  it('has what either of them has added, changed or deleted, and keeps and lists what both have changed', () => {
+    const base = { dependencies: { hono: '1', drizzle: '1', gone: '1', pg: '1' }, scripts: { dev: 'a' } };
+    const next = {
+      dependencies: { hono: '2', drizzle: '2', pg: '1', valibot: '1' },
+      scripts: { dev: 'b' },
+      name: 'theirs',
+    };
+    const yours = { name: 'shop', dependencies: { hono: '1', drizzle: '3', gone: '1', mine: '1' }, scripts: {} };
+    expect(mergePackages(base, next, yours)).toEqual({
+      value: { name: 'shop', dependencies: { hono: '2', drizzle: '3', mine: '1', valibot: '1' }, scripts: {} },
+      kept: [
+        'dependencies.drizzle: yours is "3", the template\'s is "2"',
+        'scripts.dev: yours is deleted, the template\'s is "b"',
+      ],
+      mustInstall: true,
+    });
+    const { kept, mustInstall } = mergePackages({ scripts: { a: '1' } }, { scripts: {} }, { scripts: { a: '2' } });
+    expect([kept, mustInstall]).toEqual([['scripts.a: yours is "2", the template\'s is deleted'], false]);
+  });
+
+  it.each(['dependencies', 'devDependencies', 'optionalDependencies', 'overrides', 'allowScripts', 'workspaces'])(
+    'whose %s have changed must be installed',
+    (key) => {
+      expect(mergePackages({}, { [key]: { a: '1' } }, {})).toMatchObject({ mustInstall: true });
+    },
+  );
+});
+
+describe('CHANGELOG.md', () => {
+  const commit = 'a'.repeat(40);
+  const text = `# Changelog
+
+## Unreleased
+
+### You must do
+Wait.
+
+## [0.10.0] - 2026-03-01
+
+### Added
+First of ten.
+
+### You must do
+
+Rename a.
+
+### Fixed
+More.
+
+## [0.9.0] - 2026-02-01
+First of nine.
+
+## [0.2.0] - 2026-01-01
+First of two.
+### You must do
+Delete b.
+
+[0.10.0]: ../../commit/${commit}
+[0.2.0]: ../../releases/v0.2.0
+`;
+
+  it('has its released versions, with their first line and what a fork must do', () => {
+    const section = { date: '2026-03-01', summary: 'First of ten.', mustDo: 'Rename a.', commit };
+    expect(readChangelog(text)).toEqual([
+      { number: '0.10.0', ...section },
+      { number: '0.9.0', date: '2026-02-01', summary: 'First of nine.', mustDo: '', commit: undefined },
+      { number: '0.2.0', date: '2026-01-01', summary: 'First of two.', mustDo: 'Delete b.', commit: undefined },
+    ]);
+  });
+
+  it.each([
+    ['0.1.0', '0.10.0', '0.2.0\nDelete b.\n\n0.10.0\nRename a.'],
+    ['0.2.0', '0.10.0', '0.10.0\nRename a.'],
+    ['0.1.0', '0.9.0', '0.2.0\nDelete b.'],
+    ['0.9.0', '0.9.0', ''],
+  ])('between %s and %s a fork must do: %j', (from, to, mustDo) => {
+    expect(mustDoBetween(from, to, text)).toBe(mustDo);
+  });
+
+  it('0.10.0 is newer than 0.9.0', () => {
+    expect(['0.10.0', '0.9.0', '0.9.10', '1.0.0'].toSorted(compareVersions)).toEqual([
+      '0.9.0',
+      '0.9.10',
+      '0.10.0',
+      '1.0.0',
+    ]);
+  });
+});
+
+it('a position names the files of this checkout where its bundle is known, and other frames stay as they are', () => {
+  const map = {
+    findOrigin: (line: number, column: number) =>
+      line === 1 ? { fileName: '../src/a.ts', lineNumber: line + 1, columnNumber: column + 2 } : {},
+  };
+  const bundle = { folder: 'built', name: 'index.js', map: map as never };
+  const position = 'handle (index.js:1:9) < index.js:1:5 < other (index.js:7:1) < node:internal < f (worker:1:2)';
+  expect(mapPosition(position, bundle)).toEqual([
+    'handle (src/a.ts:2:11)',
+    'src/a.ts:2:7',
+    'other (index.js:7:1)',
+    'node:internal',
+    'f (worker:1:2)',
+  ]);
+  expect(mapPosition('handle (index.js:1:9)', undefined)).toEqual(['handle (index.js:1:9)']);
+});
