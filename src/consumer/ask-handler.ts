@@ -118,7 +118,7 @@ async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<
 
 /** If a handler's own query was refused because it was not a read, the returned error says what to do instead. */
 function explainRefusal(error: unknown): unknown {
-  const code = DatabaseError.isCauseOf(error) ? DatabaseError.from(error).code : undefined;
+  const code = DatabaseError.isFromDatabase(error) ? DatabaseError.fromThrown(error).code : undefined;
   if (code === WRITE_REFUSED) {
     return mistake(
       "the handler's db only reads: return the statement in an array, don't await it (an async function that returns a statement without an array awaits it, too)",

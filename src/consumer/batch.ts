@@ -101,7 +101,7 @@ const DEFERRED: Outcome = { outcome: 'deferred' };
 const FAULT = { outcome: 'error' } as const;
 
 export function databaseUnavailable(error: unknown) {
-  return { outcome: 'database_unavailable', reason: DatabaseError.from(error).message } as const;
+  return { outcome: 'database_unavailable', reason: DatabaseError.fromThrown(error).message } as const;
 }
 
 /** Postgres is back within seconds after a crash, and a deadlock is over at once. What lasts longer is an outage. */
@@ -113,7 +113,7 @@ export async function record(write: () => Promise<void>): Promise<void> {
     try {
       return await write();
     } catch (error) {
-      if (!DatabaseError.from(error).retryable) throw error;
+      if (!DatabaseError.fromThrown(error).retryable) throw error;
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }

@@ -10,8 +10,8 @@ export interface EventToCommit {
   readonly completion: Completion;
   /** The errors of those of its statements that are conditions (`must()`). */
   readonly conditions: readonly Error[];
-  /** It changes settings (`set local`, `set_config`), which would hold for the changes of the events after it. */
-  readonly alone: boolean;
+  /** By `set local` or `set_config`. They would hold for the changes of the events after it, so it is committed alone. */
+  readonly changesSettings: boolean;
 }
 
 /** An event whose handler or commit failed. */
@@ -26,13 +26,13 @@ export interface CommitResult {
   /** Each failed in a transaction of its own. */
   readonly failed: readonly EventFailure[];
   /** Not committed because of an error that may be about any of them, or about none. They come again, each alone. */
-  readonly undecided: readonly EventFailure[];
+  readonly postponed: readonly EventFailure[];
 }
 
 /** Commits events together, except those whose changes would affect the others. */
 export async function commitEvents(db: Database, events: readonly EventToCommit[], now: Date): Promise<CommitResult> {
-  const group = events.filter(({ alone }) => !alone);
-  const rest = events.filter(({ alone }) => alone);
+  const group = events.filter(({ changesSettings }) => !changesSettings);
+  const rest = events.filter(({ changesSettings }) => changesSettings);
   return join(await commitGroup(db, group, now), await commitEachAlone(db, rest, now));
 }
 
@@ -45,7 +45,7 @@ async function commitGroup(db: Database, group: readonly EventToCommit[], now: D
   const error = await errorOfCommit(db, group, now);
   if (error === undefined) return { ...NONE, committed: group };
   if (group.length === 1) return { ...NONE, failed: withError(group, error) };
-  if (!isCausedByOneEvent(error)) return { ...NONE, undecided: withError(group, error) };
+  if (!isCausedByOneEvent(error)) return { ...NONE, postponed: withError(group, error) };
   // Each half would meet the same locks again, and wait for them again.
   if (isAboutLocks(error)) return commitEachAlone(db, group, now);
   if (!isCompletedBefore(error)) return commitHalves(db, group, now);
@@ -60,9 +60,9 @@ async function commitHalves(db: Database, group: readonly EventToCommit[], now: 
   const middle = Math.ceil(group.length / 2);
   const rest = group.slice(middle);
   const first = await commitGroup(db, group.slice(0, middle), now);
-  const [undecided] = first.undecided;
+  const [postponed] = first.postponed;
   // If Postgres is away, trying the others would only take time.
-  if (undecided) return join(first, { ...NONE, undecided: withError(rest, undecided.error) });
+  if (postponed) return join(first, { ...NONE, postponed: withError(rest, postponed.error) });
   return join(first, await commitGroup(db, rest, now));
 }
 
@@ -75,19 +75,19 @@ async function commitEachAlone(db: Database, group: readonly EventToCommit[], no
     else failed.push(...withError([one], error));
     // If Postgres is away, trying the others would only take time.
     if (error !== undefined && !isCausedByOneEvent(error)) {
-      return { committed, failed, undecided: withError(group.slice(index + 1), error) };
+      return { committed, failed, postponed: withError(group.slice(index + 1), error) };
     }
   }
-  return { committed, failed, undecided: [] };
+  return { committed, failed, postponed: [] };
 }
 
-const NONE: CommitResult = { committed: [], failed: [], undecided: [] };
+const NONE: CommitResult = { committed: [], failed: [], postponed: [] };
 
 function join(one: CommitResult, other: CommitResult): CommitResult {
   return {
     committed: [...one.committed, ...other.committed],
     failed: [...one.failed, ...other.failed],
-    undecided: [...one.undecided, ...other.undecided],
+    postponed: [...one.postponed, ...other.postponed],
   };
 }
 
@@ -117,12 +117,12 @@ function withError(group: readonly EventToCommit[], error: unknown): EventFailur
 
 /** A deadlock or a serialization failure passes at once. Any other retryable error may mean that Postgres is away. */
 function isCausedByOneEvent(error: unknown): boolean {
-  return !DatabaseError.from(error).retryable || isAboutLocks(error);
+  return !DatabaseError.fromThrown(error).retryable || isAboutLocks(error);
 }
 
 /** A serialization failure, a deadlock, or a lock that was not free in time (`lock_timeout`). */
 function isAboutLocks(error: unknown): boolean {
-  return ['40001', '40P01', '55P03'].includes(DatabaseError.from(error).code ?? '');
+  return ['40001', '40P01', '55P03'].includes(DatabaseError.fromThrown(error).code ?? '');
 }
 
 /**

@@ -59,7 +59,7 @@ async function logFailure(step: LogLine['step'], log: Log, work: () => Promise<v
   try {
     await work();
   } catch (error) {
-    log({ step, outcome: 'failed', reason: DatabaseError.from(error).message });
+    log({ step, outcome: 'failed', reason: DatabaseError.fromThrown(error).message });
     throw error;
   }
 }

@@ -71,8 +71,8 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
   const { attemptsBefore, random, env, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
   if (isCompletedBefore(error)) return { outcome: 'already_finished' };
   const described = describe(error);
-  const isOfDatabase = DatabaseError.isCauseOf(error);
-  if (isOfDatabase && DatabaseError.from(error).isOutOfSpace) {
+  const isOfDatabase = DatabaseError.isFromDatabase(error);
+  if (isOfDatabase && DatabaseError.fromThrown(error).isOutOfSpace) {
     return { outcome: 'database_unavailable', reason: described.reason };
   }
   const { failure, failedPaths } = failureOf(error);
@@ -95,7 +95,7 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
 }
 
 function breaksOne(constraints: readonly string[], error: unknown): boolean {
-  const { constraint } = DatabaseError.from(error);
+  const { constraint } = DatabaseError.fromThrown(error);
   return constraint !== undefined && constraints.includes(constraint);
 }
 
@@ -111,8 +111,8 @@ function problemOf(error: unknown, maxAttempts: unknown): string | undefined {
 }
 
 function describe(error: unknown): { reason: string; error: string } {
-  if (DatabaseError.isCauseOf(error)) {
-    const { message } = DatabaseError.from(error);
+  if (DatabaseError.isFromDatabase(error)) {
+    const { message } = DatabaseError.fromThrown(error);
     return { reason: message, error: message };
   }
   if (!(error instanceof Error)) {

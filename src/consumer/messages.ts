@@ -38,7 +38,7 @@ export async function claimForwarded(
     await claim(db, request);
     return { events: ids.map((eventId) => ({ source, eventId })), unreadable: unreadable.length > 0 };
   } catch (error) {
-    const { isAboutData, message } = DatabaseError.from(error);
+    const { isAboutData, message } = DatabaseError.fromThrown(error);
     if (!isAboutData) throw error;
     logUnreadable(ids, message);
     return { events: [], unreadable: true };

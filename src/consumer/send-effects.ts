@@ -32,13 +32,13 @@ export async function sendEffects(
     const db = openDatabase(env.DATABASE_URL);
     const effects = await loadEffects(db, [...tickets.values()], beginningOf(messages, now()));
     // The group in which they were begun never came back, so one of them may kill its isolate.
-    const suspects = new Set(messages.length > 1 ? effects.filter(({ isUnended }) => isUnended).map(keyText) : []);
-    const unsuspected = effects.filter((effect) => !suspects.has(keyText(effect)));
-    const outcomes = await sendLoaded(unsuspected, db, env, dependencies);
-    const alone = messages.filter(({ body }) => isEffectTicket(body) && suspects.has(keyText(body)));
+    const toSendAlone = new Set(messages.length > 1 ? effects.filter(({ isUnended }) => isUnended).map(keyText) : []);
+    const others = effects.filter((effect) => !toSendAlone.has(keyText(effect)));
+    const outcomes = await sendLoaded(others, db, env, dependencies);
+    const messagesToSendAlone = messages.filter(({ body }) => isEffectTicket(body) && toSendAlone.has(keyText(body)));
     for (const message of messages) {
       const { body, attempts: ticketDeliveries } = message;
-      if (alone.includes(message)) continue;
+      if (messagesToSendAlone.includes(message)) continue;
       const readable = isEffectTicket(body);
       if (!readable) {
         log({ step: 'effect', outcome: 'unreadable', ...reasonUnreadable(body), ticket_deliveries: ticketDeliveries });
@@ -48,7 +48,7 @@ export async function sendEffects(
         : { outcome: 'unreadable' };
       acknowledge(message, [outcome], random());
     }
-    return alone;
+    return messagesToSendAlone;
   });
 }
 

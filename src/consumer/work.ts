@@ -45,62 +45,64 @@ export async function workEvents(
     const db = openDatabase(env.DATABASE_URL);
     // Two tickets of one event are one piece of work.
     const keys = new Map<string, EventKey>();
-    const contents = new Map<Message, { itsKeys: string[]; unreadable: boolean }>();
+    const contents = new Map<Message, { eventKeys: string[]; unreadable: boolean }>();
     for (const message of messages) {
       const { events, unreadable } = await readMessage(message, db, log);
       for (const event of events) keys.set(keyText(event), event);
-      contents.set(message, { itsKeys: events.map(keyText), unreadable });
+      contents.set(message, { eventKeys: events.map(keyText), unreadable });
     }
 
     const loaded = await loadEvents(db, [...keys.values()], beginningOf(messages, started));
-    const { outcomes, suspects } = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
+    const { outcomes, toWorkAlone } = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
     const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
     const traces = new Map(loaded.map((event) => [keyText(event), traceFields(event.headers.traceparent)]));
     const ms = now().getTime() - started.getTime();
     for (const [key, { source, eventId }] of keys) {
-      if (suspects.has(key)) continue;
+      if (toWorkAlone.has(key)) continue;
       log({ step: 'completion', source, event_id: eventId, ...fieldsOf(outcomeOf(key)), ...traces.get(key), ms });
     }
-    const alone = messages.filter((message) => contents.get(message)?.itsKeys.some((key) => suspects.has(key)));
-    for (const message of alone) contents.delete(message);
-    for (const [message, { itsKeys, unreadable }] of contents) {
-      acknowledge(message, [...itsKeys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());
+    const messagesToWorkAlone = messages.filter((message) =>
+      contents.get(message)?.eventKeys.some((key) => toWorkAlone.has(key)),
+    );
+    for (const message of messagesToWorkAlone) contents.delete(message);
+    for (const [message, { eventKeys, unreadable }] of contents) {
+      acknowledge(message, [...eventKeys.map(outcomeOf), ...(unreadable ? [UNREADABLE] : [])], random());
     }
-    return alone;
+    return messagesToWorkAlone;
   });
 }
 
 const UNREADABLE: Outcome = { outcome: 'unreadable' };
 
 /**
- * Works the events that can be worked now. `together`: they are of several messages. Then those that may harm the others
- * are not worked, and returned as `suspects`: they have failed before and may hang again until their time limit, or the
+ * Works the events that can be worked now. `isGroup`: they are of several messages. Then those that may harm the others
+ * are not worked, and returned as `toWorkAlone`: they have failed before and may hang again until their time limit, or the
  * group in which they were begun never came back.
  */
 async function workLoaded(
   loaded: readonly LoadedEvent[],
-  together: boolean,
+  isGroup: boolean,
   db: Database,
   env: ConsumerEnv,
   dependencies: ConsumerDependencies,
-): Promise<{ outcomes: Map<string, Outcome>; suspects: Set<string> }> {
+): Promise<{ outcomes: Map<string, Outcome>; toWorkAlone: Set<string> }> {
   const now = dependencies.now();
   const outcomes = new Map<string, Outcome>();
-  const suspects = new Set<string>();
+  const toWorkAlone = new Set<string>();
   const workable: WorkableEvent[] = [];
   for (const event of loaded) {
     const seconds = secondsUntilDue(event, now);
     if (event.status !== 'pending') outcomes.set(keyText(event), { outcome: 'already_finished' });
     else if (!event.hasBody) outcomes.set(keyText(event), BODY_GONE);
     else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
-    else if (together && (event.attempts > 0 || event.isUnended)) suspects.add(keyText(event));
+    else if (isGroup && (event.attempts > 0 || event.isUnended)) toWorkAlone.add(keyText(event));
     else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
     else workable.push(event);
   }
-  const bodiless = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
-  await parkEvents(db, bodiless, BODY_GONE, now);
+  const withoutBody = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
+  await parkEvents(db, withoutBody, BODY_GONE, now);
   for (const [key, outcome] of await workGroup(workable, db, env, dependencies)) outcomes.set(key, outcome);
-  return { outcomes, suspects };
+  return { outcomes, toWorkAlone };
 }
 
 const BODY_GONE: FailureOutcome = {
@@ -129,10 +131,10 @@ async function workGroup(
   const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => ask(event, tools, dependencies));
   const toCommit = asked.filter((one) => one.outcome === 'to_commit');
-  const { committed, failed, undecided } = await commitEvents(db, toCommit, now());
+  const { committed, failed, postponed } = await commitEvents(db, toCommit, now());
   const failedHandlers = asked.filter((one) => one.outcome === 'failed');
   // If a handler's query fails while other events are worked, Postgres may be away. The event comes again alone.
-  const isUndecided = ({ error }: EventFailure) => events.length > 1 && DatabaseError.isRetryable(error);
+  const isPostponed = ({ error }: EventFailure) => events.length > 1 && DatabaseError.isRetryable(error);
   const tickets = committed.flatMap(({ completion: { source, eventId, effects } }) =>
     effects.map(({ name }) => ({ source, eventId, name })),
   );
@@ -144,16 +146,16 @@ async function workGroup(
     const { status, summary } = completion;
     outcomes.set(keyText(event), status === 'done' ? { outcome: status } : { outcome: status, reason: summary });
   }
-  for (const { event, error } of [...failedHandlers.filter(isUndecided), ...undecided]) {
+  for (const { event, error } of [...failedHandlers.filter(isPostponed), ...postponed]) {
     outcomes.set(keyText(event), databaseUnavailable(error));
   }
   const attempts: FailedAttempt[] = [];
-  for (const { event, error: thrown } of [...failedHandlers.filter((one) => !isUndecided(one)), ...failed]) {
+  for (const { event, error: thrown } of [...failedHandlers.filter((one) => !isPostponed(one)), ...failed]) {
     const handler = handlerOf(event, handlers);
     const { attempts: maxAttempts, parkOn } = handler ?? {};
     const attempt = { attemptsBefore: event.attempts, random: random(), env, maxAttempts, parkOn };
     // Without a handler, nothing of the event is in its transaction: it can't be what Postgres has refused.
-    const isBlameless = handler === undefined && DatabaseError.isCauseOf(thrown) && !isCompletedBefore(thrown);
+    const isBlameless = handler === undefined && DatabaseError.isFromDatabase(thrown) && !isCompletedBefore(thrown);
     const judgement = isBlameless ? databaseUnavailable(thrown) : judge(thrown, attempt);
     outcomes.set(keyText(event), judgement);
     if (judgement.outcome === 'retry' || judgement.outcome === 'parked') {
@@ -190,7 +192,7 @@ async function ask(
       event,
       completion: { source, eventId, ...changes },
       conditions,
-      alone: changes.statements.some(({ sql }) => changesSettings(sql)),
+      changesSettings: changes.statements.some(({ sql }) => changesSettings(sql)),
     };
   } catch (error) {
     return { outcome: 'failed', event, error };

@@ -52,8 +52,8 @@ interface FirstTry {
   readonly suspects: readonly NewEvent[];
 }
 
-/** The values of every claim. The events of a batch are one text, as JSON. */
-const value = {
+/** The parameters of the claims. The events of a batch are one text, as JSON. */
+const param = {
   source: sql.placeholder('source'),
   headers: sql.placeholder('headers'),
   receivedAt: sql.placeholder('receivedAt'),
@@ -93,13 +93,13 @@ const BODY_COLUMNS = sql`
 const CLAIM_ONE = builtOnce(sql`
   with claimed as (
     insert into ${events} (${EVENT_COLUMNS})
-    values (${value.source}, ${value.receivedAt}, ${value.dueAt}, ${value.eventId},
-            ${value.type}, ${value.occurredAt}, ${value.fingerprint})
+    values (${param.source}, ${param.receivedAt}, ${param.dueAt}, ${param.eventId},
+            ${param.type}, ${param.occurredAt}, ${param.fingerprint})
     on conflict (${eventColumn.source}, ${eventColumn.eventId}) do nothing
     returning ${events.eventId} as event_id
   )
   insert into ${bodies} (${BODY_COLUMNS})
-  select ${value.source}, ${value.receivedAt}::timestamptz, ${value.headers}::jsonb, event_id, ${value.body} from claimed
+  select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, ${param.body} from claimed
   returning ${bodies.eventId} as "eventId"`);
 
 async function claimOne(db: Database, request: ClaimRequest): Promise<FirstTry> {
@@ -122,15 +122,15 @@ async function claimOne(db: Database, request: ClaimRequest): Promise<FirstTry> 
  */
 const INCOMING = sql`incoming as (
     select "eventId" as event_id, type, "occurredAt" as occurred_at, fingerprint, body
-    from json_to_recordset(${value.events}::json)
+    from json_to_recordset(${param.events}::json)
       as given ("eventId" text, type text, "occurredAt" timestamptz, fingerprint text, body text)
-    limit ${value.count}
+    limit ${param.count}
   )`;
 
 /** Keeps the bodies of those rows of `incoming` that are in `claimed`. */
-const KEPT = sql`kept as (
+const INSERT_BODIES = sql`inserted_bodies as (
     insert into ${bodies} (${BODY_COLUMNS})
-    select ${value.source}, ${value.receivedAt}::timestamptz, ${value.headers}::jsonb, event_id, body
+    select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, body
     from incoming join claimed using (event_id)
     on conflict do nothing
   )`;
@@ -140,13 +140,13 @@ const CLAIM_MANY = sql`
   with ${INCOMING},
   claimed as (
     insert into ${events} (${EVENT_COLUMNS})
-    select ${value.source}, ${value.receivedAt}::timestamptz, ${value.dueAt}::timestamptz, event_id, type, occurred_at,
+    select ${param.source}, ${param.receivedAt}::timestamptz, ${param.dueAt}::timestamptz, event_id, type, occurred_at,
            fingerprint
     from incoming order by event_id
     on conflict do nothing
     returning ${events.eventId} as event_id
   ),
-  ${KEPT}
+  ${INSERT_BODIES}
   select event_id as "eventId", true as "isNew" from claimed`;
 
 const CLAIM_WITHOUT_REPLAY_KEYS = builtOnce(CLAIM_MANY);
@@ -156,7 +156,7 @@ const CLAIM_WITH_REPLAY_KEYS = builtOnce(sql`
   ${CLAIM_MANY}
   union all
   select event_id, false from incoming join ${events} using (event_id)
-  where ${events.source} = ${value.source} and event_id not in (select event_id from claimed)`);
+  where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`);
 
 async function claimMany(db: Database, request: ClaimRequest): Promise<FirstTry> {
   const hasReplayKeys = request.events.some(({ fingerprint }) => fingerprint !== null);
@@ -218,7 +218,7 @@ const REASON = {
 const PARK = builtOnce(sql`
   with ${INCOMING},
   known as (
-    select event_id from incoming join ${events} using (event_id) where ${events.source} = ${value.source}
+    select event_id from incoming join ${events} using (event_id) where ${events.source} = ${param.source}
   ),
   earlier as (
     select incoming.event_id,
@@ -226,7 +226,7 @@ const PARK = builtOnce(sql`
            array_agg(${events.replayNumber}) as numbers,
            count(*) filter (where ${events.replayNumber} > 0 and ${events.status} = 'parked') as parked
     from incoming join ${events} on ${events.fingerprint} = incoming.fingerprint
-    where ${events.source} = ${value.source} and incoming.event_id not in (select event_id from known)
+    where ${events.source} = ${param.source} and incoming.event_id not in (select event_id from known)
     group by 1
   ),
   suspected as (
@@ -244,15 +244,15 @@ const PARK = builtOnce(sql`
       ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
       ${eventColumn.lastError}
     )
-    select ${value.source}, event_id, type, occurred_at, ${value.receivedAt}::timestamptz, ${value.receivedAt}::timestamptz,
-           ${value.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
+    select ${param.source}, event_id, type, occurred_at, ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz,
+           ${param.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
            ${REASON.before}::text || first_id || ${REASON.after}::text
     from incoming join suspected using (event_id) where replay_number is not null
     order by event_id
     on conflict do nothing
     returning ${events.eventId} as event_id
   ),
-  ${KEPT}
+  ${INSERT_BODIES}
   select event_id as "eventId", 'parked' as outcome from claimed
   union all
   select event_id, 'dropped' from suspected where replay_number is null

@@ -55,9 +55,12 @@ const PARSERS = {
 /** A Worker has one DATABASE_URL, or two while a test changes it. */
 const opened = memoize((url: string | undefined) => neon(checkedUrl(url)));
 
-/** `signal` ends every query of this handle. Without it, each ends after 10 s. `null`: the caller has a time limit of its own. */
-export function openDatabase(url: string | undefined, signal?: AbortSignal | null): Database {
-  return { neon: opened(url), options: { types: PARSERS, fetchOptions: signal === undefined ? {} : { signal } } };
+/** What ends a query: 10 s for each, one signal for all queries of a handle, or the caller, who doesn't wait any longer. */
+type TimeLimit = 'each query' | AbortSignal | 'by the caller';
+
+export function openDatabase(url: string | undefined, limit: TimeLimit = 'each query'): Database {
+  const fetchOptions = limit === 'each query' ? {} : { signal: limit === 'by the caller' ? null : limit };
+  return { neon: opened(url), options: { types: PARSERS, fetchOptions } };
 }
 
 /** The driver would throw only at the first query, and with the whole URL, password included, in its message. */
@@ -75,7 +78,7 @@ export async function run<Row extends object>(db: Database, statement: SQL | Que
   try {
     return (await db.neon.query(sql, [...params], db.options)) as Row[];
   } catch (error) {
-    throw DatabaseError.reduce(error);
+    throw DatabaseError.fromDriver(error);
   }
 }
 
@@ -91,7 +94,7 @@ export async function commit(db: Database, statements: readonly (SQL | Query)[])
   try {
     await db.neon.transaction(queries, db.options);
   } catch (error) {
-    throw DatabaseError.reduce(error);
+    throw DatabaseError.fromDriver(error);
   }
 }
 

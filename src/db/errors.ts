@@ -49,7 +49,7 @@ export class DatabaseError extends Error {
   }
 
   /** Whether an error came from the database. An error in building a statement did not. */
-  static isCauseOf(error: unknown): boolean {
+  static isFromDatabase(error: unknown): boolean {
     try {
       return error instanceof DatabaseError || error instanceof DrizzleQueryError;
     } catch {
@@ -59,12 +59,13 @@ export class DatabaseError extends Error {
   }
 
   static isRetryable(error: unknown): boolean {
-    return DatabaseError.isCauseOf(error) && DatabaseError.from(error).retryable;
+    return DatabaseError.isFromDatabase(error) && DatabaseError.fromThrown(error).retryable;
   }
 
   /** Reduces anything that was thrown while a statement was built or sent. */
-  static from(error: unknown): DatabaseError {
-    const cause = unwrap(error);
+  static fromThrown(error: unknown): DatabaseError {
+    // Drizzle wraps the errors of single queries, but not those of a batch.
+    const cause = error instanceof DrizzleQueryError ? error.cause : error;
     if (cause instanceof DatabaseError) return cause;
     return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
   }
@@ -73,7 +74,7 @@ export class DatabaseError extends Error {
    * What Neon's driver threw, reduced. It wraps every error of `fetch`, and client.ts checks what it reads, so any bare error
    * is a mistake in our code, whose log line needs its name and position: it stays as it is.
    */
-  static reduce(error: unknown): unknown {
+  static fromDriver(error: unknown): unknown {
     if (!(error instanceof NeonDbError)) return error;
     if (error.sourceError) return fromFetch(error.sourceError);
     // Postgres has refused the statement or, without a code, Neon's proxy has.
@@ -178,11 +179,6 @@ function fromProxy(message: string): DatabaseError {
     ? 'the role or password in DATABASE_URL is wrong'
     : 'the endpoint, role or database in DATABASE_URL is not accepted';
   return new DatabaseError(`Neon refused the request: ${why}`, { retryable: false });
-}
-
-/** Drizzle wraps the errors of single queries, but not those of a batch. */
-function unwrap(error: unknown): unknown {
-  return error instanceof DrizzleQueryError ? error.cause : error;
 }
 
 function nameOf(error: unknown): string {

@@ -17,7 +17,7 @@ export function openReadOnlyDatabase(url: string | undefined): ReadOnlyDatabase 
   const transaction: typeof client.transaction = (...call) =>
     original(...call).catch((error: unknown) => {
       // The driver's errors hold values of parameters, and messages of Postgres that quote values.
-      throw DatabaseError.reduce(error);
+      throw DatabaseError.fromDriver(error);
     });
   const readOnly = (text: string, params: unknown[] = [], options?: HTTPQueryOptions<false, false>) => {
     if (controlsTransaction(text)) {

@@ -87,8 +87,8 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
     answer(c, 404, 'There is nothing at this address', 'It may have been deleted, or the address is not complete.'),
   );
   app.onError((error, c) => {
-    if (DatabaseError.isCauseOf(error)) {
-      const { message: reason, retryable } = DatabaseError.from(error);
+    if (DatabaseError.isFromDatabase(error)) {
+      const { message: reason, retryable } = DatabaseError.fromThrown(error);
       log({ step: 'operator', outcome: 'database_unavailable', reason });
       const title = retryable ? 'Postgres can not be reached' : 'Postgres refused';
       return answer(c, 503, title, `${reason}. Deliveries are accepted all the same, and kept on the queue.`);

@@ -31,7 +31,7 @@ export async function claimOrForward(
   const { source, headers } = request;
   let db: Database;
   try {
-    db = openDatabase(env.DATABASE_URL, null);
+    db = openDatabase(env.DATABASE_URL, 'by the caller');
   } catch {
     // On the queue, the events would wait for a database that was never configured.
     return { outcome: 'no_database_url' };
@@ -49,12 +49,12 @@ export async function claimOrForward(
     if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', outcome: 'not_sent', ...about(pending) });
     return { outcome: 'claimed', eventIds, claims };
   } catch (error) {
-    const mistake = DatabaseError.isCauseOf(error) ? {} : errorFields(error);
+    const mistake = DatabaseError.isFromDatabase(error) ? {} : errorFields(error);
     log({
       step: 'claim',
       outcome: 'failed',
       ...about(eventIds),
-      reason: DatabaseError.from(error).message,
+      reason: DatabaseError.fromThrown(error).message,
       ...mistake,
     });
   }
@@ -72,7 +72,7 @@ async function claimWithSecondTry(
     const claims = await claim(db, request);
     return { claims, pending: claims.claimed };
   } catch (error) {
-    if (!DatabaseError.from(error).retryable) throw error;
+    if (!DatabaseError.fromThrown(error).retryable) throw error;
     const claims = await claim(db, request);
     // The first try may have committed although its answer was lost. Then its events are known now and have no tickets.
     const settled = new Set([...claims.parked, ...claims.dropped]);
@@ -97,7 +97,7 @@ export async function sendOverdueTickets(
     const isSent = await sendTickets(env.EVENTS, tickets);
     if (!isSent) log({ step: 'tickets', outcome: 'not_sent', source, ...eventIdFields(overdue) });
   } catch (error) {
-    const { message: reason } = DatabaseError.from(error);
+    const { message: reason } = DatabaseError.fromThrown(error);
     log({ step: 'tickets', outcome: 'look_up_failed', source, ...eventIdFields(eventIds), reason });
   }
 }

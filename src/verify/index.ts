@@ -57,9 +57,10 @@ export async function verify(
     const candidates = placesOf(scheme).flatMap((place) => signatures.get(place) ?? []);
     if (scheme.token !== undefined) verdict = await verifyToken(scheme, candidates, secrets);
     else {
-      const checks = await Promise.all(secrets.map(checkFor(scheme)));
+      const checksBySecret = await Promise.all(secrets.map(checkFor(scheme)));
       // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
-      if (checks.some(Boolean)) verdict = await verifySignature(scheme, provider, withJson, candidates, checks, now);
+      if (checksBySecret.some(Boolean))
+        verdict = await verifySignature(scheme, provider, withJson, candidates, checksBySecret, now);
     }
     // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
     if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
@@ -111,19 +112,24 @@ const checkFor = memoize((scheme: Signature) =>
   }),
 );
 
-/** `checks` has one for each secret that is a key of this scheme, at the index of the secret. */
+/** `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret. */
 async function verifySignature(
   scheme: Signature,
   provider: Provider,
   delivery: DeliveryWithJson,
   candidates: readonly string[],
-  checks: readonly (Check | undefined)[],
+  checksBySecret: readonly (Check | undefined)[],
   now: Date,
 ): Promise<Verdict> {
   if (scheme.bodyHash && !(await bodyHashMatches(scheme.bodyHash, delivery))) return refused('signature mismatch');
   let verdict: Verdict = refused('signature missing');
   for (const part of signedParts(scheme, provider, delivery)) {
-    verdict = await verifyPart(scheme, part, part === delivery ? candidates : textsAt(scheme.signature, part), checks);
+    verdict = await verifyPart(
+      scheme,
+      part,
+      part === delivery ? candidates : textsAt(scheme.signature, part),
+      checksBySecret,
+    );
     if (verdict.outcome === 'refused') return verdict;
     // After the signature: the log then never blames a time that a stranger wrote.
     const wrongTime = scheme.timestamp && judgeTime(scheme.timestamp, part, delivery, now);
@@ -152,7 +158,7 @@ async function verifyPart(
   scheme: Signature,
   part: TemplateValues,
   candidates: readonly string[],
-  checks: readonly (Check | undefined)[],
+  checksBySecret: readonly (Check | undefined)[],
 ): Promise<Verdict> {
   if (candidates.length === 0) return refused('signature missing');
   const signatures = candidates.flatMap((text) => decodeSignature(text, scheme.encoding) ?? []);
@@ -160,7 +166,7 @@ async function verifyPart(
 
   const texts = signedTexts(scheme, part);
   if (texts.length === 0) return refused('signed header missing', { missing: missingIn(scheme, part) });
-  for (const [secretIndex, check] of checks.entries()) {
+  for (const [secretIndex, check] of checksBySecret.entries()) {
     for (const text of texts) {
       for (const signature of signatures) {
         if (await check?.(signature, text)) return { outcome: 'verified', secretIndex };
@@ -202,8 +208,8 @@ async function bodyHashMatches(place: Place, delivery: Delivery): Promise<boolea
   return hash === undefined || (more.length === 0 && hash === (await sha256(delivery.body)));
 }
 
-async function verifyToken({ basic }: Token, found: readonly string[], secrets: readonly string[]): Promise<Verdict> {
-  const [given, ...more] = found;
+async function verifyToken({ basic }: Token, tokens: readonly string[], secrets: readonly string[]): Promise<Verdict> {
+  const [given, ...more] = tokens;
   if (given === undefined) return refused('signature missing');
   if (more.length > 0) return refused('signature malformed');
   for (const [secretIndex, secret] of secrets.entries()) {

@@ -169,7 +169,7 @@ describe('errors that are not retryable', () => {
 
   it('a request that Neon could not parse is not retryable, and the error gives the reason', () => {
     const refusal = Object.assign(new NeonDbError('could not parse the HTTP request body'), { code: '' });
-    expect(DatabaseError.reduce(refusal)).toMatchObject({
+    expect(DatabaseError.fromDriver(refusal)).toMatchObject({
       retryable: false,
       message: expect.stringContaining('half a character'),
     });
@@ -216,7 +216,7 @@ describe('errors that are not retryable', () => {
     circular.self = circular;
     const error = await run(database.db, sql`select ${circular}::jsonb`).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TypeError);
-    expect(DatabaseError.isCauseOf(error)).toBe(false);
+    expect(DatabaseError.isFromDatabase(error)).toBe(false);
   });
 
   it.each([
