@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { LOOPBACK, listen } from '../scripts/lib/port.ts';
-import { NeonError } from '../scripts/local/neon/neon-error.ts';
-import { type NeonRequest, readTransaction } from '../scripts/local/neon/request.ts';
+import { NeonError, type NeonRequest, readTransaction } from '../scripts/local/neon/request.ts';
 import { Session } from '../scripts/local/neon/session.ts';
 
 // The local Neon endpoint with as little work per request as possible. Workers and Postgres get the same messages as from

@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { sources } from '../src/app/sources.ts';
-import { assertConfigured } from './config/configuration.ts';
+import {
+  assertConfigured,
+  differencesBetween,
+  sharedByEnvironments,
+  typesWithoutHandler,
+} from './config/configuration.ts';
 import { readExample } from './config/dev-vars.ts';
-import { readConfigs } from './config/worker-config.ts';
+import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
 import { checkImports } from './lib/arrows.ts';
-import { typesWithoutHandler } from './lib/handlers.ts';
 import { UserError } from './lib/user-error.ts';
 import { types } from './types.ts';
 
@@ -19,17 +23,21 @@ Workers build. It changes nothing, and needs no network.`;
 /** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */
 export default async function main(): Promise<void> {
   readArguments({ usage: USAGE });
-  const configs = readConfigs();
-  const hints = await step('the wrangler files fit each other and the sources', () =>
-    assertConfigured({ sources, ...configs, example: readExample() }),
-  );
+  const environments = allEnvironments().map((name) => readConfigs(name));
+  const [configs = readConfigs()] = environments;
+  const hints = await step('the wrangler files fit each other and the sources', () => {
+    const [found = []] = environments.map((each) => assertConfigured({ sources, ...each, example: readExample() }));
+    const problems = [...sharedByEnvironments(environments), ...differencesBetween(environments)];
+    if (problems.length > 0) throw new UserError(problems.join('\n'));
+    return found;
+  });
   await run('types', ['tsc', '-p', '.']);
   await run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
   await step('imports between the folders', checkImports);
   for (const command of types) await run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
   await step('drizzle/app matches your tables', assertMigrated);
   for (const [worker, config] of Object.entries(configs)) {
-    if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', '-c', config.path]);
+    if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', ...wranglerArguments(config)]);
   }
   // Only now: a handler that can't be loaded must not keep the checks above from saying why.
   const { handlers } = await import('../src/app/handlers/index.ts');

@@ -3,8 +3,8 @@ import { DEV_VARS, ensureDevVars, ownDatabase } from './config/dev-vars.ts';
 import { listed, readConfigs } from './config/worker-config.ts';
 import { describeDatabase } from './database/connect.ts';
 import { readArguments } from './lib/arguments.ts';
-import { untilStopped } from './lib/until-stopped.ts';
-import { rememberCheckout, removeOrphanedData } from './local/data-dir.ts';
+import { untilStopped } from './lib/processes.ts';
+import { rememberCheckout, removeOrphanedData } from './local/postgres-files.ts';
 import { startDatabase } from './local/stack.ts';
 
 const USAGE = `npm run db [-- --fresh]

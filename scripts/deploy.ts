@@ -5,7 +5,7 @@ import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
 import { readConfigs } from './config/worker-config.ts';
 import { unsafeStatements } from './database/additive.ts';
-import { asOwner, describeDatabase } from './database/connect.ts';
+import { asOwner, assertDatabaseOf, describeDatabase } from './database/connect.ts';
 import { migrate } from './database/migrations.ts';
 import { unmigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
@@ -23,12 +23,11 @@ DATABASE_URL is that of the owner of the tables, and comes from the shell only.
 export default async function main(): Promise<void> {
   const { values } = readArguments({
     usage: USAGE,
-    options: { env: { type: 'string' }, rollback: { type: 'boolean', default: false } },
+    options: { env: { type: 'string', default: '' }, rollback: { type: 'boolean', default: false } },
   });
-  const { env } = values;
-  const configs = readConfigs();
+  const configs = readConfigs(values.env);
   if (values.rollback) {
-    for (const line of await rollBack(await openAccount(), configs, env)) console.log(line);
+    for (const line of await rollBack(await openAccount(), configs)) console.log(line);
     console.log(
       'The database keeps its tables, with all that newer migrations have added: the older Workers leave that alone. Queues, crons and addresses stay as well.',
     );
@@ -43,10 +42,11 @@ export default async function main(): Promise<void> {
       'set DATABASE_URL in the shell to the database that the deployed Workers use, as the owner of its tables: it is migrated first',
     );
   }
+  await assertDatabaseOf(databaseUrlOf(DATABASE_URL), values.env);
   console.log('looking for what would fail');
   const problems = await Promise.all([
     unmigrated(),
-    openAccount().then((account) => missingAtCloudflare(account, configs, env)),
+    openAccount().then((account) => missingAtCloudflare(account, configs)),
     asOwner(DATABASE_URL, (client) => unsafeStatements(client)),
   ]);
   const found = problems.flat().filter((problem) => problem !== undefined);
@@ -60,5 +60,5 @@ export default async function main(): Promise<void> {
       console.log(`hint: the ${worker} has no role of its own: npm run db:roles creates it`);
     }
   }
-  await deployWorkers(configs, { env });
+  await deployWorkers(configs);
 }

@@ -3,18 +3,15 @@ import * as samples from '../src/app/samples.ts';
 import { sources } from '../src/app/sources.ts';
 import { ownDatabase } from './config/dev-vars.ts';
 import { migrate } from './database/migrations.ts';
-import { createConfigurator } from './dev/configurator.ts';
-import { openLocalEvents } from './dev/local-events.ts';
-import { createPrinter } from './dev/printer.ts';
+import { createConfigurator, watchFiles, watchFolder } from './dev/configurator.ts';
+import { createPrinter, openLocalEvents } from './dev/printer.ts';
 import { noteRunning, runningDev } from './dev/running.ts';
-import { watchFiles, watchFolder } from './dev/watch.ts';
 import { startWrangler } from './dev/wrangler.ts';
 import { readArguments } from './lib/arguments.ts';
 import { LOOPBACK, listen } from './lib/port.ts';
-import { describeProcess } from './lib/processes.ts';
-import { type Lifetime, untilStopped } from './lib/until-stopped.ts';
+import { describeProcess, type Lifetime, untilStopped } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
-import { rememberCheckout, removeOrphanedData } from './local/data-dir.ts';
+import { rememberCheckout, removeOrphanedData } from './local/postgres-files.ts';
 import { seedTables, startStack } from './local/stack.ts';
 
 /** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */

@@ -1,14 +1,17 @@
-import { chosenDatabase } from './database/connect.ts';
+import { assertDatabaseOf, chosenDatabase } from './database/connect.ts';
 import { migrate } from './database/migrations.ts';
 import { readArguments } from './lib/arguments.ts';
 
-const USAGE = `npm run db:migrate
+const USAGE = `npm run db:migrate [-- --env <name>]
 
 Applies the migrations that are missing: first the engine's, then yours.
-DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables.`;
+DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables. The database of another environment
+is refused.`;
 
 export default async function main(): Promise<void> {
-  readArguments({ usage: USAGE });
-  await migrate(chosenDatabase().href);
+  const { values } = readArguments({ usage: USAGE, options: { env: { type: 'string', default: '' } } });
+  const url = chosenDatabase();
+  await assertDatabaseOf(url, values.env);
+  await migrate(url.href);
   console.log('the database is up to date');
 }

@@ -1,13 +1,14 @@
-import { CONFIGS, WORKERS } from './config/worker-config.ts';
-import { chosenDatabase } from './database/connect.ts';
+import { CONFIGS, WORKERS, wranglerFlags } from './config/worker-config.ts';
+import { assertDatabaseOf, chosenDatabase } from './database/connect.ts';
 import { createWorkerRoles } from './database/worker-roles.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 
-const USAGE = `npm run db:roles [-- --rotate receiver|consumer|ops] [-- --sql]
+const USAGE = `npm run db:roles [-- --env <name>] [--rotate receiver|consumer|ops] [--sql]
 
 Creates a role in Postgres for each Worker, or gives those that exist exactly the rights that this version needs.
-DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables.
+DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables. The database of another environment
+is refused.
   --rotate   gives the role of this Worker a new password, and prints its URL
   --sql      changes nothing, and prints the statements`;
 
@@ -15,7 +16,11 @@ DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the
 export default async function main(): Promise<void> {
   const { values } = readArguments({
     usage: USAGE,
-    options: { rotate: { type: 'string' }, sql: { type: 'boolean', default: false } },
+    options: {
+      env: { type: 'string', default: '' },
+      rotate: { type: 'string' },
+      sql: { type: 'boolean', default: false },
+    },
   });
   const rotate = WORKERS.filter((worker) => worker === values.rotate);
   if (values.rotate !== undefined && rotate.length === 0) {
@@ -23,13 +28,17 @@ export default async function main(): Promise<void> {
   }
   // With --sql, the output can be run as it is.
   const say = (text: string) => console.log(values.sql ? `-- ${text}` : text);
-  const databaseUrl = chosenDatabase(say).href;
+  const database = chosenDatabase(say);
+  await assertDatabaseOf(database, values.env);
+  const databaseUrl = database.href;
   const { statements, urls } = await createWorkerRoles(databaseUrl, { rotate, dryRun: values.sql });
   if (values.sql) console.log(`begin;\n${statements.join(';\n')};\ncommit;`);
   else say('the roles have the rights that this version needs');
   for (const worker of WORKERS) {
     if (urls[worker] === undefined) continue;
-    say(`the secret DATABASE_URL of the ${worker}: npx wrangler secret put DATABASE_URL -c ${CONFIGS[worker]}`);
+    say(
+      `the secret DATABASE_URL of the ${worker}: npx wrangler secret put DATABASE_URL ${wranglerFlags({ path: CONFIGS[worker], environment: values.env })}`,
+    );
     say(urls[worker]);
   }
 }

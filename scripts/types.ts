@@ -24,11 +24,15 @@ Writes the types of the runtime and of what the wrangler files bind.
 /** Writes the generated types, or with --check says which is not up to date. */
 export default async function main(): Promise<void> {
   const { values } = readArguments({ usage: USAGE, options: { check: { type: 'boolean', default: false } } });
+  writeTypes(values.check);
+}
+
+export function writeTypes(check = false): void {
   for (const [program = '', ...args] of types) {
-    const { status } = spawnSync(`node_modules/.bin/${program}`, values.check ? [...args, '--check'] : args, {
+    const { status } = spawnSync(`node_modules/.bin/${program}`, check ? [...args, '--check'] : args, {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    const failure = values.check ? 'is not up to date: run npm run types' : 'could not be generated: see above';
+    const failure = check ? 'is not up to date: run npm run types' : 'could not be generated: see above';
     if (status !== 0) throw new UserError(`${args[1]} ${failure}`);
   }
 }

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readArguments } from './lib/arguments.ts';
-import { readFiles, readJson } from './lib/fork-files.ts';
-import { tryGit } from './lib/git.ts';
+import { readFiles, readJson, tryGit } from './lib/fork-files.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Package, planUpgrade, type Upgrade } from './upgrade/plan.ts';
 import { openTemplate, type Template } from './upgrade/template.ts';

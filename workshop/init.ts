@@ -1,9 +1,8 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { readArguments } from '../scripts/lib/arguments.ts';
-import { type Files, readFiles } from '../scripts/lib/fork-files.ts';
-import { tryGit } from '../scripts/lib/git.ts';
+import { type Files, readFiles, tryGit } from '../scripts/lib/fork-files.ts';
 import { UserError } from '../scripts/lib/user-error.ts';
-import { keptDir, refuseInUse } from '../scripts/local/data-dir.ts';
+import { keptDir, refuseInUse } from '../scripts/local/postgres-files.ts';
 import { buildFork } from './init/build.ts';
 import { filesOf, readFolder } from './init/files.ts';
 import { OLDEST_NODE, ownNode } from './init/node.ts';

@@ -2,24 +2,54 @@ import { CONFIGS, readConfig } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { askWrangler } from './wrangler.ts';
 
-/** A look at what there is in an account. What changes something is done by wrangler. */
+/** An account. What changes a Worker is done by wrangler. */
 export interface Account {
+  readonly id: string;
+  readonly name: string;
   /** What there is at a path below the account. `undefined`: nothing. */
   get<Result>(path: string): Promise<Result | undefined>;
+  send(method: 'POST' | 'PUT', path: string, body: object): Promise<void>;
 }
+
+/** What setup and deploy do with a token. */
+export const PERMISSIONS = 'Workers Scripts: Edit and Queues: Edit';
+export const TOKENS_PAGE = 'https://dash.cloudflare.com/profile/api-tokens';
 
 /** Wrangler reads this variable too. */
 const BASE_URL = process.env.CLOUDFLARE_API_BASE_URL ?? 'https://api.cloudflare.com/client/v4';
 
-/** Cloudflare's code for a Worker that does not exist. */
-const NO_SUCH_WORKER = 10007;
+/** Cloudflare's code for a Worker, or for a subdomain, that does not exist. */
+const NOT_THERE = 10007;
+
+export class ApiError extends UserError {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** For one of several accounts that a login sees. */
+export type Choose = (accounts: readonly AccountInfo[]) => Promise<AccountInfo | undefined>;
+
+interface AccountInfo {
+  readonly id: string;
+  readonly name: string;
+}
 
 /** The account that wrangler would use: by an API token of the environment, or as the one who has logged in. */
-export async function openAccount(): Promise<Account> {
+export async function openAccount(choose: Choose = refuse): Promise<Account> {
   const token = process.env.CLOUDFLARE_API_TOKEN ?? (await tokenOfLogin());
-  const id =
-    process.env.CLOUDFLARE_ACCOUNT_ID ?? readConfig(CONFIGS.receiver).raw.account_id ?? (await onlyAccount(token));
-  return { get: (path) => get(token, `/accounts/${id}${path}`) };
+  const id = process.env.CLOUDFLARE_ACCOUNT_ID ?? readConfig(CONFIGS.receiver).raw.account_id;
+  const account = id ? { id, name: id } : await onlyAccount(token, choose);
+  // Wrangler would ask again.
+  process.env.CLOUDFLARE_ACCOUNT_ID = account.id;
+  const base = `/accounts/${account.id}`;
+  return {
+    ...account,
+    get: (path) => call(token, 'GET', base + path),
+    send: async (method, path, body) => void (await call(token, method, base + path, body)),
+  };
 }
 
 async function tokenOfLogin(): Promise<string> {
@@ -30,18 +60,26 @@ async function tokenOfLogin(): Promise<string> {
   );
 }
 
-async function onlyAccount(token: string): Promise<string> {
-  const accounts = (await get<{ id: string; name: string }[]>(token, '/accounts')) ?? [];
-  const [account] = accounts;
-  if (account && accounts.length === 1) return account.id;
+async function onlyAccount(token: string, choose: Choose): Promise<AccountInfo> {
+  const accounts = (await call<AccountInfo[]>(token, 'GET', '/accounts?per_page=50')) ?? [];
+  const [first] = accounts;
+  const account = first && accounts.length === 1 ? first : await choose(accounts);
+  return account ?? refuse(accounts);
+}
+
+function refuse(accounts: readonly AccountInfo[]): never {
   const named = accounts.map(({ id, name }) => `${id} (${name})`).join(', ');
   throw new UserError(`set CLOUDFLARE_ACCOUNT_ID to the account that is meant: ${named || 'this login sees none'}`);
 }
 
-async function get<Result>(token: string, path: string): Promise<Result | undefined> {
+async function call<Result>(token: string, method: string, path: string, body?: object): Promise<Result | undefined> {
   let response: Response;
   try {
-    response = await fetch(`${BASE_URL}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    response = await fetch(`${BASE_URL}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
   } catch {
     throw new UserError("Cloudflare's API could not be reached: check the network, and run this again");
   }
@@ -52,12 +90,15 @@ async function get<Result>(token: string, path: string): Promise<Result | undefi
   };
   if (success) return result;
   const [error] = errors ?? [];
-  if (error?.code === NO_SUCH_WORKER) return undefined;
+  if (error?.code === NOT_THERE) return undefined;
   const place = path.replace(/^\/accounts\/[^/]+/, '');
   const why = error ? `${error.message} (${error.code})` : `HTTP ${response.status}`;
-  throw new UserError(
-    response.status === 401 || response.status === 403
-      ? `this login or token may not read ${place} at Cloudflare: ${why}. A token needs Workers Scripts: Edit and Queues: Edit`
-      : `Cloudflare did not answer ${place}: ${why}. Run this again`,
+  const { status } = response;
+  const does = method === 'GET' ? 'read' : 'change';
+  throw new ApiError(
+    status === 401 || status === 403
+      ? `this login or token may not ${does} ${place} at Cloudflare: ${why}. A token needs ${PERMISSIONS} (${TOKENS_PAGE})`
+      : `Cloudflare did not ${method === 'GET' ? 'answer' : 'take'} ${place}: ${why}. Run this again`,
+    status,
   );
 }

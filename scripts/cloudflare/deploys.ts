@@ -2,35 +2,46 @@ import { spawnSync } from 'node:child_process';
 import { WORKERS, type WorkerConfig, type WorkerConfigs, type WorkerKind } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Account } from './api.ts';
-import { runWrangler } from './wrangler.ts';
+import { runWrangler, type WranglerResult } from './wrangler.ts';
 
 /**
  * The consumer first, so that what the new receiver writes into the queues is understood from its first message. The ops
  * Worker depends on nobody, and may be missing.
  */
-const ORDER: readonly WorkerKind[] = ['consumer', 'receiver', 'ops'];
+export const ORDER: readonly WorkerKind[] = ['consumer', 'receiver', 'ops'];
 
 /** The other way round, for the same reason: the newer consumer works what the newer receiver has sent. */
 const ORDER_BACK: readonly WorkerKind[] = ['receiver', 'consumer', 'ops'];
 
-export interface DeployOptions {
-  readonly env?: string | undefined;
-  /** For each Worker that gets new secrets with its code: the file that has them. */
-  readonly secretsFiles?: Partial<Record<WorkerKind, string>>;
+/** Marks the Workers of one deploy. */
+export interface Release {
+  /** By it, a rollback finds the versions that belong together. */
+  readonly tag: string;
+  readonly commit: string;
 }
 
-/** Deploys the Workers. All get the same tag, by which a rollback finds the versions that belong together. */
-export async function deployWorkers(configs: WorkerConfigs, { env, secretsFiles }: DeployOptions): Promise<void> {
-  const tag = tagOf(new Date());
+export function newRelease(): Release {
   const { stdout } = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' });
-  const commit = stdout?.trim() || 'unknown commit';
+  return { tag: tagOf(new Date()), commit: stdout?.trim() || 'unknown commit' };
+}
+
+/** `secrets` is a file with those that the Worker gets with its code. */
+export function deployWorker(
+  config: WorkerConfig,
+  { tag, commit }: Release,
+  { secrets, show = false }: { readonly secrets?: string; readonly show?: boolean } = {},
+): Promise<WranglerResult> {
+  const args = ['deploy', '--tag', tag, '--message', commit, ...(secrets ? ['--secrets-file', secrets] : [])];
+  return runWrangler(args, { config, show });
+}
+
+export async function deployWorkers(configs: WorkerConfigs): Promise<void> {
+  const release = newRelease();
   const done: WorkerKind[] = [];
   for (const worker of ORDER) {
     const config = configs[worker];
     if (!config) continue;
-    const secrets = secretsFiles?.[worker];
-    const args = ['deploy', '--tag', tag, '--message', commit, ...(secrets ? ['--secrets-file', secrets] : [])];
-    const { isDone } = await runWrangler(args, { config, env, show: true });
+    const { isDone } = await deployWorker(config, release, { show: true });
     if (!isDone) throw new UserError(`the ${worker} was not deployed: wrangler says above why. ${whatIs(done)}`);
     done.push(worker);
   }
@@ -69,11 +80,7 @@ interface History {
 }
 
 /** Takes the Workers back to the deploy before the newest one that runs. Says what it did. */
-export async function rollBack(
-  account: Account,
-  configs: WorkerConfigs,
-  env: string | undefined,
-): Promise<readonly string[]> {
+export async function rollBack(account: Account, configs: WorkerConfigs): Promise<readonly string[]> {
   const histories = new Map<WorkerKind, History>();
   const read = WORKERS.map(async (worker) => {
     const config = configs[worker];
@@ -98,7 +105,7 @@ export async function rollBack(
   for (const { worker, config, running, target } of steps) {
     if (running?.id === target.id) continue;
     const args = ['versions', 'deploy', `${target.id}@100%`, '--yes', '--message', `back to ${tag}`];
-    const { isDone, problem } = await runWrangler(args, { config, env });
+    const { isDone, problem } = await runWrangler(args, { config });
     if (!isDone) throw new UserError([...lines, `the ${worker} could not be taken back: ${problem}`].join('\n'));
     lines.push(`the ${worker} is that of ${tag} (${commit})`);
   }
@@ -154,11 +161,8 @@ function isSecretChange({ annotations }: Version): boolean {
 }
 
 /** What the deploys would refuse only halfway: secrets and queues that are missing. One sentence each. */
-export async function missingAtCloudflare(
-  account: Account,
-  configs: WorkerConfigs,
-  env: string | undefined,
-): Promise<readonly string[]> {
+export async function missingAtCloudflare(account: Account, configs: WorkerConfigs): Promise<readonly string[]> {
+  const env = configs.receiver.environment;
   const inEnv = env ? ` --env ${env}` : '';
   const setup = `npm run setup${inEnv && ` --${inEnv}`}`;
   const secrets = WORKERS.map(async (worker): Promise<readonly string[]> => {

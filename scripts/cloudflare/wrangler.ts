@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { WorkerConfig } from '../config/worker-config.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { type WorkerConfig, wranglerArguments } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 
 const WRANGLER = 'node_modules/wrangler/bin/wrangler.js';
@@ -12,9 +16,8 @@ const WRANGLER = 'node_modules/wrangler/bin/wrangler.js';
 const OF_ONE_WORKER = ['WRANGLER_CI_OVERRIDE_NAME', 'WRANGLER_CI_MATCH_TAG'];
 
 export interface WranglerOptions {
-  /** Which Worker it is about, and in which environment. Without an environment, the one at the top of the file. */
-  readonly config?: Pick<WorkerConfig, 'path'>;
-  readonly env?: string | undefined;
+  /** Which Worker it is about, in which environment. */
+  readonly config?: Pick<WorkerConfig, 'path' | 'environment'>;
   /** What it reads from its standard input. A secret is in no file and no argument. */
   readonly input?: string;
   /** Shows what it prints. */
@@ -31,21 +34,24 @@ export interface WranglerResult {
 /** Runs wrangler, which asks nothing and takes its defaults. */
 export async function runWrangler(
   args: readonly string[],
-  { config, env, input, show = false }: WranglerOptions = {},
+  { config, input, show = false }: WranglerOptions = {},
 ): Promise<WranglerResult> {
-  const about = config ? ['-c', config.path, '--env', env ?? ''] : [];
+  const about = config ? wranglerArguments(config) : [];
   const variables: NodeJS.ProcessEnv = { ...process.env, WRANGLER_HIDE_BANNER: 'true' };
   for (const name of OF_ONE_WORKER) delete variables[name];
   const child = spawn(process.execPath, [WRANGLER, ...args, ...about], {
     stdio: [input === undefined ? 'ignore' : 'pipe', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
     env: variables,
   });
+  const end = () => void child.kill();
+  process.once('exit', end);
   let out = '';
   let error = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (error += text));
   child.stdin?.on('error', () => {}).end(input);
   const [code] = await once(child, 'close');
+  process.off('exit', end);
   return { isDone: code === 0, out, problem: problemIn(error + out) };
 }
 
@@ -56,14 +62,31 @@ export async function askWrangler<Result>(args: readonly string[], options: Wran
   return JSON.parse(out);
 }
 
-/** The line of its output that says what is wrong, without the colours and the frame. */
+/** What it says is wrong, in one line: without the colours, the frame, and the advice to report it. */
 function problemIn(output: string): string {
-  const lines = output
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
-    .replaceAll(/\u001b\[[\d;]*m/g, '')
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-  const errors = lines.flatMap((line) => /(?:✘ \[ERROR\]|Error:|🚨) ?(.+)/u.exec(line)?.[1] ?? []);
-  return errors.at(-1) ?? lines.at(-1) ?? 'it said nothing';
+  const text = stripVTControlCharacters(output);
+  const [, reason = text.slice(-500)] =
+    /(?:✘ \[ERROR\]|Error:|🚨) ?([\s\S]*?)(?:If you think this is a bug|🪵|$)/u.exec(text) ?? [];
+  return reason.replaceAll(/\s+/g, ' ').trim() || 'it said nothing';
+}
+
+/**
+ * Secrets for a deploy, in a file that only this user can read. It is gone afterwards, also when a signal has ended us, if
+ * somebody has called `process.exit` for it.
+ */
+export async function withSecretsFile<Result>(
+  secrets: Readonly<Record<string, string>>,
+  use: (path: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'claimcheck-secrets-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', remove);
+  try {
+    const path = join(folder, 'secrets.json');
+    writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
+    return await use(path);
+  } finally {
+    remove();
+    process.off('exit', remove);
+  }
 }

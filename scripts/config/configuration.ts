@@ -1,7 +1,8 @@
-import type { Source } from '../../src/kit/index.ts';
+import { handlerOf } from '../../src/consumer/ask-handler.ts';
+import type { Handlers, Source } from '../../src/kit/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { UserError } from '../lib/user-error.ts';
-import { listed, type WorkerConfigs } from './worker-config.ts';
+import { listed, type WorkerConfig, type WorkerConfigs } from './worker-config.ts';
 
 export interface Configuration extends WorkerConfigs {
   readonly sources: Readonly<Record<string, Source>>;
@@ -124,9 +125,68 @@ function wrongQueues(configuration: Configuration): string[] {
   return unnamed.map((queue) => `${consumer.path} consumes ${queue}, but none of its variables says what it holds`);
 }
 
-/** For `check` and `deploy`: everything that is wrong, in one error. */
+/** For `check`, `deploy` and `setup`: everything that is wrong, in one error. */
 export function assertConfigured(configuration: Configuration): readonly string[] {
   const { errors, hints } = checkConfiguration(configuration);
-  if (errors.length > 0) throw new UserError(errors.join('\n'));
+  const { environment } = configuration.receiver;
+  const where = environment === '' ? '' : `environment ${environment}: `;
+  if (errors.length > 0) throw new UserError(errors.map((error) => where + error).join('\n'));
   return hints;
+}
+
+/** Two environments must not share a Worker or a queue. Who deploys one would change the other. */
+export function sharedByEnvironments(all: readonly WorkerConfigs[]): string[] {
+  const owner = new Map<string, string>();
+  return all.flatMap(listed).flatMap((config) => {
+    const { name, consumes } = config;
+    return [`the name ${name}`, ...consumes.map((queue) => `the queue ${queue}`)].flatMap((one) => {
+      const taken = owner.get(one);
+      owner.set(one, placeOf(config));
+      return taken ? [`${placeOf(config)} and ${taken} share ${one}: two environments never share one`] : [];
+    });
+  });
+}
+
+/** What one environment has and another lacks. The first is the one without a name. */
+export function differencesBetween([first, ...others]: readonly WorkerConfigs[]): string[] {
+  return others.flatMap(listed).flatMap((config) => {
+    const original = first && listed(first).find(({ path }) => path === config.path);
+    if (!original) return [];
+    const expected = namesIn(original);
+    const names = namesIn(config);
+    const place = placeOf(config);
+    return [
+      ...expected
+        .filter((one) => !names.includes(one))
+        .map((one) => `${place} lacks ${one}, which the file has at the top`),
+      ...names
+        .filter((one) => !expected.includes(one))
+        .map((one) => `${place} has ${one}, which the file lacks at the top`),
+    ];
+  });
+}
+
+function placeOf({ path, environment }: WorkerConfig): string {
+  return environment === '' ? path : `[env.${environment}] in ${path}`;
+}
+
+/** Everything that the code of a Worker can ask its environment for. */
+function namesIn({ vars, secrets, raw }: WorkerConfig): string[] {
+  const lists = Object.values({ ...raw, ...raw.queues })
+    .filter(Array.isArray)
+    .flat();
+  return [
+    ...Object.keys(vars).map((name) => `the variable ${name}`),
+    ...secrets.map((name) => `the required secret ${name}`),
+    ...lists.filter((one) => one?.binding).map(({ binding }) => `the binding ${binding}`),
+  ];
+}
+
+/** A hint for each type that a source names and no handler takes: its events will be parked. */
+export function typesWithoutHandler(sources: Readonly<Record<string, Source>>, handlers: Handlers): string[] {
+  return Object.entries(sources).flatMap(([source, { types }]) =>
+    types
+      .filter((type) => handlerOf({ source, type }, handlers) === undefined)
+      .map((type) => `no handler for ${source}/${type}: write one, or remove the type from src/app/sources.ts`),
+  );
 }

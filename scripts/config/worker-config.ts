@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { UserError } from '../lib/user-error.ts';
 
@@ -16,9 +16,11 @@ export const CONFIGS: Readonly<Record<WorkerKind, string>> = {
   ops: 'wrangler.ops.toml',
 };
 
-/** What our scripts need to know of a wrangler file. */
+/** What our scripts need to know of a wrangler file, or of one environment in it. */
 export interface WorkerConfig {
   readonly path: string;
+  /** Of `[env.<name>]`. Empty: what is outside of all environments. */
+  readonly environment: string;
   readonly name: string;
   readonly main: string;
   readonly vars: Readonly<Record<string, unknown>>;
@@ -41,12 +43,12 @@ export interface WorkerConfigs {
   readonly ops: WorkerConfig | undefined;
 }
 
-export function readConfigs(): WorkerConfigs {
+export function readConfigs(environment = ''): WorkerConfigs {
   const { receiver, consumer, ops } = CONFIGS;
   return {
-    receiver: readConfig(receiver),
-    consumer: readConfig(consumer),
-    ops: existsSync(ops) ? readConfig(ops) : undefined,
+    receiver: readConfig(receiver, environment),
+    consumer: readConfig(consumer, environment),
+    ops: existsSync(ops) ? readConfig(ops, environment) : undefined,
   };
 }
 
@@ -55,13 +57,43 @@ export function listed({ receiver, consumer, ops }: WorkerConfigs): readonly Wor
   return [receiver, consumer, ...(ops ? [ops] : [])];
 }
 
-export function readConfig(path: string): WorkerConfig {
+/** What tells wrangler which file and which environment. An empty `--env` is no other, whatever CLOUDFLARE_ENV says. */
+export function wranglerArguments({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string[] {
+  return ['-c', path, `--env=${environment}`];
+}
+
+/** The same, in a command for a person. */
+export function wranglerFlags({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string {
+  return `-c ${path}${environment && ` --env ${environment}`}`;
+}
+
+export function readConfig(path: string, environment = ''): WorkerConfig {
   const raw = readRaw(path);
+  return configOf(path, environment, inEnvironment(path, raw, environment, raw.env?.[environment]));
+}
+
+/** What wrangler reads for an environment: `own` is what the file says of it. Bindings and variables are not inherited. */
+export function inEnvironment(path: string, file: RawConfig, environment: string, own: object | undefined): RawConfig {
+  const { env = {}, vars, secrets, queues, ...inherited } = file;
+  if (environment === '') return { ...inherited, vars, secrets, queues };
+  if (own) return { ...inherited, name: `${file.name}-${environment}`, ...own } as RawConfig;
+  throw new UserError(
+    `${path} has no environment ${environment} (it has ${Object.keys(env).join(', ') || 'none'}): npm run setup -- --env ${environment} adds it`,
+  );
+}
+
+/** The names of the environments of a wrangler file, without the one that has none. */
+export function environmentsIn(path: string): string[] {
+  return Object.keys(readRaw(path).env ?? {});
+}
+
+export function configOf(path: string, environment: string, raw: RawConfig): WorkerConfig {
   const { name = '', main = '', vars = {}, secrets, queues } = raw;
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
   const producers: { binding: string; queue?: string }[] = queues?.producers ?? [];
   return {
     path,
+    environment,
     name,
     main,
     vars,
@@ -89,7 +121,7 @@ export function loadWrangler(): Wrangler {
   return createRequire(import.meta.url)('wrangler');
 }
 
-function readRaw(path: string): RawConfig {
+export function readRaw(path: string): RawConfig {
   const wrangler = loadWrangler();
   try {
     return wrangler.experimental_readRawConfig({ config: path }).rawConfig;
@@ -122,4 +154,90 @@ export function standInVars(
 export function randomSecrets(config: Pick<WorkerConfig, 'secrets'>): Record<string, string> {
   const names = otherSecrets(config).filter((name) => !isUrlByName(name));
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
+}
+
+// Standard wrangler environments: `[env.staging]` in each of the wrangler files. They are only appended to, so that every
+// comment stays.
+
+const files = () => Object.values(CONFIGS).filter((path) => existsSync(path));
+
+/** All environments that any of the wrangler files has. The empty name is what is outside of all of them. */
+export function allEnvironments(): string[] {
+  return ['', ...new Set(files().flatMap(environmentsIn))];
+}
+
+/** The wrangler files that lack an environment. */
+export function filesWithout(environment: string): string[] {
+  return environment === '' ? [] : files().filter((path) => !environmentsIn(path).includes(environment));
+}
+
+export function addEnvironment(path: string, environment: string): void {
+  const title = `# The environment ${environment}: what wrangler doesn't take from above. npm run check compares them.`;
+  append(path, `${title}\n${toml(ownOf(readRaw(path), environment), `env.${environment}`)}`);
+}
+
+/** What a wrangler file will say of an environment that it lacks. */
+export function plannedConfigs(environment: string): WorkerConfigs {
+  const config = (path: string): WorkerConfig => {
+    const raw = readRaw(path);
+    const own = raw.env?.[environment] ?? ownOf(raw, environment);
+    return configOf(path, environment, inEnvironment(path, raw, environment, own));
+  };
+  const { receiver, consumer, ops } = CONFIGS;
+  return {
+    receiver: config(receiver),
+    consumer: config(consumer),
+    ops: existsSync(ops) ? config(ops) : undefined,
+  };
+}
+
+/** Where the Worker's `fetch` handler runs: beside the database. */
+export function addPlacement({ path, environment }: WorkerConfig, region: string): void {
+  const at = environment === '' ? 'placement' : `env.${environment}.placement`;
+  append(
+    path,
+    `# Beside the database, so that a delivery doesn't cross the world once for its statement.\n[${at}]\nregion = "${region}"\n`,
+  );
+}
+
+function append(path: string, text: string): void {
+  const before = readFileSync(path, 'utf8');
+  appendFileSync(path, `${before.endsWith('\n') ? '' : '\n'}\n${text}`);
+}
+
+/** An inherited custom domain would be taken away from the Worker that has it. */
+function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, environment: string): object {
+  const producers: { queue?: string }[] = queues?.producers ?? [];
+  const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
+  const shared = new Set([
+    ...producers.map(({ queue }) => queue),
+    ...consumers.flatMap((one) => [one.queue, one.dead_letter_queue]),
+  ]);
+  const withOwnQueues = (table: object) =>
+    Object.fromEntries(
+      Object.entries(table).map(([key, value]) => [key, shared.has(value) ? `${value}-${environment}` : value]),
+    );
+  return {
+    name: `${name}-${environment}`,
+    ...(route || routes ? { workers_dev: true, routes: [] } : {}),
+    ...(vars ? { vars: withOwnQueues(vars) } : {}),
+    ...(secrets ? { secrets } : {}),
+    queues: { producers: producers.map(withOwnQueues), consumers: consumers.map(withOwnQueues) },
+  };
+}
+
+/** As TOML: `path` is the name of the table. Texts have the same escapes as in JSON. */
+function toml(table: object, path: string, brackets = '[]'): string {
+  const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const isTables = (value: unknown): value is object[] => Array.isArray(value) && value.every(isTable);
+  const lines: string[] = [];
+  const tables: string[] = [];
+  for (const [key, value] of Object.entries(table)) {
+    if (isTable(value)) tables.push(toml(value, `${path}.${key}`));
+    else if (isTables(value)) tables.push(...value.map((one) => toml(one, `${path}.${key}`, '[[]]')));
+    else lines.push(`${key} = ${JSON.stringify(value, undefined, Array.isArray(value) ? 2 : 0)}\n`);
+  }
+  const [open = '', close = ''] = [brackets.slice(0, brackets.length / 2), brackets.slice(brackets.length / 2)];
+  const own = lines.length > 0 ? [`${open}${path}${close}\n${lines.join('')}`] : [];
+  return [...own, ...tables].join('\n');
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { DEV_VARS, databaseUrlOf, requireVar } from '../config/dev-vars.ts';
+import { DEV_VARS, databaseUrlOf, isLocal, requireVar } from '../config/dev-vars.ts';
+import { readConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 
 /** Any number works, if all machines that migrate use the same one. */
@@ -86,6 +87,39 @@ export async function holderOf(client: pg.Client, lock: string): Promise<string>
   return `process ${pid} of the role ${usename}${name && `, ${name}`}. To end it: select pg_terminate_backend(${pid})`;
 }
 
+/**
+ * A database belongs to one environment, whose receiver setup names in a comment on the schema. `copy`: a branch of Neon's has
+ * the comment and the roles of the database that it was made from, but another host.
+ */
+export async function ownerOf(
+  client: pg.Client,
+  { hostname }: URL,
+  receiver: string,
+): Promise<'us' | 'nobody' | 'copy'> {
+  const { rows } = await client.query<{ comment: string | null }>(
+    `select obj_description(to_regnamespace('webhooks'), 'pg_namespace') as comment`,
+  );
+  const [name, host] = rows[0]?.comment?.split(' at ') ?? [];
+  if (!name) return 'nobody';
+  if (host !== direct(hostname)) return 'copy';
+  if (name === receiver) return 'us';
+  throw new UserError(
+    `this database is that of ${name}: two environments never share one. Name the right one with --env, or give ${receiver} a database or a Neon branch of its own`,
+  );
+}
+
+export async function noteOwner(client: pg.Client, { hostname }: URL, receiver: string): Promise<void> {
+  await client.query(`comment on schema webhooks is ${pg.escapeLiteral(`${receiver} at ${direct(hostname)}`)}`);
+}
+
+/** For a command with `--env`: refuses the database of another environment. A local one belongs to none. */
+export async function assertDatabaseOf(url: URL, environment: string): Promise<void> {
+  if (isLocal(url)) return;
+  const { receiver } = readConfigs(environment);
+  const client = await connect(url.href);
+  await ownerOf(client, url, receiver.name).finally(() => client.end());
+}
+
 /** `version` is what the server calls itself, for example `17.10 (Debian 17.10-1)`. */
 export function assertNewEnough(version: string): void {
   if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
@@ -95,8 +129,12 @@ export function assertNewEnough(version: string): void {
 /** A session lock needs a session: behind Neon's pooler (PgBouncer) there is none. */
 function directUrl(databaseUrl: string): string {
   const url = new URL(databaseUrl);
-  url.hostname = url.hostname.replace(/^([^.]+)-pooler\./, '$1.');
+  url.hostname = direct(url.hostname);
   return url.href;
+}
+
+export function direct(hostname: string): string {
+  return hostname.replace(/^([^.]+)-pooler\./, '$1.');
 }
 
 function hint(error: unknown): string {

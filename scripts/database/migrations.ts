@@ -116,6 +116,15 @@ export async function appliedMigrations(client: pg.Client, table: string): Promi
   return rows.map(({ time }) => Number(time));
 }
 
+/** The migrations that are not applied yet. */
+export async function missingMigrations(client: pg.Client, folders = FOLDERS): Promise<readonly string[]> {
+  const missing = Object.entries(folders).map(async ([set, folder]) => {
+    const applied = (await appliedMigrations(client, `${set}_migrations`)) ?? [];
+    return readJournal(folder).filter(({ when }) => !applied.includes(when));
+  });
+  return (await Promise.all(missing)).flat().map(({ tag }) => tag);
+}
+
 /** Drizzle's message repeats the statement and hides why Postgres refused it. */
 function inWords(error: unknown, folder: string, advice: string): unknown {
   if (!(error instanceof DrizzleQueryError) || hasCode(error, '42501')) return error;

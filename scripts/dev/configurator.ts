@@ -1,3 +1,5 @@
+import { watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import type { Source } from '../../src/kit/index.ts';
 import { checkConfiguration } from '../config/configuration.ts';
 import { DEV_VARS, ensureDevVars } from '../config/dev-vars.ts';
@@ -5,7 +7,6 @@ import { CONFIGS, listed, readConfigs, WORKERS, type WorkerKind } from '../confi
 import { UserError } from '../lib/user-error.ts';
 import type { Stack } from '../local/stack.ts';
 import { devFolder, frontConfig, guarded, localConfig, valuesFor, writeCopy } from '../local/worker-copies.ts';
-import { watchFiles } from './watch.ts';
 
 const APP = 'src/app';
 const SOURCES = `${APP}/sources.ts`;
@@ -124,4 +125,37 @@ function whatNeedsRestart(before: Loaded, now: Loaded): string | undefined {
   if (before.devVars.DATABASE_URL !== now.devVars.DATABASE_URL) return `DATABASE_URL in ${DEV_VARS}`;
   const renamed = WORKERS.find((worker) => before.configs[worker]?.name !== now.configs[worker]?.name);
   return renamed && `the name in ${CONFIGS[renamed]}`;
+}
+
+/** An editor may write a file in several steps. */
+const SETTLED_AFTER_MS = 100;
+
+/** Calls back after any of the files has changed. Their folders are watched, because editors replace files. */
+export function watchFiles(files: readonly string[], onChange: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const watchers = [...new Set(files.map(dirname))].map((folder) => {
+    const names = new Set(files.filter((file) => dirname(file) === folder).map((file) => basename(file)));
+    return watch(folder, (_event, name) => {
+      if (name !== null && !names.has(name)) return;
+      clearTimeout(timer);
+      timer = setTimeout(onChange, SETTLED_AFTER_MS);
+    });
+  });
+  return () => {
+    clearTimeout(timer);
+    for (const watcher of watchers) watcher.close();
+  };
+}
+
+/** Calls back after any file in the folder, or in a folder below it, has changed. */
+export function watchFolder(folder: string, onChange: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(folder, { recursive: true }, () => {
+    clearTimeout(timer);
+    timer = setTimeout(onChange, SETTLED_AFTER_MS);
+  });
+  return () => {
+    clearTimeout(timer);
+    watcher.close();
+  };
 }

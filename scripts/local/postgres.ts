@@ -5,8 +5,16 @@ import { rm } from 'node:fs/promises';
 import { freePort, LOOPBACK } from '../lib/port.ts';
 import { collect, lastLine } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
-import { initialise, inUse, isInitialised, keptDir, removeUnused, throwAwayDir } from './data-dir.ts';
-import { findPrograms, type Programs } from './programs.ts';
+import {
+  findPrograms,
+  initialise,
+  inUse,
+  isInitialised,
+  keptDir,
+  type Programs,
+  removeUnused,
+  throwAwayDir,
+} from './postgres-files.ts';
 
 export interface Postgres {
   readonly port: number;

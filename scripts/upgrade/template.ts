@@ -1,8 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { LISTS } from '../lib/fork-files.ts';
-import { git, tryGit } from '../lib/git.ts';
+import { git, LISTS, tryGit } from '../lib/fork-files.ts';
 import { UserError } from '../lib/user-error.ts';
 
 /** The template's versions, from wherever they are: gathered in one git repository in a temporary folder. */

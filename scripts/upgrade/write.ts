@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { git } from '../lib/git.ts';
+import { git } from '../lib/fork-files.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Change } from './plan.ts';
 

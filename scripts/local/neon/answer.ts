@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalNeon } from './endpoint.ts';
-import { NeonError } from './neon-error.ts';
-import { readBody, readConnection, readTransaction } from './request.ts';
-import type { Sessions } from './sessions.ts';
+import { NeonError, readBody, readConnection, readTransaction } from './request.ts';
+import type { Sessions } from './session.ts';
 
 export interface Endpoint {
   readonly sessions: Sessions;

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { LOOPBACK, listen } from '../../lib/port.ts';
 import { answer } from './answer.ts';
 import type { NeonRequest } from './request.ts';
-import { Sessions } from './sessions.ts';
+import { Sessions } from './session.ts';
 
 export type { NeonRequest };
 

@@ -6,6 +6,7 @@ import { gethook } from '../../../src/providers/gethook.ts';
 
 const worker = (path: string, config: Partial<WorkerConfig>): WorkerConfig => ({
   path,
+  environment: '',
   name: path,
   main: 'index.ts',
   vars: {},

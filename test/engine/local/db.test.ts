@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, it, vi } from 'vitest';
 import { connect } from '../../../scripts/database/connect.ts';
-import { keptDir } from '../../../scripts/local/data-dir.ts';
+import { keptDir } from '../../../scripts/local/postgres-files.ts';
 import { makeCheckout, processesOf } from '../checkout.ts';
 import { WAIT } from '../running.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../scripts/database/connect.ts';
 import { freePort, isListening, listen } from '../../../scripts/lib/port.ts';
-import { keptDir } from '../../../scripts/local/data-dir.ts';
+import { keptDir } from '../../../scripts/local/postgres-files.ts';
 import { searchCommand } from '../canaries/commands.ts';
 import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
 import { APP, consumerConfig, effectsCalling, HANDLER, SOURCES } from '../orders-app.ts';

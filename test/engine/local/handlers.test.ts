@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { typesWithoutHandler } from '../../../scripts/lib/handlers.ts';
+import { typesWithoutHandler } from '../../../scripts/config/configuration.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
 import { sources } from '../fixture/sources.ts';
 

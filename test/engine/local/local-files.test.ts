@@ -11,8 +11,7 @@ import { changesBetween } from '../../../scripts/database/schema-changes.ts';
 import { mapPosition, readBundle } from '../../../scripts/lib/positions.ts';
 import { commandOf, describeProcess } from '../../../scripts/lib/processes.ts';
 import { UserError } from '../../../scripts/lib/user-error.ts';
-import { removeOrphanedData } from '../../../scripts/local/data-dir.ts';
-import { packageFor } from '../../../scripts/local/programs.ts';
+import { packageFor, removeOrphanedData } from '../../../scripts/local/postgres-files.ts';
 import { balances } from '../fixture/tables.ts';
 
 const folders: string[] = [];

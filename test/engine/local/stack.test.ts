@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort, listen } from '../../../scripts/lib/port.ts';
-import { initialise, keptDir } from '../../../scripts/local/data-dir.ts';
-import { findPrograms } from '../../../scripts/local/programs.ts';
+import { findPrograms, initialise, keptDir } from '../../../scripts/local/postgres-files.ts';
 import { type Stack, startStack } from '../../../scripts/local/stack.ts';
 import { WAIT } from '../running.ts';
 

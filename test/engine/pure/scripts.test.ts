@@ -4,7 +4,7 @@ import type { Json } from '../../../scripts/lib/fork-files.ts';
 import { mapPosition } from '../../../scripts/lib/positions.ts';
 import { filterOf } from '../../../scripts/ops/filter.ts';
 import { age, jsonLine, printable, statusText, table, utc } from '../../../scripts/ops/print.ts';
-import { mergePackages } from '../../../scripts/upgrade/package-json.ts';
+import { mergePackages } from '../../../scripts/upgrade/plan.ts';
 import { compareVersions, mustDoBetween, readChangelog } from '../../../scripts/upgrade/template.ts';
 import { RUNS } from './generators.ts';
 

@@ -110,7 +110,7 @@ it('a token that may not read queues is refused in one line', async () => {
   account.cloudflare.permissions = permissions;
   expect([code, error.trim()]).toEqual([
     1,
-    'deploy: this login or token may not read /queues?name=one at Cloudflare: Authentication error (10000). A token needs Workers Scripts: Edit and Queues: Edit',
+    'deploy: this login or token may not read /queues?name=one at Cloudflare: Authentication error (10000). A token needs Workers Scripts: Edit and Queues: Edit (https://dash.cloudflare.com/profile/api-tokens)',
   ]);
 });
 

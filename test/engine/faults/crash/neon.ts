@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { NeonError } from '../../../../scripts/local/neon/neon-error.ts';
-import { readBody, readConnection, readTransaction } from '../../../../scripts/local/neon/request.ts';
-import { Sessions } from '../../../../scripts/local/neon/sessions.ts';
+import { NeonError, readBody, readConnection, readTransaction } from '../../../../scripts/local/neon/request.ts';
+import { Sessions } from '../../../../scripts/local/neon/session.ts';
 
 /** Neon documents this limit. */
 const MAX_BYTES = 64_000_000;

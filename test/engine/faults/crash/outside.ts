@@ -1,4 +1,4 @@
-import { NeonError } from '../../../../scripts/local/neon/neon-error.ts';
+import { NeonError } from '../../../../scripts/local/neon/request.ts';
 import { type Call, OUTSIDE_URL } from './app.ts';
 import type { Interleaving, Run } from './interleaving.ts';
 import { type NeonInProcess, neonAnswer } from './neon.ts';

@@ -1,0 +1,254 @@
+import { sources } from '../src/app/sources.ts';
+import { type Account, PERMISSIONS } from './cloudflare/api.ts';
+import { newRelease, ORDER } from './cloudflare/deploys.ts';
+import { assertConfigured, sharedByEnvironments } from './config/configuration.ts';
+import {
+  addEnvironment,
+  addPlacement,
+  allEnvironments,
+  filesWithout,
+  listed,
+  plannedConfigs,
+  readConfigs,
+  WORKERS,
+  type WorkerConfigs,
+} from './config/worker-config.ts';
+import { noteOwner } from './database/connect.ts';
+import { migrate, missingMigrations } from './database/migrations.ts';
+import { createWorkerRoles } from './database/worker-roles.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
+import {
+  assertFree,
+  chooseSubdomain,
+  type Existing,
+  ensureQueues,
+  existing,
+  logIn,
+  missingQueues,
+} from './setup/account.ts';
+import {
+  describe,
+  findDatabase,
+  type LockedDatabase,
+  lockDatabase,
+  type OwnerDatabase,
+  workersWithoutRole,
+} from './setup/database.ts';
+import { lastSmoke, smoke } from './setup/smoke.ts';
+import { summary, Terminal } from './setup/terminal.ts';
+import { askForSecrets, ensureWorker, isDeployed, type Secrets } from './setup/workers.ts';
+import { writeTypes } from './types.ts';
+
+const USAGE = `npm run setup [-- --env <name>] [--dry-run] [--yes]
+
+From nothing to production: looks at what is there, makes what is missing, and sends itself a delivery. Run it again at any
+time: it goes on where it was, and changes nothing that is done.
+  --env       an environment of its own, such as staging: added to the wrangler files if they lack it
+  --dry-run   only says what it would do. It asks nothing
+  --yes       asks nothing. The environment has what it would ask for: CLOUDFLARE_API_TOKEN (${PERMISSIONS}),
+              CLOUDFLARE_ACCOUNT_ID, DATABASE_URL or NEON_API_KEY, and the secrets by their names. A secret of a source that
+              is not there is made up`;
+
+export default async function main(): Promise<void> {
+  const { values } = readArguments({
+    usage: USAGE,
+    options: {
+      env: { type: 'string', default: '' },
+      'dry-run': { type: 'boolean', default: false },
+      yes: { type: 'boolean', default: false },
+    },
+  });
+  const { env: environment, 'dry-run': dryRun, yes } = values;
+  if (!/^([a-z][a-z0-9-]*)?$/.test(environment))
+    throw new UserError('--env takes a name such as staging: a-z, 0-9 and -');
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    process.once(signal, () => {
+      console.log('\nstopped. Run it again: it goes on where it was');
+      process.exit(code);
+    });
+  }
+  const terminal = new Terminal({ asks: !yes && !dryRun });
+  let locked: LockedDatabase | undefined;
+  try {
+    await setUp(terminal, environment, dryRun, (database) => (locked = database));
+  } finally {
+    terminal.close();
+    await locked?.client.end();
+  }
+}
+
+interface Context {
+  readonly terminal: Terminal;
+  readonly account: Account;
+  readonly configs: WorkerConfigs;
+  /** What was there at the beginning. */
+  readonly before: Existing;
+}
+
+async function setUp(
+  terminal: Terminal,
+  environment: string,
+  dryRun: boolean,
+  onLock: (database: LockedDatabase) => void,
+): Promise<void> {
+  const configs = environment === '' ? readConfigs() : plannedConfigs(environment);
+  assertConfigured({ sources, ...configs });
+  const others = allEnvironments().filter((one) => one !== environment);
+  const shared = sharedByEnvironments([configs, ...others.map((one) => readConfigs(one))]);
+  if (shared.length > 0) throw new UserError(shared.join('\n'));
+
+  // First what is only looked at or asked for, so that a mistake is found before anything is made.
+  const account = await logIn(terminal);
+  const before = await existing(account, configs);
+  assertFree(configs, before);
+  const context: Context = { terminal, account, configs, before };
+  const { receiver } = configs;
+  const name = receiver.name.replace(/-receiver\b/, '');
+  const database = await findDatabase(terminal, { name, dryRun });
+  const locked = database && (await lockDatabase(database, receiver.name));
+  if (locked) onLock(locked);
+  if (database) terminal.step('ok', 'database', describe(database));
+  if (dryRun || !database || !locked) return foresee(context, locked);
+  const subdomain = before.subdomain ?? (await chooseSubdomain(account, terminal, name));
+  const address = `https://${receiver.name}.${subdomain}.workers.dev`;
+  const secrets = await askForSecrets(configs, sources, before, terminal, `${address}/webhooks`);
+  const undone = listed(configs).filter((config) => !isDeployed(config, before));
+  const names = undone.map((config) => config.name).join(', ');
+  if (names && !(await terminal.confirm(`deploy ${names} in ${account.name}, with ${describe(database)}?`))) {
+    throw new UserError('nothing was deployed');
+  }
+
+  // From here on, every step can be the last: the next run goes on from it.
+  const changed = writeFiles(terminal, configs, database.region);
+  const migrations = await missingMigrations(locked.client);
+  if (migrations.length > 0) await migrate(database.url.href);
+  terminal.step(migrations.length > 0 ? 'done' : 'ok', 'migrations', migrations.join(', ') || 'all are applied');
+  const { isFree } = await ensureQueues(account, configs, terminal);
+  await deployAll(context, secrets, database, locked);
+  await noteOwner(locked.client, database.url, receiver.name);
+  await sendOne(terminal, secrets, address, locked);
+  const made = {
+    configs,
+    sources,
+    account: account.id,
+    subdomain,
+    database: describe(database),
+    secrets,
+    isFree,
+    changed,
+  };
+  console.log(summary(made));
+  if (terminal.questions > 0) console.log(`\n${terminal.questions} questions were asked.`);
+}
+
+/** For --dry-run. */
+async function foresee({ terminal, configs, before }: Context, locked: LockedDatabase | undefined): Promise<void> {
+  const { environment } = configs.receiver;
+  const files = filesWithout(environment);
+  if (files.length > 0) terminal.step('would', 'files', `add the environment ${environment} to ${files.join(', ')}`);
+  if (!locked)
+    terminal.step(
+      'needs',
+      'database',
+      'DATABASE_URL, or NEON_API_KEY: without it, migrations and roles are not looked at',
+    );
+  else {
+    const migrations = await missingMigrations(locked.client);
+    if (migrations.length > 0) terminal.step('would', 'migrations', `apply ${migrations.join(', ')}`);
+    else terminal.step('ok', 'migrations', 'all are applied');
+    const roles = await workersWithoutRole(locked.client);
+    if (roles.length > 0) terminal.step('would', 'roles', `create those of ${roles.join(', ')}`);
+    else terminal.step('ok', 'roles', 'all are there');
+  }
+  const queues = missingQueues(configs, before);
+  if (queues.length > 0) terminal.step('would', 'queues', `create ${queues.join(', ')}`);
+  else terminal.step('ok', 'queues', 'all are there');
+  for (const kind of ORDER) {
+    const config = configs[kind];
+    if (!config) continue;
+    const secrets = config.secrets.filter((secret) => !before.workers[config.name]?.secrets.includes(secret));
+    if (isDeployed(config, before)) terminal.step('ok', kind, `${config.name} is deployed`);
+    else
+      terminal.step('would', kind, `deploy ${config.name}${secrets.length > 0 ? `, with ${secrets.join(', ')}` : ''}`);
+  }
+  terminal.note('nothing was changed');
+}
+
+/** Returns the files that were changed: they belong into a commit. */
+function writeFiles(terminal: Terminal, { receiver, ops }: WorkerConfigs, region: string): string[] {
+  const { environment } = receiver;
+  const files = filesWithout(environment);
+  for (const path of files) addEnvironment(path, environment);
+  if (files.length > 0) terminal.step('done', 'files', `added the environment ${environment} to ${files.join(', ')}`);
+  // It applies to what answers requests, so not to the consumer.
+  const placed = [receiver, ops].filter((config) => config !== undefined && config.raw.placement === undefined);
+  for (const config of placed) if (config) addPlacement(config, region);
+  const paths = placed.map((config) => config?.path ?? '');
+  if (placed.length > 0) terminal.step('done', 'region', `${region} in ${paths.join(', ')}: beside the database`);
+  else terminal.step('ok', 'region', `${receiver.raw.placement?.region ?? 'as the wrangler file says'}`);
+  const changed = [...new Set([...files, ...paths])];
+  if (files.length > 0) writeTypes();
+  return changed;
+}
+
+/** Consumer, receiver, ops: so what the receiver sends is understood from its first message. */
+async function deployAll(
+  { terminal, configs, before }: Context,
+  secrets: Secrets,
+  { url }: OwnerDatabase,
+  { client, owner }: LockedDatabase,
+): Promise<void> {
+  const missing = await workersWithoutRole(client);
+  const kinds = WORKERS.filter((kind) => configs[kind] !== undefined);
+  // A password can't be read again, so a Worker that may not have the right one gets a new one.
+  const rotate = kinds.filter(
+    (kind) =>
+      owner !== 'us' ||
+      missing.includes(kind) ||
+      !before.workers[configs[kind]?.name ?? '']?.secrets.includes('DATABASE_URL'),
+  );
+  const release = newRelease();
+  for (const kind of ORDER) {
+    const config = configs[kind];
+    if (!config) continue;
+    const own = { ...secrets.values[config.name] };
+    if (rotate.includes(kind)) {
+      own.DATABASE_URL = (await createWorkerRoles(url.href, { rotate: [kind] })).urls[kind] ?? '';
+    }
+    const outcome = await ensureWorker(config, release, before, own);
+    const names = Object.keys(own).join(', ');
+    if (outcome === 'ok')
+      terminal.step('ok', kind, `${config.name} is deployed (npm run deploy brings a newer version)`);
+    else if (outcome === 'deployed')
+      terminal.step('done', kind, `deployed ${config.name}${names && `, with ${names}`}`);
+    else terminal.step('done', kind, `gave ${config.name} ${names}`);
+  }
+}
+
+async function sendOne(
+  terminal: Terminal,
+  { keys }: Secrets,
+  receiver: string,
+  { client }: LockedDatabase,
+): Promise<void> {
+  const last = await lastSmoke(client);
+  if (last) return terminal.step('ok', 'delivery', `one has gone the whole way: ${last}`);
+  const { handlers } = await import('../src/app/handlers/index.ts');
+  const result = await smoke({ sources, handlers, keys, receiver, client });
+  if (!result) {
+    const text =
+      'no secret of a source is known here: set one in the environment, such as GITHUB_WEBHOOK_SECRET, and run this again';
+    return terminal.step('needs', 'delivery', text);
+  }
+  const { source, answeredMs, ignoredMs } = result;
+  terminal.step(
+    'done',
+    'delivery',
+    `signed as ${source}: 200 after ${answeredMs} ms, ignored by the consumer ${ignoredMs} ms later`,
+  );
+}
