@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
-import { childTraceparent, isTraceparent, traceFields } from '../../../src/shared/trace.ts';
 import { claimRequest } from '../new-event.ts';
 import { useRunning, WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
@@ -99,45 +98,4 @@ it('the calls of a handler continue the trace, each with a parent id of its own,
   expect(one).toMatchObject({ traceparent: expect.stringMatching(CHILD), idempotencyKey: 'mine' });
   expect(two).toMatchObject({ traceparent: expect.stringMatching(CHILD), idempotencyKey: 'mine', body: 'text' });
   expect(own?.traceparent).toBe('own');
-});
-
-describe('a traceparent', () => {
-  it.each([
-    TRACEPARENT,
-    `cc-${TRACE_ID}-00f067aa0ba902b7-01-what-a-later-version-adds`,
-    `cc-${TRACE_ID}-00f067aa0ba902b7-ff`,
-  ])('%s is valid', (header) => {
-    expect(isTraceparent(header)).toBe(true);
-    expect(traceFields(header)).toEqual({ trace_id: TRACE_ID });
-  });
-
-  it.each([
-    '',
-    'text',
-    `ff-${TRACE_ID}-00f067aa0ba902b7-01`,
-    `00-${TRACE_ID}-00f067aa0ba902b7-01-more`,
-    `00-${TRACE_ID.toUpperCase()}-00f067aa0ba902b7-01`,
-    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
-    `00-${TRACE_ID}-0000000000000000-01`,
-    `${TRACEPARENT}, ${TRACEPARENT}`,
-    `cc-${TRACE_ID}-00f067aa0ba902b7-01-${'x'.repeat(100)}`,
-    ` ${TRACEPARENT}`,
-    `${TRACEPARENT}\n`,
-  ])('%j is invalid', (header) => {
-    expect(isTraceparent(header)).toBe(false);
-    expect(traceFields(header)).toEqual({});
-    expect(childTraceparent(header, Math.random)).toBeUndefined();
-  });
-
-  it.each([0, 0.5, 0.9999999])('is continued with a valid parent id if the random number is %d', (number) => {
-    const child = childTraceparent(TRACEPARENT, () => number);
-    expect(isTraceparent(child)).toBe(true);
-    expect(child).toMatch(CHILD);
-  });
-
-  it('is continued with the flag that says whether the trace is recorded, and with no flag that we do not know', () => {
-    const flagsOf = (flags: string) =>
-      childTraceparent(`00-${TRACE_ID}-00f067aa0ba902b7-${flags}`, Math.random)?.slice(-2);
-    expect(['00', '01', '02', 'ff'].map(flagsOf)).toEqual(['00', '01', '00', '01']);
-  });
 });

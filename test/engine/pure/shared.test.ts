@@ -131,7 +131,7 @@ describe('a trace', () => {
   const PARENT = '00f067aa0ba902b7';
   const good = `00-${ID}-${PARENT}-01`;
 
-  it.each([good, `00-${ID}-${PARENT}-00`, `01-${ID}-${PARENT}-01-more`, `cc-${ID}-${PARENT}-01`])(
+  it.each([good, `00-${ID}-${PARENT}-00`, `01-${ID}-${PARENT}-01-${'x'.repeat(72)}`, `cc-${ID}-${PARENT}-01`])(
     '%s is valid',
     (header) => {
       expect(isTraceparent(header)).toBe(true);
@@ -145,13 +145,16 @@ describe('a trace', () => {
     '',
     `ff-${ID}-${PARENT}-01`,
     `00-${ID}-${PARENT}-01-more`,
-    `01-${ID}-${PARENT}-01-${'x'.repeat(128)}`,
+    `01-${ID}-${PARENT}-01-${'x'.repeat(73)}`,
     `00-${'0'.repeat(32)}-${PARENT}-01`,
     `00-${ID}-${'0'.repeat(16)}-01`,
     `00-${ID.toUpperCase()}-${PARENT}-01`,
     `0-${ID}-${PARENT}-01`,
     `x${good}`,
     `${good}x`,
+    `${good}\n`,
+    ` ${good}`,
+    `${good}, ${good}`,
   ])('%s is invalid, as if it were not there', (header) => {
     expect(isTraceparent(header)).toBe(false);
     expect(traceFields(header)).toEqual({});

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { accepted, documented, refused } from './batch-bodies.ts';
+import { accepted, documented } from './batch-bodies.ts';
 import { useProviders } from './running.ts';
 
 const running = useProviders();
@@ -298,15 +298,6 @@ describe('the size of a batch', () => {
       expect(await answer.json()).toEqual(counts(events, 0));
       const [row] = await sql<{ events: number }>('select count(*)::int as events from webhooks.bodies');
       expect(row?.events).toBe(events);
-    },
-  );
-
-  it.each(Object.entries(refused))(
-    'of %s is answered 400 with the reason, and nothing of it is claimed',
-    async (_what, { provider, reason, make }) => {
-      const answer = await send(provider, sample(provider, { body: make() }));
-      expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([400, reason]);
-      expect(await sql('select event_id from webhooks.events')).toEqual([]);
     },
   );
 });
