@@ -4,7 +4,7 @@ const MAX_DEPTH = 512;
 /** JavaScript keeps every number of 15 digits, and rounds some of 16. */
 const LONG_NUMBER_DIGITS = 16;
 
-/** The longest text that `toPrecision` writes. */
+/** The most digits that `toPrecision` writes. */
 const MAX_PRECISION = 100;
 
 export type ParseResult = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
@@ -23,7 +23,8 @@ export function decodeText(body: Uint8Array): string | undefined {
 
 /**
  * Parses an untrusted body. A number that JavaScript would round becomes a string, as it was written. Otherwise two ids
- * could become the same id, or an amount another amount.
+ * could become the same id, or an amount another amount. Not covered: two texts that both print as the same number with
+ * their own count of digits (`0.1` and `0.10000000000000001`), and exponents beyond ±308.
  */
 export function parseJson(text: string): ParseResult {
   const { isTooDeep, hasLongNumber } = scan(text);
@@ -48,15 +49,20 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
   return (/^-?\d+$/.test(text) ? !Number.isSafeInteger(value) : isRounded(text, value)) ? text : value;
 }
 
-/** Many systems write a fraction with more digits than it needs, so it is rounded only if other digits come back. */
+/** Many systems write more digits than a fraction needs. It counts as rounded only if it prints with other digits. */
 function isRounded(text: string, value: number): boolean {
   const digits = digitsOf(text);
   if (digits.length < LONG_NUMBER_DIGITS) return false;
   return digits !== digitsOf(value.toPrecision(Math.min(digits.length, MAX_PRECISION)));
 }
 
+/** Without the zeros at both ends: databases fill up a fraction with zeros. */
 function digitsOf(number: string): string {
-  return number.replace(/e.*/i, '').replace(/[-.]/g, '').replace(/^0+/, '');
+  // `(?<=[1-9])` keeps a long row of zeros from being searched once for each of them.
+  return number
+    .replace(/e.*/i, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|(?<=[1-9])0+$/g, '');
 }
 
 /** What is outside of the strings of a text. One loop for both: a second one would take nearly as long as `JSON.parse`. */
