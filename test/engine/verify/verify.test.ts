@@ -67,6 +67,8 @@ describe.each(names)('%s', (name) => {
   if (schemeOf(name).timestamp)
     it('accepts a difference of 300 seconds in both directions, and says by how much it is more', async () => {
       for (const seconds of [300, -300]) expect(await check(name, await signed(ago(seconds)))).toMatchObject(verified);
+      // A time in seconds stands for the whole second.
+      expect(await check(name, await signed(ago(300)), undefined, ago(-0.999))).toMatchObject(verified);
       for (const secondsOff of [301, -301]) {
         const verdict = await check(name, await signed(ago(secondsOff)));
         expect(verdict).toEqual({ ...refused('timestamp outside the window'), secondsOff });
@@ -136,6 +138,9 @@ it('uses an OpenAI secret without a prefix as text', async () => {
   expect(
     await check('openai', { headers: { ...headers, 'webhook-signature': ten }, body: BODY }, [TEXT_KEY]),
   ).toMatchObject(verified);
+  // Both of its schemes read this place, which is named once.
+  const missing = { ...refused('signature missing'), missing: 'header:webhook-signature#v1' };
+  expect(await check('openai', { headers: {}, body: BODY }, [TEXT_KEY])).toEqual(missing);
 });
 
 describe('a delivery that npm run send signs', () => {

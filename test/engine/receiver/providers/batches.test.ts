@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { accepted, documented } from './batch-bodies.ts';
 import { useProviders } from './running.ts';
@@ -49,49 +48,6 @@ describe('a batch', () => {
     expect(await (await deliver('sendgrid', sendgrid('b', 'c', 'a'))).json()).toEqual(counts(1, 2));
     expect(await (await deliver('sendgrid', sendgrid('b', 'c', 'a'))).json()).toEqual(counts(0, 3));
     expect((await claimed('sendgrid')).map((row) => row.event_id)).toEqual(['a', 'b', 'c']);
-  });
-
-  it('that holds an event twice claims it once', async () => {
-    expect(await (await deliver('sendgrid', sendgrid('a', 'a', 'b'))).json()).toEqual(counts(2, 1));
-  });
-
-  it('delivered fifty times at once, whole and in parts, is claimed once', async () => {
-    const all = ['a', 'b', 'c', 'd', 'e'];
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, async (_, n) => {
-        const part = n % 2 ? [...all].reverse() : all.slice(n % 5);
-        return (await (await deliver('sendgrid', sendgrid(...part))).json()) as { status: string; accepted?: number };
-      }),
-    );
-    const accepted = answers.reduce(
-      (sum, { status, accepted: some }) => sum + (some ?? (status === 'accepted' ? 1 : 0)),
-      0,
-    );
-    expect(accepted).toBe(5);
-    expect(await claimed('sendgrid')).toHaveLength(5);
-  });
-
-  it('claims an item without a usable id by its content, and its neighbours by their ids', async () => {
-    const odd = [{ event: 'open' }, { sg_event_id: '', event: 'click' }, null, 7];
-    const answer = await deliver('sendgrid', [...sendgrid('good'), ...odd]);
-    expect(await answer.json()).toEqual(counts(5, 0));
-    const hashes = odd.map((item) => createHash('sha256').update(JSON.stringify(item)).digest('hex'));
-    expect((await claimed('sendgrid')).map((row) => row.event_id).sort()).toEqual([...hashes, 'good'].sort());
-  });
-
-  it('keeps the digits of a number beyond 2^53', async () => {
-    const body =
-      '[{"eventId":9007199254740993,"subscriptionId":1,"subscriptionType":"a"},{"eventId":9007199254740992,"subscriptionId":1}]';
-    expect(await (await send('hubspot-v3', sample('hubspot-v3', { body }))).json()).toEqual(counts(2, 0));
-  });
-
-  it('is also a single object, where the body itself would be the list', async () => {
-    expect(await (await deliver('sendgrid', sendgrid('a')[0])).json()).toEqual(ACCEPTED);
-    expect(await (await deliver('sendgrid', sendgrid('a', 'b'))).json()).toEqual(counts(1, 1));
-  });
-
-  it.each(['7', 'null', '"a"', '[', '', '{"a":1}\n{"b":2}'])('that is none is answered 400: %j', async (body) => {
-    expect((await send('sendgrid', sample('sendgrid', { body }))).status).toBe(400);
   });
 
   it.each([
@@ -145,12 +101,6 @@ it('Asana’s items have no id, and are claimed by what they say', async () => {
   expect((await claimed('asana')).map((row) => row.type).sort()).toEqual(['task.added', 'task.changed']);
 });
 
-it('Auth0’s log entries are claimed one by one', async () => {
-  const entries = ['a', 'b'].map((log_id) => ({ log_id, data: { type: 's', date: NOW.toISOString() } }));
-  expect(await (await deliver('auth0', entries)).json()).toEqual(counts(2, 0));
-  expect((await claimed('auth0')).map((row) => row.event_id)).toEqual(['a', 'b']);
-});
-
 it('Auth0’s log entries may come as a single object, and as lines', async () => {
   const entry = (log_id: string) => JSON.stringify({ log_id, data: { type: 's', date: NOW.toISOString() } });
   const deliverText = (body: string) => send('auth0', sample('auth0', { body }));
@@ -186,17 +136,6 @@ describe('Meta', () => {
       object: 'whatsapp_business_account',
       entry: [{ id: 'account', changes: [{ field: 'messages', value: { ...value, messages: [message('wamid.2')] } }] }],
     });
-  });
-
-  it('has a message and a status of one change claimed without each other', async () => {
-    const both = { ...value, messages: [message('wamid.1')], statuses: [status('wamid.2', 'sent')] };
-    const entry = [{ id: 'account', changes: [{ field: 'messages', value: both }] }];
-    await deliver('meta', { object: 'whatsapp_business_account', entry });
-    const bodies = (await claimed('meta')).map((row) => JSON.parse(row.body).entry[0].changes[0].value);
-    expect(bodies).toEqual([
-      { ...value, messages: [message('wamid.1')] },
-      { ...value, statuses: [status('wamid.2', 'sent')] },
-    ]);
   });
 
   it('keeps with each message and each status only the contact that it belongs to', async () => {

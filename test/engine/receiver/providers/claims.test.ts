@@ -355,20 +355,3 @@ it('a form of very many fields is refused, and read, in a moment', async () => {
   expect(Object.keys(formAsJson(new URLSearchParams(body)))).toHaveLength(20_000);
   expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
 });
-
-describe('a body over the provider’s own limit', () => {
-  const json = (bytes: number) => '{"MessageID":"m","pad":"'.padEnd(bytes - 2, 'x').concat('"}');
-  const form = (bytes: number) => 'MessageSid=SM1&MessageStatus=sent&Body='.padEnd(bytes, 'x');
-
-  it.each([
-    ['bitbucket', 256, json],
-    ['pagerduty', 256, json],
-    ['twilio', 256, form],
-    ['gitlab', 5 * 1024, json],
-    ['postmark', 5 * 1024, json],
-    ['github', 5 * 1024, json],
-  ] as const)('is answered 413 for %s, and one of exactly %i KiB is accepted', async (name, limit, sized) => {
-    expect((await send(name, sample(name, { body: sized(limit * 1024 + 1) }))).status).toBe(413);
-    expect((await send(name, sample(name, { body: sized(limit * 1024) }))).status).toBe(200);
-  });
-});

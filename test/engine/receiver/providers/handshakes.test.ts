@@ -1,33 +1,25 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { madeUpSecrets, signingKeyName } from '../../../../scripts/config/dev-vars.ts';
 import { madeUpKeys } from '../../../../scripts/samples/sign.ts';
 import { secretName, unseal } from '../../../../src/receiver/secrets.ts';
-import { deliver, names, providerOf, type Sent, type Wanted, withHeader } from '../../verify/deliveries.ts';
-import { startReceiver } from '../in-node.ts';
-import { sources } from './sources.ts';
+import { names, providerOf, type Sent, withHeader } from '../../verify/deliveries.ts';
+import { requestOf, useProvidersInNode } from './running.ts';
 
-const env: Record<string, string> = {
-  ...madeUpSecrets(sources),
+const { env, start, sample } = useProvidersInNode({
   NOTION_SHORT_WEBHOOK_SECRET: 'too short to seal with',
   ZOOM_WEBHOOK_SECRET_PREVIOUS: 'the one before',
-};
+});
 const secretOf = (source: string) => env[secretName(source)] ?? '';
 
-let receiver: ReturnType<typeof startReceiver>;
+let receiver: ReturnType<typeof start>;
 beforeEach(() => {
-  receiver = startReceiver({ sources, env });
+  receiver = start();
 });
 
 /** No handshake is an event. */
 afterEach(() => expect(receiver.forwarded).toEqual([]));
 
-const sample = (name: string, { source = name, ...wanted }: Wanted & { source?: string } = {}) => {
-  const keys = { secret: secretOf(source), signingKey: env[signingKeyName(source)] ?? secretOf(source) };
-  return deliver(name, { keys, now: new Date(), url: `https://example.com/webhooks/${source}`, ...wanted });
-};
-const send = async (source: string, { headers, text, url }: Sent) =>
-  receiver.send(source + new URL(url).search, { headers, body: text });
+const send = async (source: string, sent: Sent) => receiver.send(...requestOf(sent, source));
 const get = async (source: string, query: string) => receiver.send(`${source}?${query}`, { method: 'GET' });
 const post = async (source: string, headers: Record<string, string>, body: string) =>
   receiver.send(source, { headers, body });

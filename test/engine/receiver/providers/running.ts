@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
-import { signingKeyName } from '../../../../scripts/config/dev-vars.ts';
+import { madeUpSecrets, signingKeyName } from '../../../../scripts/config/dev-vars.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { type Running, useRunning } from '../../running.ts';
 import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';
+import { startReceiver } from '../in-node.ts';
 import { sources, toldUrl } from './sources.ts';
 
 export interface RunningProviders extends Running {
@@ -55,4 +56,24 @@ export function useProviders(overrides: Record<string, string> = {}): RunningPro
       return after.accepted > before.accepted ? 'accepted' : 'duplicate';
     },
   });
+}
+
+/** The same in this process, without Postgres: what is verified goes on a queue. Each `start` is an isolate of its own. */
+export function useProvidersInNode(overrides: Record<string, string> = {}) {
+  const env: Record<string, string> = { ...madeUpSecrets(sources), ...overrides };
+  return {
+    env,
+    start: () => startReceiver({ sources, env }),
+    sample: (name: string, { source = name, ...wanted }: Wanted & { source?: string } = {}) => {
+      const secret = env[secretName(source)] ?? '';
+      const keys = { secret, signingKey: env[signingKeyName(source)] ?? secret };
+      const url = sources[source]?.url ? toldUrl(source) : `https://example.com/webhooks/${source}`;
+      return deliver(name, { keys, now: new Date(), url, ...wanted });
+    },
+  };
+}
+
+/** As it is sent, to the source of this name. */
+export function requestOf({ headers, text, url }: Sent, source: string): [path: string, init: RequestInit] {
+  return [source + new URL(url).search, { headers, body: text }];
 }
