@@ -11,12 +11,11 @@ export const calendly = defineProvider({
     timestamp: { at: 'header:calendly-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
   id: {
-    // `created_at` is in seconds. An invitee can be marked as a no-show, unmarked and marked again; each mark has a URI.
-    // Other objects, such as types of events, can be updated twice in one second. An invitee can't be booked or
-    // cancelled twice, so whatever else changes about it before a retry must not make another event.
     at: [
-      '{json:event}:{json:payload.no_show.uri}:{json?:created_at}',
+      // An invitee. `created_at` is in seconds, and nothing happens to an invitee twice in one. What else has changed about
+      // the invitee before a retry must not make another event.
       '{json:event}:{json:payload.uri}:{json:payload.event}:{json?:created_at}',
+      // Other objects, such as types of events, can be updated twice in one second.
       '{json:event}:{json:payload.uri}:{json?:created_at}:{json?:payload.updated_at}',
     ],
     signed: true,

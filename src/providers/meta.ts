@@ -30,8 +30,9 @@ export const meta = defineProvider({
   id: {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
-      // Each attempt to pay for an order has statuses of its own, all under the id of the message with the order.
-      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.payment.transaction.id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.status}',
+      // All attempts to pay for an order, and its refunds, are under the id of the message with the order. A refund repeats
+      // the payment's transaction and status.
+      '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.payment.reference_id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.status}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.refunds.0.status}:{json?:entry.0.changes.0.value.statuses.0.timestamp}',
       // Each member of a group has a status of its own for one message. Meta's pages write this field in both ways.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.participant_recipient_id}',

@@ -163,8 +163,8 @@ export const facts: Readonly<Record<string, Facts>> = {
     key: 'text',
     window: said('300 s, in s', 'the sample of the documentation allows 3 minutes'),
     id: said(
-      'event + payload.no_show.uri + created_at? / event + payload.uri + payload.event + created_at? / event + payload.uri + created_at? + payload.updated_at?',
-      'developer.calendly.com: Webhook Payload. created_at has no fractions in its examples; updated_at and a mark have',
+      'event + payload.uri + payload.event + created_at? / event + payload.uri + created_at? + payload.updated_at?',
+      'developer.calendly.com: Webhook Payload. created_at has no fractions in its examples; updated_at has',
     ),
     isIdSigned: true,
     type: 'event',
@@ -172,7 +172,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     limit: said(15, 'webhook-timeouts: 10 s to connect, 15 s to read'),
     retries: 24,
     ends: 'any 2xx; after 24 hours of failures the subscription is disabled and must be made again',
-    same: 'event, object and time; for a mark as absent the mark, for anything but an invitee also the time of the update',
+    same: 'event, object and time; for anything but an invitee also the time of the update',
     open: 'whether a retry is signed with a new time, and whether its payload is made again',
   },
   chargebee: {
@@ -491,8 +491,8 @@ export const facts: Readonly<Record<string, Facts>> = {
     signature: 'hmac-sha256 hex at header:x-hub-signature-256#sha256',
     ...HMAC_BODY,
     id: said(
-      'messages.id / statuses.id + statuses.status + statuses.payment.transaction.id + statuses.payment.transaction.status? / statuses.id + statuses.status + statuses.recipient_participant_id / statuses.id + statuses.status + statuses.participant_recipient_id / statuses.id + statuses.status + statuses.recipient_participant_user_id / statuses.id + statuses.status / entry.id? + message.mid + message.is_deleted / entry.id? + message.mid / errors.code + every delivery',
-      'developers.facebook.com whatsapp: groups/webhooks (both spellings), business-scoped user ids; docs.ycloud.com whatsapp-payment-updated (transactions); messenger-platform: webhook events',
+      'messages.id / statuses.id + statuses.status + statuses.payment.reference_id + statuses.payment.transaction.id? + statuses.payment.transaction.status? + statuses.payment.transaction.refunds.status? + statuses.timestamp? / statuses.id + statuses.status + statuses.recipient_participant_id / statuses.id + statuses.status + statuses.participant_recipient_id / statuses.id + statuses.status + statuses.recipient_participant_user_id / statuses.id + statuses.status / entry.id? + message.mid + message.is_deleted / entry.id? + message.mid / errors.code + every delivery',
+      'developers.facebook.com whatsapp: groups/webhooks (both spellings), business-scoped user ids; docs.ycloud.com whatsapp-payment-updated (transactions); developers.kaleyra.io whatsapp-payments-webhook (refunds); support.wati.io 11822291 (no transaction); messenger-platform: webhook events',
     ),
     isIdSigned: true,
     type: 'object + changes.field / object',
@@ -510,8 +510,8 @@ export const facts: Readonly<Record<string, Facts>> = {
     ),
     largest: said(3072, 'developers.facebook.com: "up to 3 MB"'),
     ends: '200',
-    same: 'the id of the message; for a status also the status and the member of a group, or the transaction of a payment',
-    open: 'nothing tells two errors of WhatsApp apart, so every delivery of one is an event',
+    same: 'the id of the message; for a status also the status and the member of a group, or the transaction, refund and time of a payment',
+    open: 'nothing tells two errors of WhatsApp apart, so every delivery of one is an event; whether a retry of a payment has the same time, and which message id a refund has',
   },
   mollie: {
     read: '2026-11-19',

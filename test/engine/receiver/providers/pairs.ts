@@ -46,6 +46,21 @@ const whatsapp = (value: object) => ({
   ],
 });
 
+const STATUS = 'entry.0.changes.0.value.statuses.0';
+
+const payment = (details: object) =>
+  whatsapp({
+    statuses: [
+      {
+        id: 'wamid.HBgL',
+        type: 'payment',
+        status: 'captured',
+        timestamp: '1728544066',
+        payment: { reference_id: 'order-1', ...details },
+      },
+    ],
+  });
+
 const standard = (body: object, source: string): Pairs => ({
   source,
   body,
@@ -215,8 +230,8 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     },
     apart: [
       {
-        what: 'one invitee, marked as absent twice in one second',
-        values: { 'payload.no_show.uri': 'https://api.calendly.com/invitee_no_shows/D' },
+        what: 'one invitee, marked as absent again',
+        values: { created_at: '2020-11-23T17:51:20.000000Z' },
       },
       {
         what: 'one type of event, updated twice in one second',
@@ -246,7 +261,10 @@ export const pairs: Readonly<Record<string, Pairs>> = {
             },
           },
         },
-        values: { 'payload.updated_at': '2020-11-23T17:54:22.356897Z' },
+        values: {
+          'payload.updated_at': '2020-11-23T17:54:22.356897Z',
+          'payload.no_show': { uri: 'https://api.calendly.com/invitee_no_shows/C' },
+        },
       },
     ],
   },
@@ -625,20 +643,25 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       },
       {
         what: 'two attempts to pay for one order, which failed in one second',
+        of: { body: payment({ transaction: { id: 'txn_1', type: 'razorpay', status: 'failed' } }) },
+        values: { [`${STATUS}.payment.transaction.id`]: 'txn_2' },
+      },
+      {
+        what: 'two attempts to pay for one order, which name no transaction',
+        of: { body: payment({ sender: '12137725260' }) },
+        values: { [`${STATUS}.timestamp`]: '1728544067' },
+      },
+      {
+        what: 'a payment and its refund',
+        of: { body: payment({ transaction: { id: 'order_1', status: 'success', refunds: null } }) },
+        values: { [`${STATUS}.payment.transaction.refunds`]: [{ id: 'rfnd_1', status: 'pending' }] },
+      },
+      {
+        what: 'a refund that is pending, and then completed in the same second',
         of: {
-          body: whatsapp({
-            statuses: [
-              {
-                id: 'wamid.HBgL',
-                type: 'payment',
-                status: 'pending',
-                timestamp: '1728544066',
-                payment: { reference_id: 'order-1', transaction: { id: 'txn_1', type: 'razorpay', status: 'failed' } },
-              },
-            ],
-          }),
+          body: payment({ transaction: { id: 'o', status: 'success', refunds: [{ id: 'r', status: 'pending' }] } }),
         },
-        values: { 'entry.0.changes.0.value.statuses.0.payment.transaction.id': 'txn_2' },
+        values: { [`${STATUS}.payment.transaction.refunds.0.status`]: 'completed' },
       },
       {
         what: 'two equal errors',
