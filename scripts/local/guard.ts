@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { Effect, type Event, type Handlers, type Tools } from '../../src/kit/index.ts';
 import { isLoopback } from '../../src/shared/settings.ts';
 import { cleanText } from '../../src/shared/text.ts';
 
@@ -51,5 +52,39 @@ export function printMismatches(...named: readonly (Readonly<Record<string, With
     };
     // Some libraries make it anew whenever it is read, and it may be frozen.
     Reflect.defineProperty(schema, '~standard', { value: { ...standard, validate } });
+  }
+}
+
+const WRITES: readonly PropertyKey[] = ['insert', 'update', 'delete'];
+
+/** Prints that a handler has built a statement and not returned it: nothing else would show that it changes nothing. */
+export function printUnreturned(handlers: Handlers | undefined): void {
+  for (const handler of new Set(Object.values(handlers ?? {}).flatMap((ofSource) => Object.values(ofSource ?? {})))) {
+    if (!handler) continue;
+    const { handle } = handler;
+    const counting = (event: Event<never>, tools: Tools) => {
+      let built = 0;
+      const db = new Proxy(tools.db, {
+        get(target, name) {
+          if (WRITES.includes(name)) built++;
+          return Reflect.get(target, name);
+        },
+      });
+      const compare = (changes: Awaited<ReturnType<typeof handle>>) => {
+        const returned = Array.isArray(changes)
+          ? changes.filter((change) => !(change instanceof Effect)).length
+          : built;
+        const { source, type } = event;
+        if (returned < built) {
+          const counts = `built ${built} statements and returned ${returned}`;
+          console.log(`not returned   ${source}/${type} ${counts}: only what is returned is committed`);
+        }
+        return changes;
+      };
+      const changes = handle.call(handler, event, { ...tools, db });
+      // A statement that is returned without an array would run if it were awaited.
+      return changes instanceof Promise ? changes.then(compare) : compare(changes);
+    };
+    Reflect.set(handler, 'handle', counting);
   }
 }

@@ -67,7 +67,7 @@ export function frontConfig(
 
 /**
  * A consumer whose `fetch` calls no real host: its entry is a file in `folder` that loads guard.ts first. With the folder of
- * the app, it also prints what a schema of it expected.
+ * the app, it also prints what a schema of it expected, and which statements a handler has built in vain.
  */
 export function guarded(folder: string, config: LocalConfig, app?: string): LocalConfig {
   const main = resolve(folder, 'index.ts');
@@ -77,11 +77,12 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
   if (app) {
     const file = (name: string) => JSON.stringify(resolve(app, name, 'index.ts'));
     lines.push(
-      `import { printMismatches } from ${guard};`,
+      `import { printMismatches, printUnreturned } from ${guard};`,
       `import { handlers } from ${file('handlers')};`,
       `import { effects } from ${file('effects')};`,
       // For a moment while an editor saves it, the file is empty.
       'printMismatches(...Object.values(handlers ?? {}), effects);',
+      'printUnreturned(handlers);',
     );
   }
   writeIfChanged(main, `${lines.join('\n')}\n`);

@@ -1,5 +1,8 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { openReadOnlyDatabase } from '../../../src/db/read-only.ts';
+import { defineHandler, Effect, type Event, must, type Tools } from '../../../src/kit/index.ts';
+import { balances } from '../fixture/tables.ts';
 
 const called = vi.fn(async () => new Response('{}'));
 
@@ -29,3 +32,29 @@ it.each(['http://127.0.0.1:1234/x', 'http://localhost/x', 'http://[::1]:1/x', 'h
     expect(called).toHaveBeenCalledWith(input, { method: 'POST' });
   },
 );
+
+it.each([
+  [
+    'one of two statements',
+    1,
+    'not returned   test/test built 2 statements and returned 1: only what is returned is committed',
+  ],
+  ['all of its statements', 2, undefined],
+])('in a local run, a handler that returns %s has that pointed out if it is not right', async (_what, count, line) => {
+  const { printUnreturned } = await import('../../../scripts/local/guard.ts');
+  const handler = defineHandler({
+    handle: async (_event, { db }) => {
+      const changes = [db.delete(balances), must(db.update(balances).set({ balance: 1n }), 'no')];
+      return [...changes.slice(0, count), new Effect('answers', {}, 'one')];
+    },
+  });
+  const original = handler.handle;
+  printUnreturned({ test: { test: handler, 'the same again': handler } });
+  expect(handler.handle).not.toBe(original);
+  const printed = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const tools = { db: openReadOnlyDatabase('postgres://role:x@localhost/db') } as Tools;
+  const changes = await handler.handle({ source: 'test', type: 'test' } as Event<never>, tools);
+  expect(changes).toHaveLength(count + 1);
+  expect(printed.mock.calls).toEqual(line ? [[line]] : []);
+  printed.mockRestore();
+});
