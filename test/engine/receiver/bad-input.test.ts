@@ -1,6 +1,7 @@
 // What a delivery is answered, and what the log says, before anything reaches Postgres.
 import { createHash, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Provider } from '../../../src/kit/index.ts';
 import { sources } from '../fixture/sources.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
 import { startReceiver } from './in-node.ts';
@@ -48,6 +49,15 @@ describe('a delivery whose signature is wrong', () => {
     expect(outcomes()).toEqual([reason]);
     expect(receiver.forwarded).toEqual([]);
   });
+});
+
+it('a token inside a form is looked for in the body, which is read for it', async () => {
+  const inForm: Provider = { ...sources.gethook.provider, scheme: { token: 'form:t' }, form: true };
+  receiver = startReceiver({ sources: { gethook: { provider: inForm, types: [] } }, env });
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const statusOf = async (t: string) =>
+    (await receiver.send('gethook', { headers, body: String(new URLSearchParams({ id: '1', t })) })).status;
+  expect([await statusOf(secret), await statusOf('wrong')]).toEqual([200, 401]);
 });
 
 describe('a verified delivery without a claimable event', () => {
