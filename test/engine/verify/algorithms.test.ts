@@ -1,6 +1,6 @@
 import { createSign, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { checkWith, sameText } from '../../../src/verify/algorithms.ts';
+import { checkWith, decodeSignature, keyBytes, sameText } from '../../../src/verify/algorithms.ts';
 
 const utf8 = new TextEncoder();
 const bytesOf = (words: string) => Uint8Array.from(utf8.encode(words));
@@ -58,4 +58,35 @@ it('bytes that are not a key of the algorithm are not imported', async () => {
 it('sameText is true for equal texts only', async () => {
   expect(await sameText('a token', 'a token')).toBe(true);
   for (const other of ['', 'a toke', 'a token ', 'b token']) expect(await sameText('a token', other)).toBe(false);
+});
+
+it.each([
+  ['ab'.repeat(64), 'hex', 64],
+  ['ab'.repeat(65), 'hex', undefined],
+  ['aB', 'hex', undefined],
+  ['abc', 'hex', undefined],
+  ['', 'hex', undefined],
+  [`${'A'.repeat(126)}==`, 'base64', 94],
+  ['A'.repeat(132), 'base64', undefined],
+  ['AB==', 'base64', undefined],
+  ['AA', 'base64', undefined],
+  ['AA==\n', 'base64', undefined],
+] as const)('a signature has exactly one spelling, of at most 128 characters: %s in %s', (text, encoding, length) => {
+  expect(decodeSignature(text, encoding)?.length).toBe(length);
+});
+
+it.each([
+  ['whsec_AAAA', { key: 'base64', keyPrefix: 'whsec_' }, 3],
+  ['AAAA', { key: 'base64', keyPrefix: 'whsec_' }, 3],
+  ['AAAA', { key: 'base64', keyPrefix: 'whpk_', algorithm: 'ed25519' }, undefined],
+  ['whpk_AAAA', { key: 'base64', keyPrefix: 'whpk_', algorithm: 'ed25519' }, 3],
+  ['whsec_AAAA', { key: 'utf8' }, 10],
+  ['é', { key: 'utf8' }, 2],
+  ['aBcD', { key: 'hex' }, 2],
+  ['abc', { key: 'hex' }, undefined],
+  ['', { key: 'utf8' }, undefined],
+  ['whsec_', { key: 'base64', keyPrefix: 'whsec_' }, undefined],
+  ['AAAA=A', { key: 'base64' }, undefined],
+] as const)('the secret %j as %j has %s bytes of a key', (secret, scheme, length) => {
+  expect(keyBytes(secret, scheme)?.length).toBe(length);
 });
