@@ -80,6 +80,11 @@ describe('the values in a template', () => {
     expect((await identified({ id }, { a: value, b: 'b' })).eventId).toBe('b');
   });
 
+  it('what every object has is not a value of the body', async () => {
+    const id = { at: ['{json:constructor.name}', '{json:b}'], signed: true };
+    expect((await identified({ id }, { b: 'b' })).eventId).toBe('b');
+  });
+
   it('the next template is used too if an id is empty, blank or unusable', async () => {
     const id = { at: ['{header:x-id}', '{json:b}'], signed: false };
     for (const header of ['', ' ', 'x'.repeat(513)]) {
