@@ -24,7 +24,7 @@ export interface HandlerResult {
   /** Text and parameters of its statements. Building them takes longer than anything else here, so it happens once. */
   readonly statements: readonly Query[];
   readonly effects: readonly Effect[];
-  /** The errors of those statements that are conditions, in their order. */
+  /** One error for each `must()`, in the order of the statements. */
   readonly conditions: readonly Error[];
 }
 
@@ -153,16 +153,15 @@ function checkReturned(returned: unknown): Changes {
   const conditions: Error[] = [];
   // `entries` also visits the holes of an array, which are mistakes too.
   for (const [index, change] of returned.entries()) {
-    // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
-    if (change instanceof Promise) change.catch(() => {});
     const isCondition = change instanceof Must;
     const statement = isCondition ? returningRows(change.statement) : change;
+    // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
+    if (statement instanceof Promise) statement.catch(() => {});
     const query = change instanceof Effect ? undefined : build(statement);
-    const problem =
-      change instanceof Effect ? problemOfEffect(change) : problemOfStatement(statement, query, isCondition);
+    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(statement, query);
     if (problem) throw mistake(`change ${index + 1} of ${returned.length} ${problem}`);
     if (!query) effects.push(change);
-    else statements.push(isCondition ? asCondition(query, conditions.push(change.otherwise) - 1) : query);
+    else statements.push(isCondition ? asCondition(query, conditions.push(change.error) - 1) : query);
   }
   if (new Set(effects.map(({ name }) => name)).size < effects.length) {
     throw mistake('two effects have the same name, so the second would be lost: give each its own name');
@@ -183,14 +182,12 @@ function build(change: unknown): Query | undefined {
   }
 }
 
-function problemOfStatement(change: unknown, query: Query | undefined, isCondition: boolean): string | undefined {
+function problemOfStatement(change: unknown, query: Query | undefined): string | undefined {
   if (query === undefined) {
     return `is ${kindOf(change)}: a change is a statement (db.insert(…).values(…), db.execute(sql\`…\`)) or an effect`;
   }
   if (controlsTransaction(query.sql)) return `is a statement that ${CONTROL}`;
   if (namesEngine(query.sql)) return `is a statement that ${ENGINE}`;
-  if (isCondition && !/\b(returning|select)\b/i.test(query.sql))
-    return 'is a must() without `returning`, so it returns no rows';
   if (hasPlaceholder(query)) return 'has an sql.placeholder() without a value: put the value there';
   const params = query.params.flat(Number.POSITIVE_INFINITY);
   if (!params.every((param) => typeof param !== 'string' || isStorableText(param))) {

@@ -2,13 +2,14 @@ import type { Database } from '../db/client.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { type Completion, complete, loadEvents, type WorkableEvent } from '../db/events.ts';
 import { keyText } from '../db/keys.ts';
+import { PermanentError, withFailure } from '../kit/errors.ts';
 
 /** An event whose handler has said what to change. */
 export interface EventToCommit {
   readonly outcome: 'to_commit';
   readonly event: WorkableEvent;
   readonly completion: Completion;
-  /** The errors of those of its statements that are conditions (`must()`). */
+  /** One error for each `must()`, in the order of the statements. */
   readonly conditions: readonly Error[];
   /** By `set local` or `set_config`. They would hold for the changes of the events after it, so it is committed alone. */
   readonly changesSettings: boolean;
@@ -111,8 +112,19 @@ async function splitByStatus(db: Database, group: readonly EventToCommit[]) {
 }
 
 function withError(group: readonly EventToCommit[], error: unknown): EventFailure[] {
-  const unmet = error instanceof DatabaseError ? error.unmetCondition : undefined;
-  return group.map(({ event, conditions }) => ({ outcome: 'failed', event, error: conditions[unmet ?? -1] ?? error }));
+  return group.map(({ event, conditions }) => ({ outcome: 'failed', event, error: explained(error, conditions) }));
+}
+
+/** What Postgres refuses to wrap (`asCondition`): a syntax error, or a feature that is not supported there. */
+const NOT_WRAPPABLE = ['42601', '0A000'];
+
+/** The error of the `must()` that was not met, or that can't be a `must()`. */
+function explained(error: unknown, conditions: readonly Error[]): unknown {
+  if (conditions.length === 0 || !(error instanceof DatabaseError)) return error;
+  if (!NOT_WRAPPABLE.includes(error.code ?? '')) return conditions[error.unmetCondition ?? -1] ?? error;
+  const advice =
+    'must() takes one select, or one insert, update or delete with `returning`. A `with` in it must only read';
+  return withFailure(new PermanentError(`${error.message}: ${advice}`), 'changes');
 }
 
 /** A deadlock or a serialization failure passes at once. Any other retryable error may mean that Postgres is away. */

@@ -48,7 +48,7 @@ export interface Attempt {
   readonly random: number;
   readonly env: object;
   readonly maxAttempts?: number | undefined;
-  /** Constraints that park at once. */
+  /** Breaking one of these constraints parks the event at once. */
   readonly parkOn?: readonly string[] | undefined;
 }
 
@@ -78,7 +78,7 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
   const { failure, failedPaths } = failureOf(error);
   const attempts = attemptsBefore + 1;
   const problem = problemOf(error, maxAttempts);
-  const isPermanent = error instanceof PermanentError || (isOfDatabase && breaksOne(parkOn, error));
+  const isPermanent = error instanceof PermanentError || (isOfDatabase && breaksParkingConstraint(parkOn, error));
   const isParked = problem !== undefined || isPermanent || attempts >= maxAttempts;
   const wait = error instanceof RetryLater ? error.seconds : backoff(attempts, random);
   return {
@@ -94,7 +94,7 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
   };
 }
 
-function breaksOne(constraints: readonly string[], error: unknown): boolean {
+function breaksParkingConstraint(constraints: readonly string[], error: unknown): boolean {
   const { constraint } = DatabaseError.fromThrown(error);
   return constraint !== undefined && constraints.includes(constraint);
 }

@@ -13,7 +13,7 @@ interface Facts {
   /** The broken constraint, and its table with the schema: `webhooks.events`. */
   readonly constraint?: string | undefined;
   readonly table?: string | undefined;
-  /** The index of the condition of an event (`must()` of the kit) that was not met. */
+  /** Which `must()` of the event was not met: its index in `conditions`. */
   readonly unmetCondition?: number | undefined;
   /** Whether Neon refuses the data itself, which has no SQLSTATE then. */
   readonly isAboutData?: boolean;

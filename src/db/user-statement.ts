@@ -25,13 +25,16 @@ export function returningRows(value: unknown): unknown {
 }
 
 /**
- * A statement that fails if this one returns no row. Postgres has no function for that, so a text that is not a number is
- * cast to one, and the error quotes the text: `errors.ts` reads the number of the condition from it. `count(*)` keeps
- * Postgres from casting it before it knows the rows.
+ * Wraps a statement so that it fails if it returns no row. Plain SQL can't raise an error, so a text that is not a number
+ * is cast to one. Postgres quotes that text in its error, and errors.ts reads the index from it. `count(*)` is part of
+ * the text, so that it can't be cast while planning.
  */
 export function asCondition({ sql: text, params }: Query, index: number): Query {
   const failing = `('${UNMET_CONDITION}${index}, rows: ' || count(*))::int`;
-  return { sql: `with change as (\n${text}\n) select ${failing} from change having count(*) = 0`, params };
+  return {
+    sql: `with change as (\n${text.replace(/[\s;]+$/, '')}\n) select ${failing} from change having count(*) = 0`,
+    params,
+  };
 }
 
 /** Whether a parameter is an `sql.placeholder()` that has no value yet. */

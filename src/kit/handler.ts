@@ -39,24 +39,25 @@ export interface Tools {
 /** A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000. */
 export type Change = Statement | Effect | Must;
 
-/** A statement that must change a row, and the error of its event if it changes none. */
+/** A statement that must return a row, and the error of its event if it returns none. */
 export class Must {
   readonly statement: Statement;
-  readonly otherwise: Error;
+  readonly error: Error;
 
-  constructor(statement: Statement, otherwise: Error) {
+  constructor(statement: Statement, error: Error) {
     this.statement = statement;
-    this.otherwise = otherwise;
+    this.error = error;
   }
 }
 
 /**
  * Makes a change a condition. If the statement changes no row (or, as a `select`, finds none), nothing of the event is
  * committed, and the event fails as if its handler had thrown: with a sentence or an `Error` it is tried again, and the
- * handler reads anew; a `PermanentError` parks it at once; a `RetryLater` says when.
+ * handler reads again; a `PermanentError` parks it at once; a `RetryLater` says when. A `select` needs `.for('update')`,
+ * or another event may change the row before this one is committed. A `count()` always returns a row.
  */
-export function must(statement: Statement, otherwise: string | Error): Must {
-  return new Must(statement, typeof otherwise === 'string' ? new Error(otherwise) : otherwise);
+export function must(statement: Statement, error: string | Error): Must {
+  return new Must(statement, typeof error === 'string' ? new Error(error) : error);
 }
 
 export interface Handler {

@@ -124,9 +124,23 @@ export const parkedAtOnce: Mistakes = {
     error: 'without db.execute()',
     handler: returning(() => [sql`delete from fixture.balances`]),
   },
-  'returns must() without returning': {
-    error: 'is a must() without `returning`',
-    handler: returning((db) => [must(db.execute(sql`delete from fixture.balances`), 'no')]),
+  ...Object.fromEntries(
+    [
+      'delete from fixture.balances',
+      'update fixture.balances set balance = (select 2) -- returning',
+      'insert into fixture.balances select * from fixture.balances',
+      'with gone as (delete from fixture.balances returning 1) select * from gone',
+    ].map((statement) => [
+      `returns must() of ${statement}`,
+      {
+        error: ': must() takes one select, or one insert, update or delete with `returning`',
+        handler: returning((db) => [must(db.execute(sql.raw(statement)), 'no')]),
+      },
+    ]),
+  ),
+  'returns must() of a promise that fails': {
+    error: 'is a promise',
+    handler: returning((db) => [must(db.insert(balances).values(row).execute() as never, 'no')]),
   },
   'returns must() of nothing': {
     error: 'is undefined',
@@ -306,7 +320,8 @@ const correct = {
       .prepare('update'),
     db.select().from(balances),
     db.insert(balances).values({ customer: 'deleted', balance: 1n }),
-    db.delete(balances).where(sql`${balances.customer} = 'deleted'`),
+    must(db.delete(balances).where(sql`${balances.customer} = 'deleted'`), 'no'),
+    must(db.execute(sql`select 1 ; `), 'no'),
   ]),
   'uses a table of its own called webhooks': returning((db) => [
     db
