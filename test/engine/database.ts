@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
+import type { WorkerKind } from '../../scripts/config/worker-config.ts';
+import { connect } from '../../scripts/database/connect.ts';
+import { createWorkerRoles } from '../../scripts/database/worker-roles.ts';
+import { startNeon } from '../../scripts/local/neon/endpoint.ts';
+import { startOutside } from '../../scripts/local/outside.ts';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
 import { openReadOnlyDatabase, type ReadOnlyDatabase } from '../../src/db/read-only.ts';
-import { createFixtureTables } from './fixture/database.ts';
 
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
 export interface TestDatabase {
@@ -16,18 +21,56 @@ export interface TestDatabase {
   readonly consumer: Database;
   /** Over HTTP, with the role of the ops Worker. */
   readonly ops: Database;
+  /** The name of a Worker's role. */
+  readonly role: (worker: WorkerKind) => string;
   /** Builds statements, as for a handler, with the role of the consumer. */
   readonly readOnly: ReadOnlyDatabase;
   /** Over TCP, as the owner of the tables. */
   readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
 }
 
-export function useDatabase(): TestDatabase {
+/**
+ * Starts everything that Workers need around them, for one test file. Files share one Postgres (node-setup.ts), and each has
+ * a database and roles of its own. With `own` it is a Postgres of its own, for tests that stop it or name its roles.
+ */
+export async function startTestStack({ own = false } = {}): Promise<Stack> {
+  const shared = inject('postgres');
+  if (own || !shared) {
+    const stack = await startStack();
+    // It loads drizzle-kit, which takes a second.
+    const { createFixtureTables } = await import('./fixture/database.ts');
+    await createFixtureTables(stack.databaseUrl);
+    return stack;
+  }
+  const template = new URL(shared.ownerUrl);
+  const name = `test_${randomUUID().slice(0, 8)}`;
+  const superuser = await connect(shared.superuserUrl);
+  await superuser.query(`create database ${name} template ${template.pathname.slice(1)} owner ${template.username}`);
+  await superuser.end();
+  const neon = await startNeon({ postgresPort: shared.port });
+  const url = new URL(`/${name}`, template);
+  url.port = String(neon.port);
+  const { receiver = '', consumer = '', ops = '' } = (await createWorkerRoles(url.href, { rotate: [] })).urls;
+  const outside = await startOutside();
+  const refuse = () => Promise.reject(new Error('other test files use this Postgres: ask for one of your own'));
+  return {
+    databaseUrl: url.href,
+    workerUrls: { receiver, consumer, ops },
+    postgres: { port: shared.port, dataDir: '', superuser: undefined, stop: refuse, halt: refuse, restart: refuse },
+    neon,
+    outside,
+    async stop() {
+      await outside.close();
+      await neon.close();
+    },
+  };
+}
+
+export function useDatabase(options?: { readonly own: boolean }): TestDatabase {
   let stack: Stack;
   let pool: pg.Pool;
   beforeAll(async () => {
-    stack = await startStack();
-    await createFixtureTables(stack.databaseUrl);
+    stack = await startTestStack(options);
     pool = new pg.Pool({ connectionString: stack.databaseUrl });
     // A test may stop Postgres on purpose.
     pool.on('error', () => {});
@@ -52,6 +95,7 @@ export function useDatabase(): TestDatabase {
     get ops() {
       return openDatabase(stack.workerUrls.ops);
     },
+    role: (worker) => new URL(stack.workerUrls[worker]).username,
     get readOnly() {
       return openReadOnlyDatabase(stack.workerUrls.consumer);
     },

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { type Stack, startStack } from '../../scripts/local/stack.ts';
+import type { Stack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { learnPassword, learnVariables, search, withMark } from './canaries/canaries.ts';
-import { createFixtureTables } from './fixture/database.ts';
+import { startTestStack } from './database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
 
@@ -17,7 +17,9 @@ export interface Running {
   readonly sign: (source: Name, body: string, options?: Partial<Options>) => Promise<SignedDelivery>;
   readonly post: (source: string, delivery: SignedDelivery | RequestInit) => Promise<Response>;
   readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
-  /** Resolves once no event is pending. */
+  /** Deletes every event, with its effects, and every balance. A truncate would wait for a consumer, and it for the truncate. */
+  readonly empty: () => Promise<void>;
+  /** Resolves once neither an event nor an effect is pending. */
   readonly quiet: () => Promise<void>;
   readonly logs: () => string;
 }
@@ -40,8 +42,7 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
   let workers: Workers;
   let pool: pg.Pool;
   beforeAll(async () => {
-    stack = await startStack();
-    await createFixtureTables(stack.databaseUrl);
+    stack = await startTestStack();
     workers = await startWorkers(stack, { ...FIXTURE, ...options });
     learnVariables(workers.secrets);
     for (const url of [stack.databaseUrl, ...Object.values(stack.workerUrls)]) learnPassword(url);
@@ -71,12 +72,17 @@ export function useRunning(options: Partial<WorkersOptions> = {}): Running {
     sign: async (source, body, options) => signers[source](withMark(body), { secret: secret(source), ...options }),
     post: (source, delivery) => fetch(`${workers.url}webhooks/${source}`, { method: 'POST', ...delivery }),
     sql,
+    async empty() {
+      await sql('delete from webhooks.events');
+      await sql('delete from fixture.balances');
+    },
     quiet: () =>
       vi.waitFor(async () => {
-        const [row] = await sql<{ pending: number }>(
-          `select count(*)::int as pending from webhooks.events where status = 'pending'`,
+        const pending = await sql(
+          `select event_id from webhooks.events where status = 'pending'
+           union all select event_id from webhooks.effects where status = 'pending'`,
         );
-        expect(row?.pending, 'events are still pending').toBe(0);
+        expect(pending, 'is still pending').toEqual([]);
       }, WAIT),
     logs: () => logOf(workers),
   };

@@ -37,6 +37,9 @@ export default defineConfig({
             'bench/test/*.test.ts',
             'test/engine/{canaries,cron,db,e2e,kit,local,ops,ops-worker,pure,receiver,setup,upgrade}/**/*.test.ts',
           ],
+          globalSetup: './test/engine/node-setup.ts',
+          // The files of one process share what they import: loading it takes as long as many files do.
+          isolate: false,
           ...IN_NODE,
         },
       },
@@ -74,6 +77,9 @@ export default defineConfig({
           setupFiles: SEARCH_LOGS,
           // All files share one database.
           fileParallelism: false,
+          isolate: false,
+          // After the files that run at the same time.
+          sequence: { groupOrder: 1 },
           ...TIMEOUTS,
         },
       },

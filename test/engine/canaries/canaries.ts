@@ -21,6 +21,14 @@ const kinds = new Map<string, Kind>();
 const known = new Set<string>();
 const leaks: string[] = [];
 
+const done = new Set<string>();
+
+/** Test files of one process share their modules, but what runs before every file runs for each of them. */
+export function once(what: string, work: () => void): void {
+  if (!done.has(what)) work();
+  done.add(what);
+}
+
 /** From now on, no output of this test file may contain this value in any usual encoding. */
 export function learn(kind: Kind, value: string): void {
   if (value.length < BLOCK || known.has(value)) return;

@@ -1,14 +1,17 @@
 // Runs before every test file: nothing that is printed may contain a canary.
 import { afterAll, afterEach } from 'vitest';
-import { search, takeLeaks } from './canaries.ts';
+import { once, search, takeLeaks } from './canaries.ts';
 
-for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
-  const print = console[method];
-  console[method] = (...values: unknown[]) => {
-    for (const value of values) search(value instanceof Error ? `${value.stack}` : String(value), `console.${method}`);
-    print.call(console, ...values);
-  };
-}
+once('console', () => {
+  for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) {
+    const print = console[method];
+    console[method] = (...values: unknown[]) => {
+      for (const value of values)
+        search(value instanceof Error ? `${value.stack}` : String(value), `console.${method}`);
+      print.call(console, ...values);
+    };
+  }
+});
 
 /** One leak is usually in many lines. */
 const MAX_SHOWN = 5;

@@ -9,7 +9,7 @@ import { commit, run } from '../../../src/db/client.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 
-const database = useDatabase();
+const database = useDatabase({ own: true });
 
 /** Refused to all: what only the owner of the tables or a superuser may do. */
 const OWNERS_ONLY = [

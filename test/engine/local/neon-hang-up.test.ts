@@ -6,7 +6,7 @@ import { startNeon } from '../../../scripts/local/neon/endpoint.ts';
 import { useDatabase } from '../database.ts';
 import { connectionString, type RawRequest, rawRequest } from './raw-request.ts';
 
-const database = useDatabase();
+const database = useDatabase({ own: true });
 
 beforeAll(() => database.sql('create table written (id int)'));
 beforeEach(() => database.sql('truncate written'));

@@ -15,7 +15,7 @@ Object.assign(process.env, {
   PGOPTIONS: '-c statement_timeout=1s',
   PGDATESTYLE: 'German',
 });
-const database = useDatabase();
+const database = useDatabase({ own: true });
 const sql = () => neon(database.stack.databaseUrl);
 
 afterAll(() => {

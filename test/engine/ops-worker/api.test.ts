@@ -305,12 +305,12 @@ it('every event id can be addressed', async () => {
 
 it('while Postgres is down the API says so with 503, and works again afterwards', async () => {
   const { get, post } = start();
-  await database.stack.postgres.halt('SIGINT');
+  database.stack.neon.fault = () => ({ kind: 'refused' });
   for (const response of [await get('/ops/api/status'), await post('/ops/api/events/stripe/parked_1/retry')]) {
     expect(response.status).toBe(503);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(response.headers.get('retry-after')).toBe('5');
   }
-  await database.stack.postgres.restart();
+  database.stack.neon.fault = undefined;
   expect((await get('/ops/api/status')).status).toBe(200);
 });

@@ -153,14 +153,14 @@ describe('somebody on call', () => {
   it('is told that Postgres is down, and the page works again when it is back', async () => {
     const page = await browser.visit(ADA);
     await page.goto(address('/ops'));
-    await running.stack.postgres.halt('SIGINT');
+    running.stack.neon.fault = () => ({ kind: 'refused' });
     try {
       const response = await page.goto(address('/ops'));
       expect(response?.status()).toBe(503);
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Postgres can not be reached');
       await expectAccessible(page);
     } finally {
-      await running.stack.postgres.restart();
+      running.stack.neon.fault = undefined;
     }
     await page.getByRole('link', { name: 'Try again' }).click();
     await page.getByRole('heading', { name: 'Sources' }).waitFor();

@@ -204,11 +204,11 @@ describe('a look-up of lost tickets after a duplicate', () => {
     await held();
     queue.refuses = true;
     await lookUp();
-    await database.sql('revoke select (due_at) on webhooks.events from claimcheck_receiver');
+    await database.sql(`revoke select (due_at) on webhooks.events from ${database.role('receiver')}`);
     try {
       await lookUp();
     } finally {
-      await database.sql('grant select (due_at) on webhooks.events to claimcheck_receiver');
+      await database.sql(`grant select (due_at) on webhooks.events to ${database.role('receiver')}`);
     }
     const line = { step: 'tickets', source: 'test', event_id: 'a' };
     expect(lines).toEqual([

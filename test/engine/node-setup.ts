@@ -1,0 +1,36 @@
+import type { TestProject } from 'vitest/node';
+import { connect } from '../../scripts/database/connect.ts';
+import { LOOPBACK } from '../../scripts/lib/port.ts';
+import { startStack } from '../../scripts/local/stack.ts';
+import { createFixtureTables } from './fixture/database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgres: SharedPostgres | undefined;
+  }
+}
+
+/** A Postgres for all test files. Each makes its own database, as a copy of `template` (database.ts). */
+export interface SharedPostgres {
+  readonly port: number;
+  readonly superuserUrl: string;
+  /** The owner of every database. */
+  readonly ownerUrl: string;
+}
+
+/** Several files test with fifty connections at a time. */
+const MAX_CONNECTIONS = 500;
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { databaseUrl, postgres, stop } = await startStack();
+  await createFixtureTables(databaseUrl);
+  const { user = '', password = '' } = postgres.superuser ?? {};
+  const superuserUrl = `postgres://${user}:${password}@${LOOPBACK}:${postgres.port}/postgres`;
+  const superuser = await connect(superuserUrl);
+  await superuser.query(`alter system set max_connections = ${MAX_CONNECTIONS}`);
+  await superuser.end();
+  await postgres.halt('SIGINT');
+  await postgres.restart();
+  project.provide('postgres', { port: postgres.port, superuserUrl, ownerUrl: databaseUrl });
+  return stop;
+}
