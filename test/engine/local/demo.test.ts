@@ -7,7 +7,7 @@ afterEach(() => checkout.remove());
 
 const numberIn = (text: string, title: string) => Number(new RegExp(`^\\s*${title}\\s+(\\d+)`, 'm').exec(text)?.[1]);
 
-it('the demo finds every event of every provider, batches and providers without ids included', async () => {
+it('the demo finds every event of every provider, batches and providers without ids included, and names the handlers that fail', async () => {
   checkout = await makeCheckout(
     appOf({
       'sources.ts': `
@@ -18,24 +18,8 @@ it('the demo finds every event of every provider, batches and providers without 
       export const sources = {
         ...Object.fromEntries(byName),
         'by-content': { provider: providers.gethook, types: [], dedupe: 'content' },
+        orders: { provider: providers.gethook, types: ['order.paid', 'order.sent'] },
       };`,
-    }),
-  );
-  const { code, out } = await checkout.run(['demo']).result;
-  expect(out).not.toContain('should be');
-  expect(out).not.toContain('holds no event');
-  expect(code).toBe(0);
-  // Several events of nearly every provider: a few have samples that say the same every time, which is one event.
-  expect(numberIn(out, 'events in the ledger')).toBeGreaterThan(250);
-  expect(numberIn(out, 'events lost')).toBe(0);
-}, 600_000);
-
-it('the demo names the handlers that fail, and still shows that nothing is lost', async () => {
-  checkout = await makeCheckout(
-    appOf({
-      'sources.ts': `
-      import { gethook } from '../providers/gethook.ts';
-      export const sources = { orders: { provider: gethook, types: ['order.paid', 'order.sent'] } };`,
       'handlers/index.ts': `
       import { PermanentError } from '#kit';
       export const handlers = {
@@ -47,10 +31,15 @@ it('the demo names the handlers that fail, and still shows that nothing is lost'
     }),
   );
   const { code, out } = await checkout.run(['demo']).result;
-  expect(out).toContain('orders order.paid, 13 times parked: PermanentError: no such order');
-  expect(out).toContain('orders order.sent, 12 times pending: TypeError: not a function');
-  expect([code, numberIn(out, 'events lost')]).toEqual([1, 0]);
-});
+  expect(out).not.toContain('should be');
+  expect(out).not.toContain('holds no event');
+  expect(out).toMatch(/orders order\.paid, \d+ times parked: PermanentError: no such order/);
+  expect(out).toMatch(/orders order\.sent, \d+ times pending: TypeError: not a function/);
+  expect(code).toBe(1);
+  // Several events of nearly every provider: a few have samples that say the same every time, which is one event.
+  expect(numberIn(out, 'events in the ledger')).toBeGreaterThan(250);
+  expect(numberIn(out, 'events lost')).toBe(0);
+}, 600_000);
 
 it('a handler that needs rows passes in the demo with a seed that writes them', async () => {
   checkout = await makeCheckout(
@@ -77,10 +66,4 @@ it('a handler that needs rows passes in the demo with a seed that writes them', 
   const { code, out } = await checkout.run(['demo']).result;
   expect(out).toContain('Every event once, nothing lost');
   expect(code).toBe(0);
-});
-
-it('the demo of an app without any source passes', async () => {
-  checkout = await makeCheckout(appOf());
-  const { code, out } = await checkout.run(['demo']).result;
-  expect([code, numberIn(out, 'deliveries sent')]).toEqual([0, 0]);
 });

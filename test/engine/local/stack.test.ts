@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { freePort, listen } from '../../../scripts/lib/port.ts';
 import { findPrograms, initialise, keptDir } from '../../../scripts/local/postgres-files.ts';
 import { type Stack, startStack } from '../../../scripts/local/stack.ts';
@@ -41,65 +41,40 @@ afterEach(async () => {
   await rm(join(dataDir, '..'), { recursive: true, force: true });
 });
 
-describe('data that is kept', () => {
-  it('is there at the next start, and gone with --fresh', async () => {
-    const port = await freePort();
-    const first = await start(port);
-    await ask(first.databaseUrl, `create table notes as select 'kept' as note`);
-    await first.stop();
-    const second = await start(port);
-    expect(await ask(second.databaseUrl, 'select note from notes')).toEqual([{ note: 'kept' }]);
-    await second.stop();
-    const third = await start(port, { fresh: true });
-    expect(await ask(third.databaseUrl, `select to_regclass('notes') as notes`)).toEqual([{ notes: null }]);
-  });
-
-  it('that another server uses is refused with one line that names its process', async () => {
-    await start(await freePort());
-    await expect(start(await freePort())).rejects.toThrow(
+it('data is kept for the next start, and while a server uses it, no other takes or deletes it', async () => {
+  const port = await freePort();
+  const first = await start(port);
+  await ask(first.databaseUrl, `create table notes as select 'kept' as note`);
+  for (const fresh of [false, true]) {
+    await expect(start(await freePort(), { fresh })).rejects.toThrow(
       /belongs to a running server: stop process \d+( \(.+\))? first$/,
     );
-  });
+  }
+  await first.stop();
 
-  it('that another server uses is not deleted by --fresh', async () => {
-    const first = await start(await freePort());
-    await expect(start(await freePort(), { fresh: true })).rejects.toThrow(/belongs to a running server/);
-    expect(await ask(first.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
-  });
-
-  it('that was made with another password is refused with one line that names --fresh', async () => {
-    const port = await freePort();
-    await (await start(port)).stop();
-    await expect(start(port, { password: 'other' })).rejects.toThrow(/--fresh/);
-  });
-
-  it('that was made by an earlier version is refused with one line that names --fresh', async () => {
-    await initialise(await findPrograms(), keptDir(dataDir), { user: 'claimcheck', password: 'secret' });
-    const port = await freePort();
-    await expect(start(port)).rejects.toThrow(/^the data in .* earlier version.*npm run dev -- --fresh$/);
-    expect(await ask((await start(port, { fresh: true })).databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
-  });
-});
-
-it('a port that is taken is refused with one line that says where to choose another', async () => {
-  await (await start(await freePort())).stop();
   const server = createServer();
-  const port = await listen(server, 0);
+  await listen(server, port);
   await expect(start(port)).rejects.toThrow(
     /^port \d+ is taken by .*: choose another in the DATABASE_URL of \.dev\.vars$/,
   );
-  server.close();
+  await new Promise((resolve) => server.close(resolve));
+  await expect(start(port, { password: 'other' })).rejects.toThrow(/--fresh/);
+  const second = await start(port);
+  expect(await ask(second.databaseUrl, 'select note from notes')).toEqual([{ note: 'kept' }]);
+  await second.stop();
+  const third = await start(port, { fresh: true });
+  expect(await ask(third.databaseUrl, `select to_regclass('notes') as notes`)).toEqual([{ notes: null }]);
 });
 
-it('two stacks run side by side', async () => {
-  const both = await Promise.all([startStack(), startStack()]);
-  stacks.push(...both);
-  expect(new Set(both.map(({ databaseUrl }) => new URL(databaseUrl).port)).size).toBe(2);
+it('data that was made by an earlier version is refused with one line that names --fresh', async () => {
+  await initialise(await findPrograms(), keptDir(dataDir), { user: 'claimcheck', password: 'secret' });
+  await expect(start(await freePort())).rejects.toThrow(/^the data in .* earlier version.*npm run dev -- --fresh$/);
 });
 
-it('stop() ends the running statements before it ends Postgres', async () => {
-  const stack = await startStack();
-  stacks.push(stack);
+it('two stacks run side by side, and stop() ends the running statements before it ends Postgres', async () => {
+  const [stack, other] = await Promise.all([startStack(), startStack()]);
+  stacks.push(stack, other);
+  expect(new URL(stack.databaseUrl).port).not.toBe(new URL(other.databaseUrl).port);
   const { port } = new URL(stack.databaseUrl);
   const headers = { 'neon-connection-string': stack.databaseUrl };
   const body = JSON.stringify({ query: `select pg_sleep(3600), 'over HTTP'` });
