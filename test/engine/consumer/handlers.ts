@@ -44,6 +44,13 @@ export const RETURNED = {
   'the JSON of an answer': async () => (await Response.json({ id: 'a' }).json()) as object,
   'several answers': () => [Promise.resolve(new Response())],
   'a Response of a library': async () => ({ status: 200, ok: true, headers: new Map(), body: {} }),
+  'a Response that is read': async () => {
+    const response = Response.json({ ok: true });
+    await response.json();
+    return response;
+  },
+  'a Response with a body': async () =>
+    new Response(new ReadableStream({ cancel: () => console.log('{"cancelled":true}') })),
   'a Response with a reader on it': async () => {
     const response = new Response('ok');
     response.body?.getReader();
@@ -59,14 +66,12 @@ export const { effects: testEffects, effect } = defineEffects({
   hangs: { send: (_payload: object) => new Promise<never>(() => {}) },
   'is aborted': {
     send: (_payload: object, { signal }) =>
-      new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-  },
-  'reads the answer': {
-    send: async (_payload: object) => {
-      const response = Response.json({ ok: true });
-      await response.json();
-      return response;
-    },
+      new Promise<never>((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          console.log(JSON.stringify({ aborted: signal.reason.message }));
+          reject(signal.reason);
+        }),
+      ),
   },
   'has a schema': defineEffect({
     schema: v.object({
@@ -113,12 +118,17 @@ export const testHandlers = {
     ],
   }),
   'has numbers by key': defineHandler({ schema: v.record(v.string(), v.number()), handle: () => [] }),
-  'has two effects of one name': defineHandler({
-    handle: () => [effect('answers', { status: 200 }), effect('answers', { status: 200 })],
-  }),
   'has an effect that hangs': defineHandler({ handle: () => [effect('hangs', {})] }),
   'has an effect that is aborted': defineHandler({ handle: () => [effect('is aborted', {})] }),
-  'has an effect that reads the answer': defineHandler({ handle: () => [effect('reads the answer', {})] }),
+  'notes what it gets': defineHandler({
+    schema: v.looseObject({ nested: v.optional(v.object({ list: v.array(v.number()) })) }),
+    handle({ receivedAt, occurredAt, ...event }) {
+      const times = { receivedAt: receivedAt.getTime(), occurredAt: occurredAt.getTime() };
+      console.log(JSON.stringify({ got: { ...event, ...times } }));
+      return [];
+    },
+  }),
+  'takes nothing': defineHandler({ schema: v.never(), handle: () => [] }),
   'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
   'breaks a constraint': defineHandler({
     handle: (_event, { db }) => [db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`)],

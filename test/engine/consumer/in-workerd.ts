@@ -7,6 +7,7 @@ import { openDatabase, run } from '../../../src/db/client.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
 import { learnPassword, withMark } from '../canaries/canaries.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
+import { limits } from './worker.ts';
 
 /** The consumer under test has a role of its own. What a test prepares and looks at is done as the owner of the tables. */
 const { OWNER_URL, DATABASE_URL } = env as unknown as { OWNER_URL: string; DATABASE_URL: string };
@@ -23,7 +24,12 @@ export const QUEUES = {
 export const database = () => openDatabase(OWNER_URL);
 export const query = <Row extends Record<string, unknown>>(statement: SQL) => run<Row>(database(), statement);
 
-export const empty = () => query(sql`truncate webhooks.events, fixture.balances cascade`);
+/** The effects of the test before may still be sent. A truncate would wait for them, and they for the truncate. */
+export async function empty(): Promise<void> {
+  limits.ms = 30_000;
+  await query(sql`delete from webhooks.events`);
+  await query(sql`delete from fixture.balances`);
+}
 
 interface EventLike {
   readonly id: string;
@@ -32,14 +38,25 @@ interface EventLike {
   readonly data?: unknown;
   /** Instead of `data`. */
   readonly raw?: string;
-  readonly occurredAt?: Date;
+  readonly occurredAt?: Date | null;
+  readonly receivedAt?: Date;
+  readonly headers?: Record<string, string>;
 }
 
 /** Claims events as the receiver would. */
 export async function claimEvents(...events: EventLike[]): Promise<void> {
-  for (const { source = 'test', id, type, data = {}, raw, occurredAt = null } of events) {
+  for (const {
+    source = 'test',
+    id,
+    type,
+    data = {},
+    raw,
+    occurredAt = null,
+    receivedAt = new Date(),
+    headers = {},
+  } of events) {
     const event = newEvent(id, { type, body: raw ?? withMark(JSON.stringify(data)), occurredAt });
-    await claim(database(), claimRequest([event], { source, receivedAt: new Date() }));
+    await claim(database(), claimRequest([event], { source, receivedAt, headers }));
   }
 }
 
@@ -98,26 +115,6 @@ export async function logged(work: () => Promise<unknown>): Promise<Record<strin
   spy.mockRestore();
   return lines;
 }
-
-/** Forwarded deliveries that can't be read or claimed: what is wrong, and the values of the event and of the delivery. */
-export const BROKEN_DELIVERIES: [string, object, object?][] = [
-  ['a null id', { eventId: null }],
-  ['an id with NUL', { eventId: 'a\0b' }],
-  ['an id with half a character', { eventId: 'a\ud800' }],
-  ['a broken time of the event', { occurredAt: 'yesterday' }],
-  ['a time of the event beyond the year 9999', { occurredAt: '+010000-01-01T00:00:00.000Z' }],
-  ['no body', { body: undefined }],
-  ['a body with NUL', { body: '\0' }],
-  ['a type that is a number', { type: 7 }],
-  ['a broken time of receipt', {}, { receivedAt: 'yesterday' }],
-  ['no time of receipt', {}, { receivedAt: null }],
-  ['no source', {}, { source: null }],
-  ['headers that are not text', {}, { headers: { a: 1 } }],
-  ['no headers', {}, { headers: null }],
-  ['an event that is null', {}, { events: [null] }],
-  ['no events', {}, { events: null }],
-  ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
-];
 
 /** Ends the waits of all events and effects. */
 export const waitsAreOver = () =>

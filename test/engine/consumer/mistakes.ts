@@ -89,6 +89,16 @@ export const parkedAtOnce: Mistakes = {
     ),
   },
 
+  // Every form of these: test/engine/pure/user-statement.test.ts.
+  'returns a commit': {
+    error: control,
+    handler: returning((db) => [db.execute(sql.raw('/* a /* nested */ one */;commit'))]),
+  },
+  'returns a statement about a table of the engine': {
+    error: 'belongs to the engine: keep what you need in a table of your own',
+    handler: returning((db) => [db.execute(sql`delete from webhooks.events`)]),
+  },
+
   'returns nothing': { error: whatToReturn, handler: returning(() => undefined) },
   'returns null': { error: whatToReturn, handler: returning(() => null) },
   'returns a text': { error: whatToReturn, handler: returning(() => 'insert into things') },
@@ -152,9 +162,9 @@ export const parkedAtOnce: Mistakes = {
     error: 'placeholder',
     handler: returning((db) => [db.insert(balances).values({ ...row, customer: sql.placeholder('customer') })]),
   },
-  'returns five thousand changes': {
-    error: '5000 changes',
-    handler: returning((db) => Array.from({ length: 5000 }, () => db.execute(sql`select 1`))),
+  'returns a thousand and one changes': {
+    error: '1001 changes, and 1000 is the limit',
+    handler: returning((db) => Array.from({ length: 1001 }, () => db.execute(sql`select 1`))),
   },
   'returns an effect with a bigint': {
     error: 'can not be written as JSON',
@@ -177,6 +187,14 @@ export const parkedAtOnce: Mistakes = {
   'returns a statement with NUL in a list of parameters': {
     error: 'has a parameter with NUL',
     handler: returning((db) => [db.execute(sql`select ${sql.param(['a', 'b\0'])}::text[]`)]),
+  },
+  'returns a statement with NUL in a list of lists, behind another parameter': {
+    error: 'has a parameter with NUL',
+    handler: returning((db) => [db.execute(sql`select ${'a'}, ${sql.param([['a'], ['b\0']])}::text[][]`)]),
+  },
+  'returns two effects of one name': {
+    error: 'two effects have the same name',
+    handler: returning(() => [new Effect('a', {}, 'same'), new Effect('b', {}, 'same')]),
   },
   ...Object.fromEntries(
     ['a\0b', 'a\ud800', 7].map((name) => [
@@ -227,49 +245,6 @@ export const parkedAtOnce: Mistakes = {
   ),
 };
 
-/** Statements that begin, end or change a transaction, in the ways that Postgres accepts. */
-export const CONTROL_STATEMENTS = [
-  'commit',
-  'COMMIT AND CHAIN',
-  'rollback',
-  'rollback to savepoint s',
-  'abort',
-  'end',
-  'End Transaction',
-  'begin',
-  'start transaction',
-  'START\n\tTRANSACTION read only',
-  'savepoint s',
-  'release s',
-  "prepare transaction 'x'",
-  'set transaction read only',
-  'set local transaction_read_only = on',
-  'set session transaction_isolation = serializable',
-  ' \n\t commit',
-  ';; commit',
-  '-- a comment\ncommit',
-  '/* a comment */ rollback',
-  '/* a /* nested */ comment */rollback',
-  '/**/;--\n;commit',
-  'set/**/transaction read only',
-  'commit;',
-];
-
-/** Statements that name a table of the engine, in the ways that Postgres accepts. */
-export const ENGINE_STATEMENTS = [
-  'delete from webhooks.events',
-  `update "webhooks"."events" set status = 'done'`,
-  'insert into WEBHOOKS . bodies select * from WEBHOOKS . bodies',
-  'delete from webhooks\n.\n"effects"',
-  'with gone as (delete from webhooks.alerts returning 1) select * from gone',
-  'update fixture.balances set balance = 0 from webhooks.hours',
-  'set local search_path to fixture, webhooks',
-  "select set_config('search_path', 'webhooks', true)",
-  "set local schema 'webhooks'",
-  'delete from claimcheck.webhooks.events',
-  'delete from webhooks/* a comment */.events',
-];
-
 /** A table of the app in `public`. Its name is that of the engine's schema, and so is the name of a column. */
 const ownWebhooks = pgTable('webhooks', {
   id: text('id').primaryKey(),
@@ -310,6 +285,10 @@ export const triedAgain: Mistakes = {
 
 /** Statements in every form in which they may be returned. */
 const correct = {
+  'returns a thousand changes': returning((db) => [
+    ...Array.from({ length: 999 }, () => db.execute(sql`select 1`)),
+    db.insert(balances).values({ customer: 'thousand', balance: 1n }),
+  ]),
   'returns statements of every form': returning((db) => [
     db.insert(balances).values({ ...row, balance: 0n }),
     db.update(balances).set({ balance: sql`${balances.balance} + 1` }),
@@ -360,10 +339,4 @@ export const mistakenHandlers: Record<string, Handler> = {
   ...handlersOf(parkedAtOnce),
   ...handlersOf(triedAgain),
   ...correct,
-  ...Object.fromEntries(
-    [...CONTROL_STATEMENTS, ...ENGINE_STATEMENTS].map((statement) => [
-      statement,
-      returning((db) => [db.execute(sql.raw(statement))]),
-    ]),
-  ),
 };

@@ -3,6 +3,9 @@ import { log } from '../../../src/shared/log.ts';
 import { testEffects, testHandlers } from './handlers.ts';
 import { mistakenHandlers } from './mistakes.ts';
 
+/** Long, so that a slow machine doesn't decide what fails. A test of what hangs makes it short. */
+export const limits = { ms: 30_000 };
+
 /** The consumer, with handlers that fail in many ways. */
 export default createConsumer({
   handlers: { test: testHandlers, mistakes: mistakenHandlers },
@@ -11,6 +14,10 @@ export default createConsumer({
   now: () => new Date(),
   random: Math.random,
   log,
-  handlerMs: 200,
-  effectMs: 200,
+  get handlerMs() {
+    return limits.ms;
+  },
+  get effectMs() {
+    return limits.ms;
+  },
 });

@@ -67,6 +67,9 @@ async function addEffect(eventId: string): Promise<void> {
   );
 }
 
+/** The lines about alerts. */
+const logged = () => lines.filter(({ step }) => step === 'alert');
+
 /** What an operator does about everything of one source. */
 const act = (action: ActionName) =>
   runAction(database.ops, {
@@ -91,6 +94,25 @@ describe('an alert about parked events', () => {
     await act('retry');
     expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more because of handler']);
     expect(await run(later({ minutes: 45 }))).toEqual([]);
+    expect(logged()).toEqual([
+      { step: 'alert', outcome: 'sent', reason: undefined, begun: 1, over: 0 },
+      { step: 'alert', outcome: 'sent', reason: undefined, begun: 0, over: 1 },
+    ]);
+  });
+
+  it('has an id of its own for each time, source and failure, by which an endpoint tells a repeated one', async () => {
+    await parkOne('evt_1');
+    await run(NOW);
+    await act('retry');
+    await run(later({ minutes: 15 }));
+    await parkOne('evt_1');
+    await run(later({ minutes: 30 }));
+    await parkOne('evt_2', 'permanent');
+    await run(later({ minutes: 45 }));
+    await parkOne('evt_2', 'permanent', 'github');
+    await run(later({ minutes: 60 }));
+    const ids = endpoint.posts.map(({ headers }) => headers['webhook-id']);
+    expect([ids.length, new Set(ids).size]).toEqual([5, 5]);
   });
 
   it('is sent again for another failure, and for another source', async () => {
@@ -103,30 +125,20 @@ describe('an alert about parked events', () => {
     ]);
   });
 
-  it('counts parked effects too', async () => {
-    await addEffect('evt_1');
-    await addEffect('evt_2');
-    await sql(`update webhooks.effects set status = 'parked', failure = 'permanent', last_error = 'PermanentError'`);
-    await parkOne('evt_3', 'permanent');
-    expect(await run(NOW)).toEqual([`ALERT stripe: 1 event and 2 effects are parked: ${PERMANENT}`]);
-  });
-
-  it('names a suspected replay', async () => {
-    for (const id of ['evt_1', 'evt_2']) {
+  it('counts events and effects, and says of both why they are parked', async () => {
+    await claimOne('evt_1');
+    for (const id of ['evt_2', 'evt_3']) await addEffect(id);
+    for (const id of ['evt_4', 'evt_5']) {
       const twin = newEvent(id, { fingerprint: 'same' });
       await claim(database.receiver, claimRequest([twin], { source: 'meta', receivedAt: NOW }));
     }
-    expect(await run(NOW)).toEqual(['ALERT meta: 1 event is parked: replay (suspected replays)']);
-  });
-
-  it('names dead letters, those of events and those of effects', async () => {
-    await claimOne('evt_1');
-    await addEffect('evt_2');
     const poison = { failure: 'poison', error: 'the queue gave up' } as const;
     await parkEvents(database.consumer, [{ source: 'stripe', eventId: 'evt_1' }], poison, NOW);
-    await parkEffects(database.consumer, [{ source: 'stripe', eventId: 'evt_2', name: 'receipt' }], poison);
+    const effects = ['evt_2', 'evt_3'].map((eventId) => ({ source: 'stripe', eventId, name: 'receipt' }));
+    await parkEffects(database.consumer, effects, poison);
     expect(await run(NOW)).toEqual([
-      'ALERT stripe: 1 event and 1 effect are parked: poison (the queue gave up on the tickets)',
+      'ALERT meta: 1 event is parked: replay (suspected replays)\n' +
+        'ALERT stripe: 1 event and 2 effects are parked: poison (the queue gave up on the tickets)',
     ]);
     await act('discard');
     expect(await run(later({ minutes: 15 }))).toEqual(['OK    stripe: nothing is parked any more because of poison']);
@@ -170,67 +182,78 @@ describe('an alert about pending events', () => {
     expect(await sql('select * from webhooks.alerts')).toEqual([]);
   });
 
-  it('has the limit that ALERT_PENDING_MINUTES sets', async () => {
-    await claimOne('evt_1');
+  it('has the limit that ALERT_PENDING_MINUTES sets, and names the oldest of each source', async () => {
     const settings = { ALERT_WEBHOOK_URL: endpoint.url, ALERT_PENDING_MINUTES: 5 };
-    await run(later({ minutes: 6 }), settings);
-    expect((await run(later({ minutes: 7 }), settings))[0]).toContain('pending for more than 5 minutes');
+    await claimOne('evt_1', { source: 'github', at: later({ minutes: 2 }) });
+    for (const minutes of [3, 1, 4]) await claimOne(`evt_${minutes}`, { at: later({ minutes }) });
+    await run(later({ minutes: 10 }), settings);
+    const limit = 'pending for more than 5 minutes, the oldest since 2026-03-02';
+    expect(await run(later({ minutes: 11 }), settings)).toEqual([
+      `ALERT github: 1 event is ${limit} 12:02 UTC\nALERT stripe: 3 events are ${limit} 12:01 UTC`,
+    ]);
   });
 });
 
 describe('an alert about a silent source', () => {
-  /** A tick every hour, and an event in each hour for which `speaks` says so. Returns the hours with an alert. */
-  async function live(from: number, hours: number, speaks: (hour: number) => boolean): Promise<[number, string][]> {
-    const alerted: [number, string][] = [];
-    for (let hour = from; hour < from + hours; hour++) {
-      if (speaks(hour)) await claimOne(`evt_${hour}`, { at: later({ hours: hour, minutes: 30 }) });
-      await sql(`update webhooks.events set status = 'done'`);
-      for (const text of await run(later({ hours: hour, minutes: 45 }))) alerted.push([hour, text]);
-    }
-    return alerted;
-  }
   const WEEK = 7 * 24;
   /** From Friday 17:00 to Monday 12:00. */
   const WEEKEND_HOURS = 67;
 
+  /** As if the cron had seen an event of the source in each of these hours after NOW. */
+  const heard = (source: string, hours: readonly number[]) =>
+    sql('insert into webhooks.hours (source, hour) select $1, unnest($2::timestamptz[])', [
+      source,
+      hours.map((hour) => later({ hours: hour })),
+    ]);
+  const range = (count: number) => Array.from({ length: count }, (_, n) => n);
+  const done = () => sql(`update webhooks.events set status = 'done'`);
+
   it('is sent after six hours if it used to send every hour, once, and again when it sends', async () => {
-    expect(await live(0, WEEK + 1, () => true)).toEqual([]);
-    expect(await live(WEEK + 1, 48, () => false)).toEqual([
-      [WEEK + 6, 'ALERT stripe: no event since 2026-03-09 12:00 UTC, which is unusually long for this source'],
+    await heard('stripe', range(WEEK + 1));
+    expect(await run(later({ hours: WEEK + 6 }))).toEqual([]);
+    expect(await run(later({ hours: WEEK + 6, minutes: 1 }))).toEqual([
+      'ALERT stripe: no event since 2026-03-09 12:00 UTC, which is unusually long for this source',
     ]);
-    expect(await live(WEEK + 49, 1, () => true)).toEqual([[WEEK + 49, 'OK    stripe: events arrive again']]);
+    expect(await run(later({ hours: WEEK + 20 }))).toEqual([]);
+    await claimOne('evt_1', { at: later({ hours: WEEK + 20, minutes: 5 }) });
+    expect(await run(later({ hours: WEEK + 20, minutes: 15 }))).toEqual(['OK    stripe: events arrive again']);
   });
 
-  it('is not sent about one that sends during office hours only, until it misses more than a weekend', async () => {
+  it('is sent after three times the longest gap of the source itself, such as a weekend', async () => {
     // NOW is noon on a Monday.
-    const office = (hour: number) => hour % 24 < 6 && Math.floor(hour / 24) % 7 < 5;
-    expect(await live(0, 2 * WEEK, office)).toEqual([]);
-    const [first, ...others] = await live(2 * WEEK, 2 * WEEK, () => false);
-    // The silence may last three times as long as the weekend.
-    expect(first?.[0]).toBe(11 * 24 + 5 + 3 * WEEKEND_HOURS);
-    expect(others).toEqual([]);
+    const office = range(2 * WEEK).filter((hour) => hour % 24 < 6 && Math.floor(hour / 24) % 7 < 5);
+    const last = Math.max(...office);
+    await heard('office', office);
+    await heard('always', range(2 * WEEK + 3 * WEEKEND_HOURS));
+    expect(await run(later({ hours: last + 3 * WEEKEND_HOURS }))).toEqual([]);
+    const [text, ...others] = await run(later({ hours: last + 3 * WEEKEND_HOURS, minutes: 1 }));
+    expect([text, others]).toEqual([expect.stringMatching(/^ALERT office: no event since 2026-03-13 17:00 UTC/), []]);
   });
 
-  it('is not sent about one that has not sent for a whole week yet', async () => {
-    expect(await live(0, WEEK - 1, (hour) => hour < WEEK - 12)).toEqual([]);
+  it.each([
+    [WEEK - 1, 0],
+    [WEEK, 1],
+  ])('needs a week of its events: %i hours after the first, the number of alerts is %i', async (last, alerts) => {
+    await heard('stripe', [0, last - 1, last]);
+    expect(await run(later({ days: 60 }))).toHaveLength(alerts);
+    // Silent for longer than its history is kept, it stays the same alert.
+    expect(await run(later({ days: 90 }))).toEqual([]);
   });
 
-  it('stays the same alert if the source is silent for longer than its history is kept', async () => {
-    await live(0, WEEK + 1, () => true);
-    await run(later({ days: 8 }));
-    expect(await run(later({ days: 60 }))).toEqual([]);
-    expect(await sql('select condition, sent_at is not null as sent from webhooks.alerts')).toEqual([
-      { condition: 'silent', sent: true },
+  it('knows the hours of events, at first those of one day, and forgets them two weeks before the last one of the source', async () => {
+    await heard('stripe', [-312, -311]);
+    await heard('github', [-311, -310]);
+    for (const hour of [0, 1, 25]) await claimOne(`evt_${hour}`, { at: later({ hours: hour, minutes: 30 }) });
+    await claimOne('evt_1', { source: 'github', at: later({ hours: 26 }) });
+    await done();
+    await run(later({ hours: 25, minutes: 45 }));
+    await run(later({ hours: 26, minutes: 45 }));
+    expect(await sql('select source, hour from webhooks.hours order by 1, 2')).toEqual([
+      { source: 'github', hour: later({ hours: -310 }) },
+      { source: 'github', hour: later({ hours: 26 }) },
+      { source: 'stripe', hour: later({ hours: -311 }) },
+      { source: 'stripe', hour: later({ hours: 25 }) },
     ]);
-  });
-
-  it('needs only the hours of two weeks', async () => {
-    for (let day = 0; day < 30; day++) {
-      await claimOne(`evt_${day}`, { at: later({ days: day }) });
-      await sql(`update webhooks.events set status = 'done'`);
-      await run(later({ days: day }));
-    }
-    expect(await sql('select count(*)::int as hours from webhooks.hours')).toEqual([{ hours: 15 }]);
   });
 });
 
@@ -258,13 +281,7 @@ describe('an alert endpoint', () => {
     ]);
     endpoint.answer = { status: 200, headers: {} };
     expect(await run(later({ minutes: 15 }))).toHaveLength(1);
-    expect(lines.findLast(({ step }) => step === 'alert')).toEqual({
-      step: 'alert',
-      outcome: 'sent',
-      reason: undefined,
-      begun: 1,
-      over: 0,
-    });
+    expect(logged().at(-1)).toMatchObject({ outcome: 'sent', begun: 1, over: 0 });
     expect(endpoint.posts).toHaveLength(2);
     expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(await run(later({ minutes: 30 }))).toEqual([]);
@@ -276,11 +293,7 @@ describe('an alert endpoint', () => {
   ])('%s is not reached, and its URL is not logged', async (url, reason) => {
     await parkOne('evt_1');
     await run(NOW, { ALERT_WEBHOOK_URL: url });
-    expect(lines.findLast(({ step }) => step === 'alert')).toMatchObject({
-      step: 'alert',
-      outcome: 'not_sent',
-      reason,
-    });
+    expect(logged()).toMatchObject([{ outcome: 'not_sent', reason }]);
     expect(JSON.stringify(lines)).not.toContain('canary');
   });
 
@@ -327,10 +340,7 @@ describe('an alert endpoint', () => {
     await parkOne('evt_1');
     await run(NOW, { ALERT_WEBHOOK_URL: endpoint.url, ALERT_WEBHOOK_SECRET: 'not base64!' });
     expect(endpoint.posts).toEqual([]);
-    expect(lines.findLast(({ step }) => step === 'alert')).toMatchObject({
-      outcome: 'not_sent',
-      reason: expect.stringContaining('ALERT_WEBHOOK_SECRET'),
-    });
+    expect(logged()).toMatchObject([{ outcome: 'not_sent', reason: expect.stringContaining('ALERT_WEBHOOK_SECRET') }]);
   });
 
   it('gets a text for Slack and for Discord, with a link to the console, that mentions nobody and is short enough', async () => {

@@ -71,13 +71,6 @@ describe('a retry', () => {
     ]);
   });
 
-  it('an event that a retry makes pending can be worked at once, although it was waiting when it was parked', async () => {
-    await sql(`update webhooks.events set not_before = $1 where event_id = 'parked_1'`, [new Date('2026-03-03')]);
-    await retry({ eventId: 'parked_1' });
-    const rows = await sql(`select not_before, due_at from webhooks.events where event_id = 'parked_1'`);
-    expect(rows).toEqual([{ not_before: null, due_at: LATER }]);
-  });
-
   it('a retry changes only what its filter matches', async () => {
     expect(await retry({ eventId: 'parked_1' })).toEqual(changed(1, 0));
     expect(await retry({ type: 'refunded' })).toEqual(changed(1, 1));
@@ -105,6 +98,67 @@ it('a filter by failure finds what failed so, events and effects each on their o
   expect(await discard({ failure: 'no_handler' }, 'no')).toEqual(changed(0, 2));
   expect(await retry({ failure: 'response' })).toEqual(changed(0, 1));
   expect(await retry({ failure: 'poison' })).toEqual(changed(0, 0));
+});
+
+it.each([
+  ['retry', 'parked_1'],
+  ['discard', 'parked_1'],
+  ['rerun', 'done_1'],
+] as const)(
+  'a %s changes nothing of an event with the same id at another source, and nothing of its effects',
+  async (action, id) => {
+    await sql(`update webhooks.effects set status = 'parked'`);
+    await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+             values ('test', 'parked_1', 'receipt', 'receipt', '{}', 'parked', now())`);
+    for (const table of ['events', 'bodies', 'effects']) {
+      const other = `jsonb_populate_record(${table}, '{"source":"other"}')`;
+      await sql(`insert into webhooks.${table} select (${other}).* from webhooks.${table}`);
+    }
+    const all = async (source: string) => [
+      await sql('select * from webhooks.events where source = $1 order by event_id', [source]),
+      await sql('select * from webhooks.effects where source = $1 order by event_id', [source]),
+    ];
+    const [own, others] = [await all('test'), await all('other')];
+    const filter = { source: 'test', eventId: id };
+    expect(
+      await runAction(database.ops, { ...by, action, filter, reason: 'no', sendEffectsAgain: true }),
+    ).toMatchObject({
+      outcome: 'changed',
+      events: 1,
+    });
+    expect(await all('other')).toEqual(others);
+    expect((await all('test'))[0]).not.toEqual(own[0]);
+    expect((await all('test'))[1]).not.toEqual(own[1]);
+  },
+);
+
+it('what is retried or run again begins anew: it is due now, and has neither a wait nor attempts', async () => {
+  const old = `attempts = 12, not_before = '2027-01-01', due_at = '2027-01-01', failure = 'handler', last_error = 'no'`;
+  await sql(`update webhooks.events set ${old}, summary = '1 change', failed_paths = '["a"]'`);
+  await sql(`update webhooks.effects set ${old}`);
+  await retry({ source: 'test' });
+  await rerun({ eventId: 'done_1' });
+  const anew = { status: 'pending', attempts: 0, not_before: null, due_at: LATER };
+  expect(
+    await sql(`select status, attempts, not_before, due_at from webhooks.effects where event_id = 'done_2'`),
+  ).toEqual([anew]);
+  const columns =
+    'status, attempts, not_before, due_at, finished_at, completions, failure, last_error, failed_paths, summary';
+  expect(
+    await sql(`select ${columns} from webhooks.events where event_id in ('done_1', 'parked_1') order by event_id`),
+  ).toEqual([
+    { ...anew, finished_at: null, completions: 0, failure: null, last_error: null, failed_paths: null, summary: null },
+    // A retry leaves in sight why the event failed.
+    {
+      ...anew,
+      finished_at: null,
+      completions: 0,
+      failure: 'handler',
+      last_error: 'no',
+      failed_paths: ['a'],
+      summary: '1 change',
+    },
+  ]);
 });
 
 it('every action is kept on its event with who, when and why, oldest first', async () => {

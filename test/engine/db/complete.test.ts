@@ -102,7 +102,7 @@ it('a completion is rolled back if a change fails, and the error is not a duplic
 
 it('a violation of an app’s own constraint called completed_at_most_once is not a duplicate', async () => {
   await sql(`create table if not exists fixture.events (n int constraint completed_at_most_once check (n <= 1))`);
-  await sql(`grant insert on fixture.events to claimcheck_consumer`);
+  await sql(`grant insert on fixture.events to ${database.role('consumer')}`);
   await claimAll('a');
   const breaks = database.readOnly.execute(statement`insert into fixture.events (n) values (2)`);
   const error = await errorOf(complete(database.consumer, [completion('a', [breaks])], NOW));
@@ -134,7 +134,9 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   const groups = [ids, ids.toReversed()].map((order) => order.map((id) => completion(id, [])));
   const finished = Promise.all(groups.map((group) => errorOf(complete(database.consumer, group, NOW))));
   await vi.waitFor(async () => {
-    expect(await sql('select from pg_stat_activity where wait_event_type = $$Lock$$')).toHaveLength(2);
+    expect(
+      await sql('select from pg_stat_activity where wait_event_type = $$Lock$$ and datname = current_database()'),
+    ).toHaveLength(2);
   }, WAIT);
   await other.end();
   const errors = await finished;
@@ -142,9 +144,24 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
 });
 
+it('a group waits three seconds for a lock, because it can be committed event by event, and one event as long as its role may', async () => {
+  await claimAll('a', 'b', 'c');
+  const noted = (id: string) =>
+    completion(id, [
+      database.readOnly.execute(statement`
+        insert into fixture.balances values (${id} || ' ' || current_setting('lock_timeout'), 1)`),
+    ]);
+  await complete(database.consumer, [noted('a'), noted('b')], NOW);
+  await complete(database.consumer, [noted('c')], NOW);
+  expect(await sql('select customer from fixture.balances order by 1')).toEqual(
+    ['a 3s', 'b 3s', 'c 10s'].map((customer) => ({ customer })),
+  );
+});
+
 it('recordFailures counts an attempt and keeps why it failed, and does not change finished events', async () => {
   await claimAll('a', 'b', 'c');
   await complete(database.consumer, [completion('c')], NOW);
+  await sql('update webhooks.events set begun_at = now()');
   const notBefore = new Date(NOW.getTime() + 60_000);
   const dueAt = new Date(NOW.getTime() + 11 * 60_000);
   const failure = { source: 'test', failure: 'handler', error: 'Error: no', failedPaths: null, notBefore } as const;
@@ -157,11 +174,12 @@ it('recordFailures counts an attempt and keeps why it failed, and does not chang
     ],
     NOW,
   );
-  const columns = 'event_id, status, attempts, failure, last_error, failed_paths, due_at';
-  const kept = { attempts: 1, last_error: 'Error: no', due_at: dueAt };
+  const columns =
+    'event_id, status, attempts, failure, last_error, failed_paths, due_at, not_before, finished_at, begun_at';
+  const kept = { attempts: 1, last_error: 'Error: no', due_at: dueAt, not_before: notBefore, begun_at: null };
   expect(await sql(`select ${columns} from webhooks.events order by 1`)).toEqual([
-    { ...kept, event_id: 'a', status: 'pending', failure: 'handler', failed_paths: null },
-    { ...kept, event_id: 'b', status: 'parked', failure: 'schema', failed_paths: ['a.0', 'b'] },
+    { ...kept, event_id: 'a', status: 'pending', failure: 'handler', failed_paths: null, finished_at: null },
+    { ...kept, event_id: 'b', status: 'parked', failure: 'schema', failed_paths: ['a.0', 'b'], finished_at: NOW },
     expect.objectContaining({ event_id: 'c', status: 'done', attempts: 1, failure: null, last_error: null }),
   ]);
 });

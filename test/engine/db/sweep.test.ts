@@ -48,14 +48,27 @@ describe('the sweep', () => {
     expect((await takeOverdue(database.consumer, later({ minutes: 2 }))).effects).toEqual([]);
   });
 
-  it('the sweep takes an event that stays pending at intervals that double up to a day', async () => {
-    await claimMany(1);
-    const takenAt: number[] = [];
-    for (let minutes = 0; minutes < 6 * 24 * 60; minutes += 15) {
-      const { events } = await takeOverdue(database.consumer, later({ minutes }));
-      if (events.length > 0) takenAt.push(minutes / 60);
+  it('the sweep takes what stays pending at intervals that double up to a day: an event since its receipt, an effect since its event was done', async () => {
+    await claimMany(2);
+    await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
+    // Received long before it was done.
+    await sql(`update webhooks.events set received_at = $1 where event_id = 'evt_1'`, [later({ days: -9 })]);
+    await addEffect('evt_1');
+    const taken = async (minutes: number) => {
+      const { events, effects } = await takeOverdue(database.consumer, later({ minutes }));
+      return [events.length, effects.length];
+    };
+    expect(await taken(15)).toEqual([1, 1]);
+    for (const hours of [0.5, 1, 2, 4, 8, 16, 32, 56, 80]) {
+      expect([hours, await taken(hours * 60 - 1), await taken(hours * 60)]).toEqual([hours, [0, 0], [1, 1]]);
     }
-    expect(takenAt).toEqual([0.25, 0.5, 1, 2, 4, 8, 16, 32, 56, 80, 104, 128]);
+  });
+
+  it('of a backlog, the sweep takes first what has been due for the longest time, and what is new is not kept waiting', async () => {
+    await claimMany(503);
+    await sql(`update webhooks.events set due_at = $1 where event_id in ('evt_7', 'evt_502')`, [NOW]);
+    const { events } = await takeOverdue(database.consumer, later({ minutes: 10 }));
+    expect(events.map(({ eventId }) => eventId)).toEqual(expect.arrayContaining(['evt_7', 'evt_502']));
   });
 
   it('two sweeps take a backlog in chunks, because what the first one took is not overdue any more', async () => {

@@ -13,6 +13,7 @@ import {
 } from '../../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
+import { RUNS } from '../pure/generators.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -113,7 +114,8 @@ describe('listEvents', () => {
   };
 
   it('listEvents pages through every event exactly once, newest first, whatever the filter and the ages are', async () => {
-    const age = fc.oneof(fc.integer({ min: 0, max: 90 * 24 * 60 }), fc.constantFrom(0, 15, 60, 240));
+    // In minutes. Few, because equal times across the border of a page are what may go wrong: the ends of spans, and old ones.
+    const age = fc.constantFrom(0, 1, 15, 60, 75, 240, 5461, 90 * 24 * 60);
     const event = fc.record({
       source: fc.constantFrom('a', 'b', 'c'),
       age,
@@ -123,6 +125,8 @@ describe('listEvents', () => {
     const filters = fc.record(
       {
         source: fc.constantFrom('a', 'b'),
+        since: fc.constantFrom(0, 15, 5461).map((minutes) => ago(minutes * MINUTE)),
+        until: fc.constantFrom(0, 15, 60).map((minutes) => ago(minutes * MINUTE)),
         status: fc.constantFrom('pending' as const, 'done' as const, 'ignored' as const, 'parked' as const),
         type: fc.constantFrom('x', 'y'),
       },
@@ -130,7 +134,8 @@ describe('listEvents', () => {
     );
     const list = fc.array(event, { maxLength: 30 });
     await fc.assert(
-      fc.asyncProperty(list, filters, fc.integer({ min: 1, max: 7 }), async (made, filter, limit) => {
+      fc.asyncProperty(list, filters, fc.integer({ min: 1, max: 4 }), async (made, filter, limit) => {
+        const { since, until, ...equal } = filter;
         await sql('truncate webhooks.events cascade');
         const rows = made.map((row, n) => ({
           ...row,
@@ -146,13 +151,16 @@ describe('listEvents', () => {
         const order = (row: { received_at: string; source: string; event_id: string }) =>
           `${row.received_at} ${row.source} ${row.event_id}`;
         const wanted = rows
-          .filter((row) => Object.entries(filter).every(([name, value]) => Reflect.get(row, name) === value))
+          .filter(
+            ({ received_at: at }) => (!since || at >= since.toISOString()) && (!until || at < until.toISOString()),
+          )
+          .filter((row) => Object.entries(equal).every(([name, value]) => Reflect.get(row, name) === value))
           .map(order)
           .sort()
           .reverse();
         expect((await readAll(filter, limit)).map(order)).toEqual(wanted);
       }),
-      { numRuns: 30 },
+      { ...RUNS, numRuns: 60 },
     );
   });
 

@@ -1,5 +1,5 @@
 import { type SQL, sql as statement } from 'drizzle-orm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
 import { useDatabase } from '../database.ts';
@@ -79,7 +79,18 @@ describe('while Postgres works', () => {
   it('an event whose change takes longer than a request may is charged', async () => {
     change = statement`select pg_sleep(60)`;
     await claimAll('bad');
-    await consume({ bad: 2 });
+    // The time of that request is up as soon as Neon has it.
+    let end = () => {};
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      const limit = new AbortController();
+      end = () => limit.abort(new DOMException('', 'TimeoutError'));
+      return limit.signal;
+    });
+    database.stack.neon.fault = ({ queries }) => {
+      if (queries?.some(({ query }) => query.includes('pg_sleep'))) end();
+      return undefined;
+    };
+    await consume({ bad: 2 }).finally(() => timeout.mockRestore());
     expect(await bad()).toMatchObject({ attempts: 1, last_error: 'Postgres did not answer in time' });
   });
 

@@ -27,8 +27,8 @@ const effects = {
   }),
 };
 
-const ticketOf = (name: string) =>
-  new FakeMessage(name, 1, { version: MESSAGE_VERSION, source: 'test', eventId: 'a', name });
+const ticketOf = (name: string, deliveries = 1) =>
+  new FakeMessage(name, deliveries, { version: MESSAGE_VERSION, source: 'test', eventId: 'a', name });
 const work = () => consumeInNode([new FakeMessage('a')], handler, database.stack.workerUrls.consumer);
 const send = () =>
   consumeInNode([ticketOf('post')], handler, database.stack.workerUrls.consumer, { queue: 'effects', effects });
@@ -62,6 +62,32 @@ it('a call that was begun before a rerun does not close the effect that the reru
   await send();
   expect(sent).toEqual(['old', 'new']);
   expect(await state()).toEqual([{ status: 'sent', attempts: 1, payload: '"new"' }]);
+});
+
+it('redelivered effects are sent alone, the most redelivered last, if the group in which they were begun never came back', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at)
+     select 'test', 'a', name, 'post', to_json(name)::text, now() from unnest($1::text[]) name`,
+    [names],
+  );
+  const begun = () => sql<{ name: string }>('select name from webhooks.effects where begun_at is not null order by 1');
+  const group = (deliveries: Record<string, number>) =>
+    consumeInNode(
+      Object.entries(deliveries).map(([name, times]) => ticketOf(name, times)),
+      handler,
+      database.stack.workerUrls.consumer,
+      { queue: 'effects', effects },
+    );
+  answer = new Promise(() => {});
+  void group({ a: 2, b: 2, c: 2 });
+  await expect.poll(() => sent.length, WAIT).toBe(3);
+  expect(await begun()).toHaveLength(3);
+  sent = [];
+  answer = Promise.resolve(new Response());
+  await group({ a: 9, b: 3, c: 5, d: 2 });
+  expect(sent).toEqual(['d', 'b', 'c', 'a']);
+  expect(await begun()).toEqual([]);
 });
 
 it('an effect whose result can not be recorded at once is not sent again', async () => {

@@ -2,6 +2,7 @@ import type { ConsumerDependencies } from '../../../src/consumer/batch.ts';
 import { createConsumer } from '../../../src/consumer/consumer.ts';
 import type { Handler } from '../../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
+import type { LogLine } from '../../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
 
 /** A message of the queue that remembers what became of it: acknowledged, or returned with a delay in seconds. */
@@ -37,6 +38,11 @@ interface Options {
   readonly effects?: ConsumerDependencies['effects'];
   readonly handlerMs?: number;
   readonly vars?: Record<string, string>;
+  readonly effectMs?: number;
+  /** Gets the tickets of effects that the consumer sends. */
+  readonly sent?: unknown[];
+  /** Gets the lines that it logs. */
+  readonly lines?: LogLine[];
 }
 
 /** The consumer, in Node and not in workerd, because only here can a test count and break its requests. */
@@ -44,17 +50,20 @@ export async function consumeInNode(
   messages: FakeMessage[],
   handler: Handler,
   databaseUrl: string,
-  { queue = 'events', effects = {}, handlerMs = 1000, vars = {} }: Options = {},
+  { queue = 'events', effects = {}, handlerMs = 30_000, effectMs = 30_000, vars = {}, sent, lines }: Options = {},
 ) {
   const consumer = createConsumer({
-    handlers: { test: { test: handler } },
-    sources: { test: { types: ['test'] } },
+    handlers: { test: { test: handler }, other: { test: handler } },
+    sources: { test: { types: ['test'] }, other: { types: [] } },
     effects,
     now: () => new Date(),
     random: () => 0.5,
-    log: searchedLog,
+    log: (line) => {
+      searchedLog(line);
+      lines?.push(line);
+    },
     handlerMs,
-    effectMs: 10_000,
+    effectMs,
   });
   const batch = { queue, messages } as unknown as MessageBatch;
   const env = {
@@ -63,7 +72,7 @@ export async function consumeInNode(
     EVENTS_QUEUE: 'events',
     EFFECTS_QUEUE: 'effects',
     EVENTS_DEAD_QUEUE: 'events-dead',
-    EFFECTS: { sendBatch: async () => {} },
+    EFFECTS: { sendBatch: async (batch: { body: unknown }[]) => void sent?.push(...batch.map(({ body }) => body)) },
   } as unknown as ConsumerEnv;
   await consumer.queue?.(batch, env, {} as ExecutionContext);
   return messages;

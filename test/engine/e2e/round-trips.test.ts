@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { useDatabase } from '../database.ts';
-import { claimRequest } from '../new-event.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 import { WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
@@ -74,6 +74,36 @@ it('an event that somebody else completes meanwhile costs its group one query an
   expect(await balance()).toBe('99');
 });
 
+it('an event that nobody wants and somebody else completes meanwhile is settled', async () => {
+  await claim(database.consumer, claimRequest([newEvent('a', { type: 'unwanted' }), 'b'], { receivedAt: new Date() }));
+  const meanwhile = defineHandler({
+    async handle() {
+      await sql(`update webhooks.events set status = 'ignored', completions = 1 where event_id = 'a'`);
+      return [];
+    },
+  });
+  const messages = await consume([new FakeMessage('a'), new FakeMessage('b')], meanwhile);
+  expect(messages.map(({ settled }) => settled)).toEqual(['acked', 'acked']);
+});
+
+it('six handlers are asked at a time, because a Worker makes at most six calls to the outside at once', async () => {
+  await claimAll(numbered(20));
+  let [now, most] = [0, 0];
+  const counts = defineHandler({
+    async handle() {
+      most = Math.max(most, ++now);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      now--;
+      return [];
+    },
+  });
+  await consume(
+    numbered(20).map((id) => new FakeMessage(id)),
+    counts,
+  );
+  expect(most).toBe(6);
+});
+
 it('one event of a hundred that can not be committed costs its group 15 transactions instead of one', async () => {
   await claimAll(numbered(100));
   requests = [];
@@ -114,13 +144,17 @@ it('while Postgres is away in the middle of a split group, the rest of it is not
   expect(await attempts()).toEqual([{ status: 'pending', attempts: 0 }]);
 });
 
-it('after a deadlock, the events of a group are committed one by one at once', async () => {
+// Each half would meet the same locks again, and wait for them again.
+it.each([
+  ['a deadlock', '40P01'],
+  ['a lock that was not free in time', '55P03'],
+])('after %s, the events of a group are committed one by one at once', async (_what, code) => {
   await sql('create sequence if not exists deadlocks');
-  await sql('grant usage on sequence deadlocks to claimcheck_consumer');
+  await sql(`grant usage on sequence deadlocks to ${database.role('consumer')}`);
   await sql('alter sequence deadlocks restart');
   // A rollback doesn't reset a sequence, so only the first call fails.
   await sql(`create or replace function deadlock_once() returns void language plpgsql as
-    $$ begin if nextval('deadlocks') = 1 then raise exception using errcode = '40P01'; end if; end $$`);
+    $$ begin if nextval('deadlocks') = 1 then raise exception using errcode = '${code}'; end if; end $$`);
   await claimAll(numbered(5));
   requests = [];
   const deadlocks = defineHandler({ handle: (_event, { db }) => [db.execute(statement`select deadlock_once()`)] });

@@ -12,7 +12,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
 const CHILD = new RegExp(`^00-${TRACE_ID}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`);
 
-beforeEach(() => running.sql('truncate webhooks.events cascade'));
+beforeEach(running.empty);
 afterEach(() => {
   running.stack.neon.fault = undefined;
 });

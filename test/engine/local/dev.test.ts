@@ -176,6 +176,8 @@ describe('npm run dev', () => {
     await send('evt_wanted', { record: 'other' });
     await expect.poll(printed, SOON).toMatch(/^effect .*evt_wanted.* sent/m);
     expect(calls.splice(0)).toEqual(['/wanted/other']);
+    await changed('src/app/effects/index.ts', effectsCalling(`env.THANKS_URL + '/thanks'`));
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.* sent/m);
   });
 
   it('shows what a handler prints, where it failed and why, and runs the event at once when that is fixed', async () => {

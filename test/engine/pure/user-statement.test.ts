@@ -30,6 +30,10 @@ describe('a statement that begins, ends or changes a transaction', () => {
     '/* a /* nested */ comment */ commit',
     'start/**/transaction',
     'start -- x\n transaction',
+    'COMMIT AND CHAIN',
+    'End Transaction',
+    'set local transaction_read_only = on',
+    'set session transaction_isolation = serializable',
   ])('%j', (text) => {
     expect(controlsTransaction(text)).toBe(true);
   });
@@ -80,6 +84,12 @@ describe('a statement that names a table of the engine', () => {
     "set local schema 'webhooks'",
     "set session schema 'webhooks'",
     'set schema $1',
+    'set search_path\nto webhooks',
+    'table webhooks.events',
+    'update only "webhooks"."events" set a = 1',
+    'with gone as (delete from WEBHOOKS\n.\n"effects" returning 1) select * from gone',
+    'insert into webhooks.bodies select 1',
+    'update a set b = 0 from webhooks.alerts',
   ])('%j', (text) => {
     expect(namesEngine(text)).toBe(true);
   });
@@ -95,6 +105,7 @@ describe('a statement that names a table of the engine', () => {
     '-- from webhooks.events\nselect 1',
     'set search_path to public',
     'select schema from a where webhooks',
+    'insert into notes (text) values ($1)',
   ])('%j is none', (text) => {
     expect(namesEngine(text)).toBe(false);
   });

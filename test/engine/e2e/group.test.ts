@@ -1,0 +1,120 @@
+import { sql as statement } from 'drizzle-orm';
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { expect, it } from 'vitest';
+import { claim } from '../../../src/db/claim.ts';
+import { defineHandler, Effect, PermanentError, RetryLater } from '../../../src/kit/index.ts';
+import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+import { RUNS } from '../pure/generators.ts';
+import { consumeInNode, FakeMessage } from './in-node.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+/** What becomes of an event: its row, and whether its ticket is acknowledged or comes back after some seconds. */
+const FATES = {
+  done: [{ status: 'done', attempts: 1, failure: null, effects: 1 }, 'acked'],
+  unwanted: [{ status: 'ignored', attempts: 1, failure: null, effects: 0 }, 'acked'],
+  'parked before': [{ status: 'parked', attempts: 0, failure: 'handler', effects: 0 }, 'acked'],
+  'done before': [{ status: 'done', attempts: 1, failure: null, effects: 0 }, 'acked'],
+  waits: [{ status: 'pending', attempts: 0, failure: null, effects: 0 }, 600],
+  // `random` is 0.5, so the first wait is half of five seconds.
+  throws: [{ status: 'pending', attempts: 1, failure: 'handler', effects: 0 }, 3],
+  'asks for time': [{ status: 'pending', attempts: 1, failure: 'retry_later', effects: 0 }, 90],
+  'is given up': [{ status: 'parked', attempts: 1, failure: 'permanent', effects: 0 }, 'acked'],
+  'breaks a constraint': [{ status: 'pending', attempts: 1, failure: 'database', effects: 0 }, 3],
+  'repeats an effect': [{ status: 'parked', attempts: 1, failure: 'changes', effects: 0 }, 'acked'],
+  'has another shape': [{ status: 'parked', attempts: 1, failure: 'schema', effects: 0 }, 'acked'],
+  'lost its body': [{ status: 'parked', attempts: 0, failure: 'body_gone', effects: 0 }, 'acked'],
+  unknown: [undefined, 'acked'],
+} as const;
+type Fate = keyof typeof FATES;
+
+const handler = defineHandler({
+  schema: v.object({ fate: v.string() }),
+  handle({ source, id, data: { fate } }, { db }) {
+    const added = db.execute(statement`insert into fixture.balances values (${`${source} ${id}`}, 1)`);
+    const effect = new Effect('post', {}, 'post');
+    if (fate === 'throws') throw new TypeError('no');
+    if (fate === 'asks for time') throw new RetryLater(90);
+    if (fate === 'is given up') throw new PermanentError('no');
+    if (fate === 'breaks a constraint') return [added, effect, added];
+    return fate === 'repeats an effect' ? [added, effect, effect] : [added, effect];
+  },
+});
+
+interface Made {
+  readonly source: string;
+  readonly id: string;
+  readonly fate: Fate;
+}
+
+const columns = 'source, event_id as id, status, attempts, failure';
+
+async function make({ source, id, fate }: Made): Promise<void> {
+  if (fate === 'unknown') return;
+  const body = JSON.stringify(fate === 'has another shape' ? {} : { fate });
+  const event = newEvent(id, { type: fate === 'unwanted' ? 'other' : 'test', body });
+  await claim(database.receiver, claimRequest([event], { source, receivedAt: new Date() }));
+  const set = {
+    'parked before': `status = 'parked', failure = 'handler'`,
+    'done before': `status = 'done', completions = 1, attempts = 1`,
+    waits: `not_before = now() + interval '599.5 s'`,
+  }[fate as string];
+  if (set) await sql(`update webhooks.events set ${set} where (source, event_id) = ($1, $2)`, [source, id]);
+  if (fate === 'lost its body') {
+    await sql(`delete from webhooks.bodies where (source, event_id) = ($1, $2)`, [source, id]);
+  }
+}
+
+it('whatever becomes of the other events of its batch, each event and each ticket gets what is its own', async () => {
+  const made = fc.uniqueArray(
+    fc.record({
+      source: fc.constantFrom('test', 'other'),
+      id: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+      fate: fc.constantFrom(...(Object.keys(FATES) as Fate[])),
+    }),
+    { selector: ({ source, id }) => `${source} ${id}`, minLength: 1 },
+  );
+  const batch = made.chain((all) =>
+    fc.tuple(fc.constant(all), fc.shuffledSubarray([...all, ...all], { minLength: 1 })),
+  );
+  await fc.assert(
+    fc.asyncProperty(batch, async ([all, tickets]) => {
+      await sql('truncate webhooks.events, fixture.balances cascade');
+      await Promise.all(all.map(make));
+      const messages = tickets.map(
+        ({ source, id }) => new FakeMessage(id, 1, { version: MESSAGE_VERSION, source, eventId: id }),
+      );
+      const sent: object[] = [];
+      await consumeInNode(messages, handler, database.stack.workerUrls.consumer, { sent });
+
+      expect(messages.map(({ settled }) => settled)).toEqual(tickets.map(({ fate }) => FATES[fate][1]));
+      const order = ({ source, id }: Pick<Made, 'source' | 'id'>) => `${source} ${id}`;
+      const worked = all.filter((one) => tickets.includes(one) && FATES[one.fate][0] !== undefined);
+      const expected = worked.map(({ source, id, fate }) => ({ source, id, ...FATES[fate][0] }));
+      const rows = await sql<Made>(
+        `select ${columns}, (select count(*)::int from webhooks.effects where (source, event_id) = (event.source, event.event_id)) as effects
+         from webhooks.events event order by 1, 2`,
+      );
+      expect(rows.filter((row) => worked.some((one) => order(one) === order(row)))).toEqual(
+        expected.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)),
+      );
+      const done = worked.filter(({ fate }) => fate === 'done');
+      expect(await sql('select customer from fixture.balances order by 1')).toEqual(
+        done.map((one) => ({ customer: order(one) })).toSorted((a, b) => (a.customer < b.customer ? -1 : 1)),
+      );
+      const ticketsOfEffects = done.map(({ source, id }) => ({
+        version: MESSAGE_VERSION,
+        source,
+        eventId: id,
+        name: 'post',
+      }));
+      expect(sent).toHaveLength(ticketsOfEffects.length);
+      expect(sent).toEqual(expect.arrayContaining(ticketsOfEffects));
+    }),
+    { ...RUNS, numRuns: 40 },
+  );
+});
