@@ -6,7 +6,7 @@ export default defineConfig({
     name: 'app',
     include: ['test/app/**/*.test.ts'],
     globalSetup: './test/setup.ts',
-    // Node loads the files itself: Vite can't in a folder with a # or a % in its path.
+    // Node loads the files itself: Vite can't in a folder with a # or a % in its path. (There it warns all the same.)
     experimental: { viteModuleRunner: false },
     // All files share one database.
     fileParallelism: false,

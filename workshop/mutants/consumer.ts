@@ -36,6 +36,16 @@ export const consumer: readonly Mutant[] = [
     },
   },
   {
+    fault: 'must() lets a statement pass that changes no row',
+    file: 'src/db/user-statement.ts',
+    find: 'having count(*) = 0',
+    replace: 'having count(*) < 0',
+    caughtBy: {
+      file: 'test/engine/e2e/patterns.test.ts',
+      name: 'two events of one shipment in one batch send one mail, and both are done',
+    },
+  },
+  {
     fault: 'a constraint of the app with the same name is taken for a duplicate',
     file: 'src/db/errors.ts',
     find: 'error.table === `',

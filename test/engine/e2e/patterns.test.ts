@@ -31,7 +31,25 @@ async function claimAll(...payloads: object[]): Promise<string[]> {
 async function work(handler: Handler, ids: readonly string[]): Promise<void> {
   const { url } = database.stack.outside;
   const messages = ids.map((id) => new FakeMessage(id));
-  await consumeInNode(messages, handler, database.stack.workerUrls.consumer, { vars: { SHOP_URL: url } });
+  await consumeInNode(messages, handler, database.stack.workerUrls.consumer, {
+    vars: { SHOP_URL: url },
+    handlerMs: 60_000,
+  });
+}
+
+/** The same handler, but none of so many runs returns before all of them have read. */
+function readTogether({ handle, ...handler }: Handler, runs: number): Handler {
+  const { promise: allHaveRead, resolve } = Promise.withResolvers<void>();
+  let read = 0;
+  return {
+    ...handler,
+    async handle(event, tools) {
+      const changes = await handle(event, tools);
+      if (++read === runs) resolve();
+      await allHaveRead;
+      return changes;
+    },
+  };
 }
 
 const workEachInItsOwnBatch = (handler: Handler, ids: readonly string[]) =>
@@ -69,7 +87,8 @@ describe('once per shipment', () => {
 
   it('twenty events of one shipment in twenty batches at the same time send one mail', async () => {
     const ids = await claimAll(...Array.from({ length: 20 }, () => delivered));
-    await workEachInItsOwnBatch(patterns.delivered, ids);
+    await workEachInItsOwnBatch(readTogether(patterns.delivered, 20), ids);
+    expect(await events('done')).toHaveLength(1);
     expect(await mails()).toHaveLength(1);
     await workUntilDone(patterns.delivered, ids);
     expect(await mails()).toHaveLength(1);
