@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+/** The tests of pure code, in Node: no Postgres, no workerd. Vite loads them, because Stryker's mutants need that. */
+export default defineConfig({
+  test: {
+    include: [
+      'test/engine/{pure,verify}/**/*.test.ts',
+      'test/engine/kit/failures.test.ts',
+      'test/engine/consumer/{batch,judge}.test.ts',
+      'test/engine/receiver/{answers,attackers,bad-input,body,identify,log,secrets}.test.ts',
+      'test/engine/local/configuration.test.ts',
+    ],
+    testTimeout: 60_000,
+  },
+});
