@@ -17,7 +17,7 @@ export interface Outside {
   readonly url: string;
   /** All calls so far, in their order. */
   readonly requests: OutsideRequest[];
-  /** What it answers: a `Response`, or an object that is sent as JSON. `undefined` stands for `{}`. */
+  /** What it answers, or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` stands for `{}`. */
   answer: ((request: OutsideRequest) => object | undefined) | undefined;
   /** Is called for every request: `npm run dev` prints them. */
   onRequest: ((request: OutsideRequest) => void) | undefined;
@@ -36,7 +36,7 @@ export async function startOutside(port = 0): Promise<Outside> {
     };
     outside.requests.push(request);
     outside.onRequest?.(request);
-    const answer = responseOf(outside, request);
+    const answer = await responseOf(outside, request);
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer()));
   });
   const taken = 'stop what uses it, or delete the lines with this port from .dev.vars';
@@ -59,9 +59,9 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function responseOf({ answer }: Outside, request: OutsideRequest): Response {
+async function responseOf({ answer }: Outside, request: OutsideRequest): Promise<Response> {
   try {
-    const given = answer?.(request) ?? {};
+    const given = (await answer?.(request)) ?? {};
     // A copy, because a body can be read only once, and the next request may be given the same Response.
     return given instanceof Response ? given.clone() : Response.json(given);
   } catch (error) {

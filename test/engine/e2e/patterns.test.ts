@@ -138,7 +138,7 @@ it('an API without idempotency keys is asked before it is called again, so it ma
   await claimAll({});
   await work(defineHandler({ handle: () => [patterns.effect('label', { order: 'o1' })] }), ['a']);
   const made: string[] = [];
-  outside.answer = ({ method, body }) => {
+  outside.answer = async ({ method, body }) => {
     if (method === 'GET') return made;
     made.push(body);
     // The label is made, and its answer is lost.
