@@ -1,6 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
 const VERIFY = 'src/verify/index.ts';
+const JSON_TEST = 'test/engine/pure/shared.test.ts';
 const COMPARED = 'test/engine/verify/comparison.test.ts';
 
 /** Faults in what decides whether a delivery is genuine. */
@@ -69,21 +70,21 @@ export const verification: readonly Mutant[] = [
     file: 'src/shared/json.ts',
     find: 'hasLongNumber ? JSON.parse(text, keepDigits) :',
     replace: '',
-    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
+    caughtBy: { file: JSON_TEST, name: 'keeps the digits that JavaScript would round' },
   },
   {
     fault: 'a fraction with many digits is rounded, so that two ids can become one',
     file: 'src/shared/json.ts',
     find: 'else if (char !== 0x2e /* . */)',
     replace: 'else',
-    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids that are fractions' },
+    caughtBy: { file: JSON_TEST, name: 'keeps the digits that JavaScript would round' },
   },
   {
     fault: 'an escaped quote ends a string, so that the numbers behind it are rounded',
     file: 'src/shared/json.ts',
     find: ' i++;\n      else if',
     replace: ' {}\n      else if',
-    caughtBy: { file: 'test/engine/receiver/intact.test.ts', name: 'two ids beyond 2^53' },
+    caughtBy: { file: JSON_TEST, name: '600 brackets in a text' },
   },
   {
     fault: 'an unsigned header counts as signed',

@@ -80,6 +80,14 @@ describe('the values in a template', () => {
     expect((await identified({ id }, { a: value, b: 'b' })).eventId).toBe('b');
   });
 
+  it('what may be missing is empty then, and a replay key of nothing is none', async () => {
+    const id = { at: '{json:a}:{json?:b}', signed: true, replayKey: '{json?:b}' };
+    for (const b of [undefined, null]) {
+      expect(await identified({ id }, { a: 'a', b })).toMatchObject({ eventId: 'a:', fingerprint: null });
+    }
+    expect((await identified({ id }, { a: 'a', b: 'b' })).fingerprint).not.toBeNull();
+  });
+
   it('what every object has is not a value of the body', async () => {
     const id = { at: ['{json:constructor.name}', '{json:b}'], signed: true };
     expect((await identified({ id }, { b: 'b' })).eventId).toBe('b');
