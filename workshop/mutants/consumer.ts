@@ -1,291 +1,405 @@
-import type { Mutant } from './mutant.ts';
-
-const COMPLETE_TEST = 'test/engine/db/complete.test.ts';
-const WORK_TEST = 'test/engine/consumer/events.test.ts';
-const JUDGE_TEST = 'test/engine/consumer/judge.test.ts';
-const MISTAKES_TEST = 'test/engine/consumer/mistakes.test.ts';
-const DEAD_LETTERS_TEST = 'test/engine/consumer/dead-letters.test.ts';
-const ROUND_TRIPS_TEST = 'test/engine/e2e/round-trips.test.ts';
+import { faultsIn, type Mutant } from './mutant.ts';
 
 /** Faults between a ticket and the end of its event's work, and in the cron. */
 export const consumer: readonly Mutant[] = [
-  {
-    fault: 'the completion is committed before the changes, in a transaction of its own',
-    file: 'src/db/events.ts',
-    find: 'if (completed.length === 1) return',
-    replace: `if (completed.length === 1)
+  ...faultsIn(
+    'src/db/events.ts',
+    ['db/complete', 'e2e/group', 'e2e/round-trips', 'consumer/events'],
+    [
+      [
+        'the completion is committed before the changes, in a transaction of its own',
+        'if (completed.length === 1) return',
+        `if (completed.length === 1)
     return commit(db, [completions]).then(() => commit(db, changes.filter((change) => change !== completions)));
   if (completed.length === 1) return`,
-    caughtBy: { file: COMPLETE_TEST, name: 'a completion is rolled back if a change fails' },
-  },
-  {
-    fault: 'no constraint refuses a second completion',
-    file: 'drizzle/engine/0000_engine.sql',
-    find: '"completions" between 0 and 1',
-    replace: '"completions" between 0 and 1000000',
-    caughtBy: { file: COMPLETE_TEST, name: 'exactly one of twenty concurrent runs of an event commits' },
-  },
-  {
-    fault: 'any error of Postgres is taken for a duplicate',
-    file: 'src/db/errors.ts',
-    find: "!(error instanceof DatabaseError) || error.code !== '23514') return false;",
-    replace: 'false) return false; return true;',
-    caughtBy: {
-      file: COMPLETE_TEST,
-      name: 'a completion is rolled back if a change fails, and the error is not a duplicate',
-    },
-  },
-  {
-    fault: 'must() lets a statement pass that changes no row',
-    file: 'src/db/user-statement.ts',
-    find: 'having count(*) = 0',
-    replace: 'having count(*) < 0',
-    caughtBy: {
-      file: 'test/engine/e2e/patterns.test.ts',
-      name: 'two events of one shipment in one batch send one mail, and both are done',
-    },
-  },
-  {
-    fault: 'a constraint of the app with the same name is taken for a duplicate',
-    file: 'src/db/errors.ts',
-    find: 'error.table === `',
-    replace: 'true || error.table === `',
-    caughtBy: { file: COMPLETE_TEST, name: 'constraint called completed_at_most_once' },
-  },
-  {
-    fault: 'an event that was parked or discarded meanwhile is completed',
-    file: 'src/db/events.ts',
-    find: 'then 1 else 2 end',
-    replace: 'then 1 else 1 end',
-    caughtBy: { file: COMPLETE_TEST, name: 'an event that was parked or discarded meanwhile can not be completed' },
-  },
-  {
-    fault: 'a group locks its events in any order, so that two groups deadlock',
-    file: 'src/db/events.ts',
-    find: `order by \${events.source}, \${events.eventId} for update`,
-    replace: 'for update',
-    caughtBy: { file: COMPLETE_TEST, name: 'groups that share events in opposite orders do not deadlock' },
-  },
-  {
-    fault: 'one bad event fails all events of its batch',
-    file: 'src/consumer/commit.ts',
-    find: 'if (!isCompletedBefore(error)) return',
-    replace: `if (!isCompletedBefore(error)) return { ...NONE, failed: withError(group, error) };
-  if (!isCompletedBefore(error)) return`,
-    caughtBy: { file: WORK_TEST, name: 'failures of some events leave the other events of the batch done' },
-  },
-  {
-    fault: 'an effect is enqueued before its event is committed',
-    file: 'src/db/events.ts',
-    find: 'const changes = [',
-    replace: `if (effects.length > 0) await commit(db, [enqueueEffects(effects, now)]);
+      ],
+      ['an event that was parked or discarded meanwhile is completed', 'then 1 else 2 end', 'then 1 else 1 end'],
+      [
+        'a group locks its events in any order, so that two groups deadlock',
+        `order by \${events.source}, \${events.eventId} for update`,
+        'for update',
+      ],
+      [
+        'an effect is enqueued before its event is committed',
+        'const changes = [',
+        `if (effects.length > 0) await commit(db, [enqueueEffects(effects, now)]);
   const changes = [`,
-    caughtBy: { file: WORK_TEST, name: 'an event whose commit fails enqueues no effect' },
-  },
-  {
-    fault: 'an effect that is sent is sent again by every further ticket',
-    file: 'src/consumer/send-effects.ts',
-    find: "if (effect.status !== 'pending') outcomes",
-    replace: 'if (false) outcomes',
-    caughtBy: {
-      file: 'test/engine/consumer/effects.test.ts',
-      name: 'a second ticket of an effect that is sent sends nothing',
-    },
-  },
-  {
-    fault: 'every attempt of an effect has another idempotency key',
-    file: 'src/db/keys.ts',
-    find: 'encode(keyText(key))',
-    replace: 'encode(keyText(key) + Math.random())',
-    caughtBy: { file: 'test/engine/e2e/pattern.test.ts', name: 'always with the same idempotency key' },
-  },
-  {
-    fault: 'the deliveries of its ticket are counted as the attempts of an event',
-    file: 'src/consumer/work.ts',
-    find: 'const loaded = await loadEvents(db, [...keys.values()], beginningOf(messages, started));',
-    replace: `const deliveries = messages[0].attempts - 1;
+      ],
+      [
+        'a group waits for a lock until its transaction is given up',
+        "GROUP_LOCK_TIMEOUT = '3s'",
+        "GROUP_LOCK_TIMEOUT = '30s'",
+      ],
+      [
+        'an event that failed stays noted as begun, and is worked alone ever after',
+        `\${column.attempts} = \${events.attempts} + 1,
+      \${column.begunAt} = null,
+      \${column.failure} = failed.failure,`,
+        `\${column.attempts} = \${events.attempts} + 1,
+      \${column.failure} = failed.failure,`,
+      ],
+      [
+        'an event that is tried again has a time at which it was finished',
+        `case when failed.parked then \${at(now)} end`,
+        `\${at(now)}`,
+      ],
+      [
+        'an event that is tried again is due at once',
+        `\${column.dueAt} = failed.not_before + \${\`\${TICKET_GRACE_MS} milliseconds\`}::interval`,
+        `\${column.dueAt} = failed.not_before`,
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'drizzle/engine/0000_engine.sql',
+    ['db/complete'],
+    [
+      [
+        'no constraint refuses a second completion',
+        '"completions" between 0 and 1',
+        '"completions" between 0 and 1000000',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/errors.ts',
+    ['db/complete'],
+    [
+      [
+        'any error of Postgres is taken for a duplicate',
+        "!(error instanceof DatabaseError) || error.code !== '23514') return false;",
+        'false) return false; return true;',
+      ],
+      [
+        'a constraint of the app with the same name is taken for a duplicate',
+        'error.table === `',
+        'true || error.table === `',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/commit.ts',
+    ['pure/batch', 'e2e/round-trips', 'e2e/group', 'e2e/blame', 'consumer/events'],
+    [
+      [
+        'one bad event fails all events of its batch',
+        'if (!isCompletedBefore(error)) return',
+        `if (!isCompletedBefore(error)) return { ...NONE, failed: withError(group, error) };
+  if (!isCompletedBefore(error)) return`,
+      ],
+      [
+        'an outage of Postgres uses up the attempts of events',
+        'function isCausedByOneEvent(error: unknown): boolean {',
+        'function isCausedByOneEvent(error: unknown): boolean { if (error) return true;',
+      ],
+      [
+        'a group that waited too long for a lock is halved, and waits again',
+        "['40001', '40P01', '55P03']",
+        "['40001', '40P01']",
+      ],
+      ['events that share a number as their key are not sorted by it', " || typeof param === 'number'", ''],
+      ['events that share a bigint as their key are not sorted by it', " || typeof param === 'bigint'", ''],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/send-effects.ts',
+    ['consumer/effects', 'e2e/effects'],
+    [
+      [
+        'an effect that is sent is sent again by every further ticket',
+        "if (effect.status !== 'pending') outcomes",
+        'if (false) outcomes',
+      ],
+      ['an effect that was told to wait is sent by every further ticket', 'else if (seconds > 0)', 'else if (false)'],
+      ['a call that takes too long is not aborted', 'limit.abort(late);', ''],
+      [
+        'the body of an answer stays open, and its connection with it',
+        'if (!returned.bodyUsed) await returned.body?.cancel?.().catch(() => {});',
+        '',
+      ],
+      [
+        'effects that killed their isolate are sent as a group again and again',
+        'messages.length > 1 ? effects.filter(({ isUnended }) => isUnended).map(keyText) : []',
+        '[]',
+      ],
+      [
+        'the attempts of an effect are counted from the start each time',
+        'attemptsBefore: effect.attempts',
+        'attemptsBefore: 0',
+      ],
+      ['the log does not name the idempotency key of a call', 'idempotency_key: key, ', ''],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/keys.ts',
+    ['e2e/pattern'],
+    [
+      [
+        'every attempt of an effect has another idempotency key',
+        'encode(keyText(key))',
+        'encode(keyText(key) + Math.random())',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/work.ts',
+    ['consumer/events', 'consumer/messages', 'e2e/round-trips', 'e2e/group'],
+    [
+      [
+        'the deliveries of its ticket are counted as the attempts of an event',
+        'const loaded = await loadEvents(db, [...keys.values()], beginningOf(messages, started));',
+        `const deliveries = messages[0].attempts - 1;
   const loaded = (await loadEvents(db, [...keys.values()])).map((event) => ({ ...event, attempts: deliveries }));`,
-    caughtBy: { file: WORK_TEST, name: 'the first failure of an event counts one attempt, however often its ticket' },
-  },
-  {
-    fault: 'an outage of Postgres uses up the attempts of events',
-    file: 'src/consumer/commit.ts',
-    find: 'function isCausedByOneEvent(error: unknown): boolean {',
-    replace: 'function isCausedByOneEvent(error: unknown): boolean { if (error) return true;',
-    caughtBy: {
-      file: ROUND_TRIPS_TEST,
-      name: 'a group that can not be committed is retried, and no attempt is counted',
-    },
-  },
-  {
-    fault: 'an event that fails is tried without end',
-    file: 'src/consumer/judge.ts',
-    find: ' || attempts >= maxAttempts',
-    replace: '',
-    caughtBy: { file: JUDGE_TEST, name: 'an error at the twelfth attempt is parked' },
-  },
-  {
-    fault: 'a permanent error is tried again',
-    file: 'src/consumer/judge.ts',
-    find: 'error instanceof PermanentError || ',
-    replace: '',
-    caughtBy: { file: JUDGE_TEST, name: 'a PermanentError is parked' },
-  },
-  {
-    fault: 'the waits between attempts do not grow',
-    file: 'src/consumer/judge.ts',
-    find: 'FIRST_SECONDS * 2 ** Math.max(0, failures - 1)',
-    replace: 'FIRST_SECONDS',
-    caughtBy: { file: JUDGE_TEST, name: 'the longest wait doubles' },
-  },
-  {
-    fault: 'the log names the message of the error that a handler has thrown',
-    file: 'src/consumer/judge.ts',
-    find: 'reason: String(name)',
-    replace: 'reason: message',
-    caughtBy: { file: JUDGE_TEST, name: 'only its name goes to the log' },
-  },
-  {
-    fault: 'a second ticket runs an event that waits for its next attempt',
-    file: 'src/consumer/batch.ts',
-    find: 'return seconds > 1 ?',
-    replace: 'return false ?',
-    caughtBy: { file: WORK_TEST, name: 'a second ticket during the wait does not run the handler' },
-  },
-  {
-    fault: 'the tickets that may have killed an isolate are worked first',
-    file: 'src/consumer/batch.ts',
-    find: 'a.order - b.order',
-    replace: 'b.order - a.order',
-    caughtBy: { file: ROUND_TRIPS_TEST, name: 'redelivered tickets are worked alone, the most redelivered last' },
-  },
-  {
-    fault: 'a group of redelivered tickets that killed its isolate is worked as a group again and again',
-    file: 'src/consumer/work.ts',
-    find: ' || event.isUnended',
-    replace: '',
-    caughtBy: { file: ROUND_TRIPS_TEST, name: 'redelivered tickets are worked alone, the most redelivered last' },
-  },
-  {
-    fault: 'after an outage, every ticket is worked alone',
-    file: 'src/consumer/batch.ts',
-    find: '...(await workPortion(redelivered))',
-    replace: '...redelivered',
-    caughtBy: { file: ROUND_TRIPS_TEST, name: 'after an outage, a hundred redelivered tickets cost one query' },
-  },
-  {
-    fault: 'the result of an old call closes the effect that a rerun has added',
-    file: 'src/db/effects.ts',
-    find: 'row}.generation',
-    replace: 'effects.generation}',
-    caughtBy: { file: 'test/engine/e2e/effects.test.ts', name: 'a call that was begun before a rerun does not close' },
-  },
-  {
-    fault: 'an event of a source that was renamed is ignored without a word',
-    file: 'src/consumer/ask-handler.ts',
-    find: 'if (configured === undefined) return',
-    replace: 'if (configured === undefined) return undefined; if (configured === undefined) return',
-    caughtBy: { file: WORK_TEST, name: 'an event without a handler is parked if its source is gone' },
-  },
-  {
-    fault: 'an error that quotes a secret is stored as it is',
-    file: 'src/consumer/judge.ts',
-    find: "hideSecrets([problem, described.error].filter(Boolean).join('. '), env)",
-    replace: "[problem, described.error].filter(Boolean).join('. ')",
-    caughtBy: { file: JUDGE_TEST, name: 'the message of an error that holds a value of the environment' },
-  },
-  {
-    fault: 'a dead letter is acknowledged, and its event is not parked',
-    file: 'src/consumer/dead-letters.ts',
-    find: ': await parkEvents(db, keys.filter(isTicket), POISON, started);',
-    replace: ': [];',
-    caughtBy: { file: DEAD_LETTERS_TEST, name: 'the event of a dead ticket is parked with the reason' },
-  },
-  {
-    fault: 'dead letters are deleted while Postgres is away',
-    file: 'src/consumer/dead-letters.ts',
-    find: 'message.retry({ delaySeconds: WAIT_SECONDS })',
-    replace: 'message.ack()',
-    caughtBy: { file: DEAD_LETTERS_TEST, name: 'while Postgres is away, dead tickets and dead forwarded deliveries' },
-  },
-  {
-    fault: 'a handler can write with the database handle that it gets',
-    file: 'src/db/read-only.ts',
-    find: '{ readOnly: true }',
-    replace: '{}',
-    caughtBy: { file: MISTAKES_TEST, name: 'a handler that awaits an insert has' },
-  },
-  {
-    fault: 'a handler can end the transaction in which its changes are committed',
-    file: 'src/consumer/ask-handler.ts',
-    find: 'if (controlsTransaction(query.sql)) return',
-    replace: 'if (false) return',
-    caughtBy: { file: MISTAKES_TEST, name: 'a returned statement' },
-  },
-  {
-    fault: "a handler's statement may name a table of the engine",
-    file: 'src/consumer/ask-handler.ts',
-    find: 'if (namesEngine(query.sql)) return',
-    replace: 'if (false) return',
-    caughtBy: { file: MISTAKES_TEST, name: 'statements that name a table of the engine' },
-  },
-  {
-    fault: 'an effect that was told to wait is sent by every further ticket',
-    file: 'src/consumer/send-effects.ts',
-    find: 'else if (seconds > 0)',
-    replace: 'else if (false)',
-    caughtBy: {
-      file: 'test/engine/consumer/effects.test.ts',
-      name: 'three more tickets and five sweeps of an effect that was told to wait',
-    },
-  },
-  {
-    fault: 'newer() lets an older event overwrite a newer one',
-    file: 'src/kit/handler.ts',
-    find: ') > (',
-    replace: ') <> (',
-    caughtBy: { file: 'test/engine/kit/newer.test.ts', name: 'is that of the newest event if they are worked as' },
-  },
-  {
-    fault: 'pruning comes before the alerts, and leaves them no request on the Free plan',
-    file: 'src/consumer/cron.ts',
-    find: "await logFailure('alert', log, () =>",
-    replace:
-      "await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log)); await logFailure('alert', log, () =>",
-    caughtBy: { file: 'test/engine/cron/alerts.test.ts', name: 'is alerted although pruning uses up the requests' },
-  },
-  {
-    fault: 'a lost ticket is never sent again',
-    file: 'src/consumer/cron.ts',
-    find: 'await sendTickets(env.EVENTS, events)',
-    replace: 'true',
-    caughtBy: { file: 'test/engine/cron/cron.test.ts', name: 'a run sends every overdue ticket once' },
-  },
-  {
-    fault: 'the sweep sends the ticket of an event every 15 minutes, however long the event has been waiting',
-    file: 'src/db/sweep.ts',
-    find: 'greatest(',
-    replace: 'least(',
-    caughtBy: { file: 'test/engine/db/sweep.test.ts', name: 'at intervals that double up to a day' },
-  },
-  {
-    fault: 'pruning deletes events that are pending or parked',
-    file: 'src/db/sweep.ts',
-    find: 'before(dedupeDays)} and',
-    replace: 'before(dedupeDays)} or',
-    caughtBy: {
-      file: 'test/engine/db/sweep.test.ts',
-      name: 'events that are pending, parked or have an effect to send',
-    },
-  },
-  {
-    fault: 'pruning deletes events that still have an effect to send',
-    file: 'src/db/sweep.ts',
-    find: "<> 'sent'",
-    replace: "= 'nothing'",
-    caughtBy: {
-      file: 'test/engine/db/sweep.test.ts',
-      name: 'events that are pending, parked or have an effect to send',
-    },
-  },
+      ],
+      [
+        'a group of redelivered tickets that killed its isolate is worked as a group again and again',
+        ' || event.isUnended',
+        '',
+      ],
+      ['a hundred handlers are asked at once', 'HANDLERS_AT_ONCE = 6', 'HANDLERS_AT_ONCE = 100'],
+      ['handlers are asked one after the other', 'HANDLERS_AT_ONCE = 6', 'HANDLERS_AT_ONCE = 1'],
+      [
+        'only the first event of a group has the tickets of its effects sent',
+        'const tickets = committed.flatMap(',
+        'const tickets = committed.slice(0, 1).flatMap(',
+      ],
+      [
+        'an event without a handler that somebody else completed waits for nothing',
+        ' && !isCompletedBefore(thrown)',
+        '',
+      ],
+      [
+        'of several events without a body only the first is parked',
+        'await parkEvents(db, withoutBody, BODY_GONE, now);',
+        'await parkEvents(db, withoutBody.slice(0, 1), BODY_GONE, now);',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/judge.ts',
+    ['pure/judge'],
+    [
+      ['an event that fails is tried without end', ' || attempts >= maxAttempts', ''],
+      ['a permanent error is tried again', 'error instanceof PermanentError || ', ''],
+      ['the waits between attempts do not grow', 'FIRST_SECONDS * 2 ** Math.max(0, failures - 1)', 'FIRST_SECONDS'],
+      ['the log names the message of the error that a handler has thrown', 'reason: String(name)', 'reason: message'],
+      [
+        'an error that quotes a secret is stored as it is',
+        "hideSecrets([problem, described.error].filter(Boolean).join('. '), env)",
+        "[problem, described.error].filter(Boolean).join('. ')",
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/batch.ts',
+    ['pure/batch', 'consumer/events', 'e2e/round-trips'],
+    [
+      ['a second ticket runs an event that waits for its next attempt', 'return seconds > 1 ?', 'return false ?'],
+      ['the tickets that may have killed an isolate are worked first', 'a.order - b.order', 'b.order - a.order'],
+      ['after an outage, every ticket is worked alone', '...(await workPortion(redelivered))', '...redelivered'],
+      ['a first delivery whose size Neon refuses is never divided', 'isAgain || error.isAboutData', 'isAgain'],
+      ['an outage of Postgres leaves no line', '        log({ step, ...outcome });', ''],
+      [
+        'of messages that were redelivered as often, the same is always in front',
+        'order: message.attempts + random()',
+        'order: message.attempts',
+      ],
+      [
+        'a ticket that comes a second too early runs an event that was told to wait',
+        'return seconds > 1 ?',
+        'return seconds > 60 ?',
+      ],
+      ['a ticket comes back up to a second before its event may run', 'Math.ceil(seconds)', 'Math.floor(seconds)'],
+      ['a message comes back after the shortest wait of its events', 'Math.max(...waits)', 'Math.min(...waits)'],
+      ['the line of a failure does not say where it was', 'failure, reason, position };', 'failure, reason };'],
+      [
+        'what can not be read comes back every few seconds for ever',
+        `    case 'error':
+      return backoff(ticketDeliveries, random);`,
+        `    case 'error':
+      return backoff(1, random);`,
+      ],
+      [
+        'a message that is worked alone is noted as a group',
+        'messages.length > 1 && messages.every(',
+        'messages.every(',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/effects.ts',
+    ['e2e/effects', 'consumer/effects'],
+    [['the result of an old call closes the effect that a rerun has added', 'row}.generation', 'effects.generation}']],
+  ),
+  ...faultsIn(
+    'src/consumer/ask-handler.ts',
+    ['consumer/events', 'consumer/mistakes', 'e2e/group'],
+    [
+      [
+        'an event of a source that was renamed is ignored without a word',
+        'if (configured === undefined) return',
+        'if (configured === undefined) return undefined; if (configured === undefined) return',
+      ],
+      [
+        'a handler can end the transaction in which its changes are committed',
+        'if (controlsTransaction(query.sql)) return',
+        'if (false) return',
+      ],
+      [
+        "a handler's statement may name a table of the engine",
+        'if (namesEngine(query.sql)) return',
+        'if (false) return',
+      ],
+      ['a time ten days ahead is believed', 'MAX_AHEAD_MS = 86_400_000', 'MAX_AHEAD_MS = 864_000_000'],
+      [
+        'a handler gets no time if the sender gives none',
+        'occurredAt: isBelievable ? occurredAt : receivedAt',
+        'occurredAt: isBelievable ? occurredAt : (occurredAt && receivedAt)',
+      ],
+      ['a handler gets no raw body', 'raw: body,', "raw: '',"],
+      [
+        'of several paths that do not match only the first is named',
+        "paths.join(', ') || 'its root'",
+        "paths[0] || 'its root'",
+      ],
+      ['the steps of a path run together', "step.key : step)).join('.')", "step.key : step)).join('')"],
+      [
+        'a handler may return no more than 999 changes',
+        'returned.length > MAX_CHANGES',
+        'returned.length >= MAX_CHANGES',
+      ],
+      [
+        'NUL in a list of lists fails the whole group',
+        'query.params.flat(Number.POSITIVE_INFINITY)',
+        'query.params.flat()',
+      ],
+      [
+        'NUL in any but the first parameter fails the whole group',
+        'params.every((param)',
+        'params.slice(0, 1).every((param)',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/dead-letters.ts',
+    ['consumer/messages'],
+    [
+      [
+        'a dead letter is acknowledged, and its event is not parked',
+        ': await parkEvents(db, keys.filter(isTicket), POISON, started);',
+        ': [];',
+      ],
+      [
+        'dead letters are deleted while Postgres is away',
+        'message.retry({ delaySeconds: WAIT_SECONDS })',
+        'message.ack()',
+      ],
+      ['of several dead letters only the first is logged', 'of parked) {', 'of parked.slice(0, 1)) {'],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/read-only.ts',
+    ['consumer/mistakes'],
+    [['a handler can write with the database handle that it gets', '{ readOnly: true }', '{}']],
+  ),
+  ...faultsIn(
+    'src/kit/handler.ts',
+    ['kit/newer'],
+    [['newer() lets an older event overwrite a newer one', ') > (', ') <> (']],
+  ),
+  ...faultsIn(
+    'src/consumer/cron.ts',
+    ['cron/alerts', 'cron/cron'],
+    [
+      [
+        'pruning comes before the alerts, and leaves them no request on the Free plan',
+        "await logFailure('alert', log, () =>",
+        "await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log)); await logFailure('alert', log, () =>",
+      ],
+      ['a lost ticket is never sent again', 'await sendTickets(env.EVENTS, events)', 'true'],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/sweep.ts',
+    ['db/sweep'],
+    [
+      [
+        'the sweep sends the ticket of an event every 15 minutes, however long the event has been waiting',
+        'greatest(',
+        'least(',
+      ],
+      ['pruning deletes events that are pending or parked', 'before(dedupeDays)} and', 'before(dedupeDays)} or'],
+      ['pruning deletes events that still have an effect to send', "<> 'sent'", "= 'nothing'"],
+      [
+        'an effect that waits is taken as often as if its event had just been received',
+        'nextDue(sql`overdue.waiting_since`)',
+        `nextDue(sql\`\${effects.dueAt}\`)`,
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/messages.ts',
+    ['consumer/messages'],
+    [
+      [
+        'of a forwarded delivery only the first event is worked',
+        'events: ids.map((eventId) => ({ source, eventId }))',
+        'events: ids.slice(0, 1).map((eventId) => ({ source, eventId }))',
+      ],
+      [
+        'a forwarded delivery with one broken event is acknowledged',
+        'unreadable: unreadable.length > 0 };',
+        'unreadable: false };',
+      ],
+      ['an outage of Postgres is logged as a delivery that can not be read', 'if (!isAboutData) throw error;', ''],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/send-alerts.ts',
+    ['cron/alerts', 'pure/time-limits'],
+    [
+      [
+        'an alert about the same condition at another time has the same id, and is ignored as a repeated one',
+        '[state, condition, source, failure, since]);',
+        '[state, condition, source, failure]);',
+      ],
+      [
+        'the alerts of two sources have the same id',
+        '[state, condition, source, failure, since]);',
+        '[state, condition, failure, since]);',
+      ],
+      [
+        'the log counts what is over as what has begun',
+        "over: alerts.filter(({ state }) => state === 'over').length",
+        "over: alerts.filter(({ state }) => state === 'begun').length",
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/alerts.ts',
+    ['cron/alerts'],
+    [
+      [
+        'the silence of one source is compared with the gaps of all',
+        'hour - lag(hour) over (partition by source order by hour)',
+        'hour - lag(hour) over (order by hour)',
+      ],
+      [
+        'the history of a source ends with the last event of any source',
+        'max(hour) over (partition by source)',
+        'max(hour) over ()',
+      ],
+      ['an alert names the newest pending event', 'min(waiting_since)', 'max(waiting_since)'],
+      [
+        'the first tick reads all events there are',
+        `greatest(\${now} - \${LOOK_BACK}::interval, max(\${hours.hour}))`,
+        `max(\${hours.hour})`,
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/user-statement.ts',
+    ['e2e/patterns'],
+    [['must() lets a statement pass that changes no row', 'having count(*) = 0', 'having count(*) < 0']],
+  ),
 ];

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A deliberate fault in the code, and the test that must notice it. */
+/** A deliberate fault in the code, which a test must notice. */
 export interface Mutant {
   /** What the code does then, as a sentence. */
   readonly fault: string;
@@ -8,13 +8,16 @@ export interface Mutant {
   /** Occurs exactly once in the file. As short as possible, so that other changes of the file don't touch it. */
   readonly find: string;
   readonly replace: string;
-  readonly caughtBy: NamedTest;
+  /** The test files of which one must notice it. */
+  readonly tests: readonly string[];
 }
 
-export interface NamedTest {
-  readonly file: string;
-  /** A part of the test's name, or of its `describe` and its name. If several tests have it, one of them must fail. */
-  readonly name: string;
+type Fault = readonly [fault: string, find: string, replace: string];
+
+/** Faults in one file. Its tests are named without their folder `test/engine` and without `.test.ts`. */
+export function faultsIn(file: string, tests: readonly string[], faults: readonly Fault[]): Mutant[] {
+  const paths = tests.map((name) => `test/engine/${name}.test.ts`);
+  return faults.map(([fault, find, replace]) => ({ fault, file, find, replace, tests: paths }));
 }
 
 /** Why a fault can't be put into its file, in one sentence. `undefined` if it can. */

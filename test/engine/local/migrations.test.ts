@@ -6,7 +6,6 @@ import { unsafeStatements } from '../../../scripts/database/additive.ts';
 import { asOwner, connect } from '../../../scripts/database/connect.ts';
 import { migrate } from '../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
-import { freePort } from '../../../scripts/lib/port.ts';
 import { makeCheckout } from '../checkout.ts';
 import { useDatabase } from '../database.ts';
 
@@ -208,12 +207,34 @@ it('npm run db:migrate says in one line which database it works on', async () =>
   expect(file.text).toBe(`${name} .dev.vars, because the environment has none)\nthe database is up to date`);
 });
 
-it('a database that can’t be reached is explained in one line, without its password', async () => {
-  const url = `postgres://claimcheck:canary-b2@127.0.0.1:${await freePort()}/claimcheck`;
-  const error = await migrate(url).then(
-    () => undefined,
-    (thrown: unknown) => thrown as Error,
-  );
-  expect(error?.message).toMatch(/^the database claimcheck on 127\.0\.0\.1:\d+ could not be reached: .*npm run dev/);
-  expect(String(error)).not.toContain('canary');
-});
+it.each([
+  [
+    'no server listens there',
+    (url: URL) => (url.port = '1'),
+    /: no server listens there; for local data start npm run dev/,
+  ],
+  [
+    'the password is wrong',
+    (url: URL) => (url.password = 'canary-b2'),
+    /: the role or password in DATABASE_URL is wrong/,
+  ],
+  [
+    'there is no such database',
+    (url: URL) => (url.pathname = '/not_there'),
+    /^the database not_there on .*: it does not exist$/,
+  ],
+  [
+    'the network is down. Migrations need a session, so Neon’s pooler is not asked',
+    (url: URL) => (url.host = 'ep-cool-1-pooler.eu-central-1.aws.neon.invalid'),
+    /^the database \S+ on ep-cool-1\.eu-central-1\.aws\.neon\.invalid\S* .*: check DATABASE_URL and the network \(E/,
+  ],
+])(
+  'a database that can’t be reached is explained in one line, without its password: %s',
+  async (_why, change, message) => {
+    const url = new URL(database.stack.databaseUrl);
+    change(url);
+    const error: unknown = await migrate(url.href).catch((thrown: unknown) => thrown);
+    expect((error as Error).message).toMatch(message);
+    expect(String(error)).not.toContain(url.password);
+  },
+);

@@ -1,0 +1,51 @@
+import { faultsIn, type Mutant } from './mutant.ts';
+
+/** Faults in what is run by hand. */
+export const commands: readonly Mutant[] = [
+  ...faultsIn(
+    'scripts/database/rights.ts',
+    ['db/roles'],
+    [
+      [
+        'the receiver may change events that are there',
+        "select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'status', 'dueAt'],",
+        `select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'status', 'dueAt'],
+    update: ['status'],`,
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'scripts/database/migrations.ts',
+    ['local/migrations'],
+    [
+      [
+        'a migration that is older than the newest one applied is skipped without a word',
+        'if (!skipped) return other + startOver;',
+        'if (!skipped || skipped) return other + startOver;',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'scripts/check.ts',
+    ['local/check'],
+    [
+      ['npm run check says ok to whatever fails', 'if (status !== 0) throw', 'if (status === null) throw'],
+      ['npm run check does not compile', "await run('types', ['tsc', '-p', '.']);", ''],
+      [
+        'npm run check builds only the receiver',
+        `if (config) await run(\`the \${worker} builds\``,
+        `if (worker === 'receiver') await run(\`the \${worker} builds\``,
+      ],
+      [
+        'npm run check does not compare the tables with their migrations',
+        "await step('drizzle/app matches your tables', assertMigrated);",
+        '',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'scripts/database/connect.ts',
+    ['local/migrations'],
+    [["migrations go through Neon's pooler, which drops their lock", 'url.hostname = direct(url.hostname);', '']],
+  ),
+];
