@@ -52,8 +52,8 @@ interface Report {
   }[];
 }
 
-/** `expect(…).rejects` and `resolves` throw a plain error. */
-const ASSERTION = /^(AssertionError|Error: promise (resolved|rejected) )/;
+/** `expect(…).rejects` and `resolves` throw a plain error, and fast-check one that tells of the assertion. */
+const ASSERTION = /^(AssertionError|Error: promise (resolved|rejected) |Error: Property failed .*AssertionError)/s;
 
 function read(file: string, folder: string, output: string): TestRun {
   const { testResults } = JSON.parse(readFileSync(file, 'utf8')) as Report;
