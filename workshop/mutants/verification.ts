@@ -52,7 +52,7 @@ export const verification: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/shared/json.ts',
-    ['receiver/intact'],
+    ['pure/shared'],
     [
       [
         'a number beyond 2^53 is rounded, so that two ids can become one',
