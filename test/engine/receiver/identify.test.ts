@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Provider, ProviderData, Signature } from '../../../src/providers/types.ts';
-import { identify } from '../../../src/receiver/identify.ts';
+import { identify, keptHeaders } from '../../../src/receiver/identify.ts';
 import { DeliveryWithJson } from '../../../src/verify/delivery.ts';
 import { deliver, names, providerOf, type Sent, signedSpots, withHeader } from '../verify/deliveries.ts';
 
@@ -171,4 +171,17 @@ describe('a provider of which only some types repeat their bodies', () => {
     const { fingerprint } = await identified({ id }, json, { 'x-id': '1', 'x-type': type });
     expect(fingerprint === null).toBe(repeats);
   });
+});
+
+it('of the headers, those are kept that identified the event, who sent it, of what type it is, and a valid trace', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const kept = {
+    'content-type': 'application/json',
+    'user-agent': 'GitHub-Hookshot/1',
+    'x-github-delivery': 'an id',
+    'x-github-event': 'push',
+  };
+  const sent = { ...kept, 'x-hub-signature-256': 'sha256=00', authorization: 'Bearer x', cookie: 'a=b' };
+  expect(keptHeaders(providerOf('github'), new Headers({ ...sent, traceparent }))).toEqual({ ...kept, traceparent });
+  expect(keptHeaders(providerOf('github'), new Headers({ ...sent, traceparent: 'invalid' }))).toEqual(kept);
 });

@@ -52,7 +52,9 @@ describe.each(names)('a sample of %s', (name) => {
   const poke = provider.id.at === '{random}';
 
   it('is claimed once, with its type, its time and its body, and acknowledged', async () => {
-    const sent = sample(name);
+    // Some providers sign whole seconds.
+    const now = new Date(Math.floor(Date.now() / 1000) * 1000);
+    const sent = sample(name, { now });
     const answer = await send(name, sent);
     const [status, type, body] = ACKS[name] ?? [200, 'application/json', undefined];
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
@@ -66,7 +68,7 @@ describe.each(names)('a sample of %s', (name) => {
     for (const row of rows) {
       expect(row.type === null).toBe(provider.type.length === 0);
       expect(row.occurred_at === null).toBe(provider.occurredAt === undefined || isUndated(name));
-      if (row.occurred_at) expect(Math.abs(Date.now() - row.occurred_at.getTime())).toBeLessThan(60_000);
+      if (row.occurred_at) expect(row.occurred_at).toEqual(now);
       expect(typeof JSON.parse(row.body)).toBe('object');
       if (!provider.batch && !provider.form) expect(row.body).toBe(sent.text);
     }

@@ -6,7 +6,7 @@ import { names, providerOf, type Sent, withHeader } from '../../verify/deliverie
 import { requestOf, useProvidersInNode } from './running.ts';
 
 const { env, start, sample } = useProvidersInNode({
-  NOTION_SHORT_WEBHOOK_SECRET: 'too short to seal with',
+  NOTION_SHORT_WEBHOOK_SECRET: 'only thirty-one characters long',
   ZOOM_WEBHOOK_SECRET_PREVIOUS: 'the one before',
 });
 const secretOf = (source: string) => env[secretName(source)] ?? '';
