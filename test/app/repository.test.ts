@@ -14,6 +14,20 @@ it('a push writes what GitHub says now, and not what the payload says', async ()
   ]);
 });
 
+it.each([
+  ['is older, is not written', '2026-07-01T11:59:59Z', 'first'],
+  ['is of the same second, is written', '2026-07-01T12:00:00Z', 'second'],
+])('a state that GitHub says later, but %s', async (_what, time, expected) => {
+  for (const [branch, pushed_at] of [
+    ['first', '2026-07-01T12:00:00Z'],
+    ['second', time],
+  ]) {
+    app.outside.answer = () => ({ full_name: 'octo-org/a', default_branch: branch, pushed_at });
+    await app.deliver('github', 'push', { after: branch, repository: { full_name: 'octo-org/a' } });
+  }
+  expect(await app.db.select().from(repositories)).toMatchObject([{ defaultBranch: expected }]);
+});
+
 it.each(['octo-org/..', '../admin', 'octo-org/a/b', 'octo-org/a?b', 7])(
   'a push for the repository %j is parked, and GitHub is not called',
   async (full_name) => {

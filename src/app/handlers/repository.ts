@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { currentState, defineHandler } from '#kit';
 import { repositories } from '../tables.ts';
@@ -19,7 +20,12 @@ export const pushed = defineHandler({
       db
         .insert(repositories)
         .values({ fullName: full_name, ...row })
-        .onConflictDoUpdate({ target: repositories.fullName, set: row }),
+        .onConflictDoUpdate({
+          target: repositories.fullName,
+          set: row,
+          // Another event may have fetched a newer state. GitHub's times are in seconds, so `>=`.
+          setWhere: sql`excluded.pushed_at >= ${repositories.pushedAt}`,
+        }),
     ];
   },
 });

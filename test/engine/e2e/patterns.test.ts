@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { sql as drizzleSql, gte } from 'drizzle-orm';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
-import { defineHandler, type Handler, must, RetryLater } from '../../../src/kit/index.ts';
+import { defineHandler, type Handler, must, PermanentError, RetryLater } from '../../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
 import { useDatabase } from '../database.ts';
 import { createFixtureTables } from '../fixture/database.ts';
@@ -112,6 +113,16 @@ describe('never below zero', () => {
     expect(await available()).toBe(0);
   });
 
+  it('an event about a sku that does not exist is parked, whichever handler it has', async () => {
+    const unknown = { sku: 'unknown', quantity: 1 };
+    await work(patterns.reserved, (await claimAll(unknown, unknown)).slice(0, 1));
+    await work(patterns.counted, ['b']);
+    expect(await events('parked')).toMatchObject([
+      { id: 'a' },
+      { id: 'b', error: 'PermanentError: there is no unknown' },
+    ]);
+  });
+
   it('an event that breaks a constraint is parked at once if its handler names the constraint, and its neighbours are done', async () => {
     const ids = await claimAll({ sku: 'sku', quantity: 1 }, { sku: 'sku', quantity: 9 }, { sku: 'sku', quantity: 2 });
     await work({ ...patterns.counted, parkOn: ['another_constraint'] }, ids);
@@ -159,18 +170,30 @@ it('an API without idempotency keys is asked before it is called again, so it ma
   expect(await sql('select status, attempts from webhooks.effects')).toEqual([{ status: 'sent', attempts: 2 }]);
 });
 
-it('a current state that was fetched earlier does not overwrite one that is newer', async () => {
-  const { outside } = database.stack;
-  const answers = [
-    { title: 'new', updated_at: '2026-03-02T00:00:00Z' },
-    { title: 'old', updated_at: '2026-03-01T00:00:00Z' },
-  ];
-  outside.answer = () => answers.shift();
-  const ids = await claimAll({ product: 'p1' }, { product: 'p1' });
-  for (const id of ids) await work(patterns.changed, [id]);
-  outside.answer = undefined;
-  expect(await sql('select title from products')).toEqual([{ title: 'new' }]);
-});
+it.each([0, 1])(
+  'a state that was fetched earlier does not overwrite a newer one: %i rows were stored',
+  async (rows) => {
+    const { outside } = database.stack;
+    await sql(`insert into products select 'p1', 'stored', 1 from generate_series(1, $1::int)`, [rows]);
+    const ids = await claimAll({ product: 'p1' }, { product: 'p1' });
+    const held = Promise.withResolvers<object>();
+    const asked = Promise.withResolvers<void>();
+    outside.answer = () => {
+      outside.answer = () => ({ title: 'new' });
+      asked.resolve();
+      return held.promise;
+    };
+    const first = work(patterns.changed, ['a']);
+    await asked.promise;
+    await work(patterns.changed, ['b']);
+    held.resolve({ title: 'old' });
+    await first;
+    expect(await sql('select title from products')).toEqual([{ title: 'new' }]);
+    await workUntilDone(patterns.changed, ids);
+    expect(await sql('select title from products')).toEqual([{ title: 'new' }]);
+    outside.answer = undefined;
+  },
+);
 
 it('the events of a customer are worked in the order of their versions, however they arrive', async () => {
   const ids = await claimAll(
@@ -178,10 +201,34 @@ it('the events of a customer are worked in the order of their versions, however 
   );
   await work(patterns.profileChanged, ids);
   await workUntilDone(patterns.profileChanged, ids);
-  expect(await sql('select version, email from profiles')).toEqual([{ version: 3, email: '3@example.com' }]);
+  const stored = [{ version: 3, email: '3@example.com' }];
+  expect(await sql('select version, email from profiles')).toEqual(stored);
+  const old = newEvent('old', { body: JSON.stringify({ customer: 'c1', version: 1, email: 'old@example.com' }) });
+  await claim(database.consumer, claimRequest([old], { receivedAt: new Date() }));
+  await work(patterns.profileChanged, ['old']);
+  expect(await events('done')).toMatchObject([...ids, 'old'].sort().map((id) => ({ id })));
+  expect(await sql('select version, email from profiles')).toEqual(stored);
 });
 
 describe('must()', () => {
+  it('a row that a select for update has found stays as it is until the commit', async () => {
+    await sql(`insert into stock values ('sku', 1)`);
+    const ids = await claimAll(...Array.from({ length: 10 }, () => ({})));
+    const found: Handler = defineHandler({
+      handle: (_event, { db }) => [
+        must(
+          db.select().from(patterns.stock).where(gte(patterns.stock.available, 1)).for('update'),
+          new PermanentError('none'),
+        ),
+        // A condition that reads without a lock lets a second event come here before this is committed.
+        db.execute(drizzleSql`select pg_sleep(0.05)`),
+        db.update(patterns.stock).set({ available: drizzleSql`${patterns.stock.available} - 1` }),
+      ],
+    });
+    await workEachInItsOwnBatch(found, ids);
+    expect([(await events('done')).length, (await events('parked')).length]).toEqual([1, 9]);
+  });
+
   it('a select that finds no row is a condition as well, and its error says when the event is tried again', async () => {
     const ids = await claimAll({}, {});
     const found: Handler = defineHandler({
@@ -220,11 +267,8 @@ describe('must()', () => {
 });
 
 it('docs/patterns.md shows the code that is tested here', () => {
-  const code = readFileSync('test/engine/e2e/patterns.ts', 'utf8');
-  const blocks = Array.from(
-    readFileSync('docs/patterns.md', 'utf8').matchAll(/```ts\n(.*?)```/gs),
-    ([, text = '']) => text,
-  );
-  expect(blocks.length).toBeGreaterThanOrEqual(7);
-  for (const part of blocks.flatMap((block) => block.trim().split('\n\n'))) expect(code).toContain(part);
+  const blocks = readFileSync('docs/patterns.md', 'utf8').matchAll(/```ts\n(.*?)```/gs);
+  const page = Array.from(blocks, ([, text]) => text).join('\n');
+  expect(page).toMatch(/^export const notices/);
+  expect(readFileSync('test/engine/e2e/patterns.ts', 'utf8')).toContain(page);
 });

@@ -1,6 +1,6 @@
-// The code of docs/patterns.md, which shows parts of this file as they are (patterns.test.ts compares them).
+// The code of docs/patterns.md: all of its blocks, in their order (patterns.test.ts compares them), so that they are compiled and run.
 import { and, eq, gte, inArray, sql } from 'drizzle-orm';
-import { check, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core';
+import { check, integer, pgTable, text } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
 import {
   currentState,
@@ -20,34 +20,6 @@ declare global {
 
 export const notices = pgTable('notices', { shipment: text('shipment').primaryKey() });
 
-const STATES = ['placed', 'paid', 'shipped', 'delivered'] as const;
-
-export const orders = pgTable('orders', {
-  id: text('id').primaryKey(),
-  state: text('state', { enum: STATES }).notNull(),
-});
-
-export const stock = pgTable(
-  'stock',
-  {
-    sku: text('sku').primaryKey(),
-    available: integer('available').notNull(),
-  },
-  ({ available }) => [check('stock_never_negative', sql`${available} >= 0`)],
-);
-
-export const products = pgTable('products', {
-  id: text('id').primaryKey(),
-  title: text('title').notNull(),
-  changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
-});
-
-export const profiles = pgTable('profiles', {
-  customer: text('customer').primaryKey(),
-  version: integer('version').notNull(),
-  email: text('email').notNull(),
-});
-
 const Delivered = v.object({ shipment: v.string(), email: v.string() });
 
 export const delivered = defineHandler({
@@ -61,6 +33,15 @@ export const delivered = defineHandler({
     ];
   },
 });
+
+export const stock = pgTable(
+  'stock',
+  {
+    sku: text('sku').primaryKey(),
+    available: integer('available').notNull(),
+  },
+  ({ available }) => [check('stock_never_negative', sql`${available} >= 0`)],
+);
 
 const Reserved = v.object({ sku: v.string(), quantity: v.pipe(v.number(), v.integer(), v.minValue(1)) });
 
@@ -81,11 +62,21 @@ export const counted = defineHandler({
   schema: Reserved,
   parkOn: ['stock_never_negative'],
   handle: ({ data: { sku, quantity } }, { db }) => [
-    db
-      .update(stock)
-      .set({ available: sql`${stock.available} - ${quantity}` })
-      .where(eq(stock.sku, sku)),
+    must(
+      db
+        .update(stock)
+        .set({ available: sql`${stock.available} - ${quantity}` })
+        .where(eq(stock.sku, sku)),
+      new PermanentError(`there is no ${sku}`),
+    ),
   ],
+});
+
+const STATES = ['placed', 'paid', 'shipped', 'delivered'] as const;
+
+export const orders = pgTable('orders', {
+  id: text('id').primaryKey(),
+  state: text('state', { enum: STATES }).notNull(),
 });
 
 const Moved = v.object({ order: v.string(), state: v.picklist(STATES) });
@@ -115,32 +106,51 @@ export const label = defineEffect<{ order: string }>({
   },
 });
 
+export const products = pgTable('products', {
+  id: text('id').primaryKey(),
+  title: text('title').notNull(),
+  version: integer('version').notNull(),
+});
+
 const Changed = v.object({ product: v.pipe(v.string(), v.regex(/^\w+$/)) });
-const Product = v.object({ title: v.string(), updated_at: v.string() });
+const Product = v.object({ title: v.string() });
 
 export const changed = defineHandler({
   schema: Changed,
   async handle({ data: { product } }, tools) {
-    const { title, updated_at } = await currentState(tools, `${tools.env.SHOP_URL}/products/${product}`, Product);
-    const row = { title, changedAt: new Date(updated_at) };
+    const { db, env } = tools;
+    const [stored] = await db.select().from(products).where(eq(products.id, product));
+    const { title } = await currentState(tools, `${env.SHOP_URL}/products/${product}`, Product);
+    const version = stored?.version ?? 0;
     return [
-      tools.db
-        .insert(products)
-        .values({ id: product, ...row })
-        .onConflictDoUpdate({
-          target: products.id,
-          set: row,
-          setWhere: sql`excluded.changed_at > ${products.changedAt}`,
-        }),
+      must(
+        db
+          .insert(products)
+          .values({ id: product, title, version: 1 })
+          .onConflictDoUpdate({
+            target: products.id,
+            set: { title, version: version + 1 },
+            setWhere: eq(products.version, version),
+          }),
+        'another event of this product was faster',
+      ),
     ];
   },
+});
+
+export const profiles = pgTable('profiles', {
+  customer: text('customer').primaryKey(),
+  version: integer('version').notNull(),
+  email: text('email').notNull(),
 });
 
 const Profile = v.object({ customer: v.string(), version: v.number(), email: v.string() });
 
 export const profileChanged = defineHandler({
   schema: Profile,
-  handle({ data: { customer, version, email } }, { db }) {
+  async handle({ data: { customer, version, email } }, { db }) {
+    const [stored] = await db.select().from(profiles).where(eq(profiles.customer, customer));
+    if (stored && stored.version >= version) return [];
     const next = and(eq(profiles.customer, customer), eq(profiles.version, version - 1));
     return [
       must(
