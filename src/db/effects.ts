@@ -13,7 +13,7 @@ export interface LoadedEffect extends EffectKey {
   readonly status: (typeof effects.status.enumValues)[number];
   readonly attempts: number;
   readonly notBefore: Date | null;
-  /** Whether it is pending, was begun with a group of redelivered tickets, and that work never ended. */
+  /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
   readonly isUnended: boolean;
   /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
   readonly traceparent: string | null;

@@ -17,7 +17,7 @@ export interface LoadedEvent extends EventKey {
   /** Why the last attempt failed, also after an operator's retry. */
   readonly failure: Failure | null;
   readonly notBefore: Date | null;
-  /** Whether it was begun with a group of redelivered tickets, and that work never ended. */
+  /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
   readonly isUnended: boolean;
   readonly hasBody: boolean;
   /** Null if it isn't needed, or not loaded this time. */

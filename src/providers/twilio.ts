@@ -18,12 +18,12 @@ export const twilio = defineProvider({
   form: true,
   // Event Streams sends a list of CloudEvents.
   batch: { each: ['*'] },
-  // A message and its status. Nothing in a call's form tells one pressed digit from the same digit, pressed again, so
-  // the header does that. It isn't signed, and stays the same on a retry.
   id: {
     at: [
       '{json:specversion}:{json:source}:{json:id}',
       '{json:MessageSid}:{json:MessageStatus}',
+      // If a caller presses the same digit twice, both forms are equal. Only this header differs, which is not signed. A
+      // retry repeats it.
       '{header:i-twilio-idempotency-token}',
     ],
     signed: false,

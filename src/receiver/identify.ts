@@ -104,7 +104,7 @@ function bytesInClaim(text: string): number {
 
 /**
  * An event without a usable id is claimed by its content. Refusing it would refuse the other events of its batch, and
- * for many providers a 4xx is final. `bytes` are what a hash of the event is made of. Most events need none.
+ * for many providers a 4xx is final. `bytes` returns what is hashed: most events need no hash.
  */
 async function eventOf(
   source: Source,

@@ -88,7 +88,7 @@ function keepAlive(c: Context, work: () => Promise<unknown>): void {
   } catch {}
 }
 
-/** `signedWith` is there while a secret is rotated: when no delivery has `previous` any more, the rotation can end. */
+/** `signedWith` is set only while a source has two secrets. When the log shows no `previous` any more, delete that one. */
 type DeliveryOutcome = { signedWith?: 'current' | 'previous' | undefined } & (
   | { outcome: 'no_usable_secret' }
   | Exclude<Body, { outcome: 'read' }>

@@ -69,7 +69,10 @@ function fromDer(der: Bytes): Bytes | undefined {
   return at === der.length ? raw : undefined;
 }
 
-/** The longest signatures, those of Ed25519 and HMAC-SHA512, have 64 bytes: 128 hex digits. One inside JSON could be as long as the body. */
+/**
+ * The longest signatures, those of Ed25519 and HMAC-SHA512, have 64 bytes: 128 hex digits. The limit is for signatures
+ * inside JSON, which could be as long as the body.
+ */
 const MAX_SIGNATURE_LENGTH = 128;
 
 /** Decodes a signature strictly: each signature has exactly one spelling, so every changed character is refused. */
