@@ -4,10 +4,9 @@ import { Status } from '../src/db/status.ts';
 import { ShownEvent } from '../src/ops/api.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
-import { type Ask, actOnMany, actOnOne, resultText } from './ops/action.ts';
+import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
 import { connect, listEvents, NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { filterOf } from './ops/filter.ts';
 import { detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './ops/print.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { LogLine } from '../../src/shared/log.ts';
 import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
-import { type Bundle, mapPosition, readDevBundle } from '../lib/positions.ts';
 import type { Refusal } from '../local/neon/endpoint.ts';
 import type { OutsideRequest } from '../local/outside.ts';
 import { devFolder } from '../local/worker-copies.ts';
+import { type Bundle, mapPosition, readDevBundle } from '../ops/decode.ts';
 import { jsonLine, printable } from '../ops/print.ts';
 import type { Printed } from './wrangler.ts';
 

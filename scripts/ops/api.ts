@@ -4,7 +4,7 @@ import { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import { EventPage } from '../../src/ops/api.ts';
 import { isLocal, readDevVars } from '../config/dev-vars.ts';
-import { runningPort } from '../dev/running.ts';
+import { runningPort } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
 import { printable } from './print.ts';
 

@@ -8,10 +8,10 @@ import { getTableConfig, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterEach, expect, it } from 'vitest';
 import { assertNewEnough } from '../../../scripts/database/connect.ts';
 import { changesBetween } from '../../../scripts/database/schema-changes.ts';
-import { mapPosition, readBundle } from '../../../scripts/lib/positions.ts';
 import { commandOf, describeProcess } from '../../../scripts/lib/processes.ts';
 import { UserError } from '../../../scripts/lib/user-error.ts';
 import { packageFor, removeOrphanedData } from '../../../scripts/local/postgres-files.ts';
+import { mapPosition, readBundle } from '../../../scripts/ops/decode.ts';
 import { balances } from '../fixture/tables.ts';
 
 const folders: string[] = [];

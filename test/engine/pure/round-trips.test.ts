@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { filterOf } from '../../../scripts/ops/filter.ts';
+import { filterOf } from '../../../scripts/ops/action.ts';
 import { keyText } from '../../../src/db/keys.ts';
 import { cursorOf, fieldsOf, readAction, readFilter, readList } from '../../../src/ops/input.ts';
 import { pack, unpack } from '../../../src/queue/forwarded.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../scripts/lib/fork-files.ts';
-import { mapPosition } from '../../../scripts/lib/positions.ts';
-import { filterOf } from '../../../scripts/ops/filter.ts';
+import { filterOf } from '../../../scripts/ops/action.ts';
+import { mapPosition } from '../../../scripts/ops/decode.ts';
 import { age, jsonLine, printable, statusText, table, utc } from '../../../scripts/ops/print.ts';
 import { mergePackages } from '../../../scripts/upgrade/plan.ts';
 import { compareVersions, mustDoBetween, readChangelog } from '../../../scripts/upgrade/template.ts';
