@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { appliedMigrations, FOLDERS, type JournalEntry, readJournal } from './migrations.ts';
 
-// While a deploy lasts, and after a rollback, the Workers of the version before work on the new tables. What they would
-// not survive is found here, in the statements of the migrations that are not applied yet.
+// While a deploy lasts, and after a rollback, the Workers of the version before work on the new tables. This file finds the
+// statements that would break them, in the migrations that are not applied yet.
 
 /**
  * An index on a larger table takes longer to build than a claim waits (1.5 s): our machine indexes 70 MB a second, and
@@ -11,14 +11,21 @@ import { appliedMigrations, FOLDERS, type JournalEntry, readJournal } from './mi
  */
 const LARGE_BYTES = 32 * 1024 * 1024;
 
-/** By its name: what drizzle-kit notes of a column. */
-type Columns = Readonly<Record<string, { readonly default?: unknown }>>;
+/** What drizzle-kit notes of a table, by names. */
+interface Table {
+  readonly columns: Readonly<Record<string, { readonly default?: unknown }>>;
+  readonly indexes: Readonly<Record<string, { readonly isUnique: boolean }>>;
+  readonly uniqueConstraints: object;
+  readonly compositePrimaryKeys: object;
+}
 
-/** One sentence for each statement that the Workers that are deployed now, or their claims, would not survive. */
+type Tables = Readonly<Record<string, Table>>;
+
+/** One sentence for each statement that would break the Workers that are deployed now, or keep their claims waiting. */
 export async function unsafeStatements(client: pg.Client, folders = FOLDERS): Promise<string[]> {
   const scripts: { file: string; statements: string[] }[] = [];
-  const used: Record<string, Columns> = {};
-  const next: Record<string, Columns> = {};
+  const used: Record<string, Table> = {};
+  const next: Record<string, Table> = {};
   for (const [set, folder] of Object.entries(folders)) {
     const applied = (await appliedMigrations(client, `${set}_migrations`)) ?? [];
     // On an empty database there is nothing that a Worker could use.
@@ -46,9 +53,9 @@ export async function unsafeStatements(client: pg.Client, folders = FOLDERS): Pr
 interface Facts {
   readonly client: pg.Client;
   /** The tables as the deployed Workers know them. */
-  readonly used: Readonly<Record<string, Columns>>;
+  readonly used: Tables;
   /** The tables as they will be. */
-  readonly next: Readonly<Record<string, Columns>>;
+  readonly next: Tables;
   /** Tables that these migrations create. */
   readonly created: ReadonlySet<string>;
 }
@@ -63,6 +70,9 @@ const ALTER_TABLE = pattern(String.raw`^alter table (?:if exists )?(?:only )?NAM
 const RENAME_TABLE = pattern('^rename to NAME');
 const RENAME_COLUMN = pattern('^rename (?:column )?NAME to NAME');
 const DROP_COLUMN = pattern('^drop (?!constraint )(?:column )?(?:if exists )?NAME');
+const DROP_CONSTRAINT = pattern('^drop constraint (?:if exists )?NAME');
+const DROP_DEFAULT = pattern('^alter (?:column )?NAME drop default');
+const DROP_INDEX = pattern('^drop index (?:concurrently )?(?:if exists )?NAME');
 const ADD_COLUMN = pattern('^add (?!constraint |check |foreign |unique |primary )(?:column )?(?:if not exists )?NAME ');
 const SET_NOT_NULL = pattern('^alter (?:column )?NAME set not null');
 const SET_TYPE = pattern('^alter (?:column )?NAME (?:set data )?type ');
@@ -79,8 +89,14 @@ const BY_COPY = 'add a column of the new type, fill it, and drop the old one wit
 /** Says what is wrong with a statement, if something is. */
 function judgeOf({ client, used, next, created }: Facts) {
   const isUsed = (table: string, column?: string) => {
-    const columns = used[table];
+    const columns = used[table]?.columns;
     return columns !== undefined && (column === undefined || column in columns);
+  };
+  // The deployed Workers may name it in an `on conflict`, which fails without it.
+  const isUniqueIn = (table: string, name: string) => {
+    const { indexes, uniqueConstraints, compositePrimaryKeys } = used[table] ?? {};
+    const key = `${table.split('.')[1]}_pkey`;
+    return indexes?.[name]?.isUnique || name in { ...uniqueConstraints, ...compositePrimaryKeys, [key]: true };
   };
 
   async function judgeAction(table: string, action: string): Promise<string | undefined> {
@@ -93,6 +109,16 @@ function judgeOf({ client, used, next, created }: Facts) {
     if (renamed) return isUsed(table, renamed) ? `renames the column ${table}.${renamed}, ${FIRST}` : undefined;
     const dropped = columnIn(DROP_COLUMN);
     if (dropped) return isUsed(table, dropped) ? `drops the column ${table}.${dropped}, ${FIRST}` : undefined;
+    const constraint = columnIn(DROP_CONSTRAINT);
+    if (constraint) {
+      return isUsed(table) && isUniqueIn(table, constraint)
+        ? `drops the key ${constraint} of ${table}, ${FIRST}`
+        : undefined;
+    }
+    const undefaulted = columnIn(DROP_DEFAULT);
+    if (undefaulted) {
+      return isUsed(table, undefaulted) ? `drops the default of ${table}.${undefaulted}, ${FIRST}` : undefined;
+    }
     const added = columnIn(ADD_COLUMN);
     if (added) {
       const isFilled = /\b(default|generated|(small|big)?serial)\b/i.test(action) || !/\bnot\s+null\b/i.test(action);
@@ -100,21 +126,27 @@ function judgeOf({ client, used, next, created }: Facts) {
     }
     const required = columnIn(SET_NOT_NULL);
     if (required) {
-      const isFilled = next[table]?.[required]?.default !== undefined;
+      const isFilled = next[table]?.columns[required]?.default !== undefined;
       return isFilled || !isUsed(table) ? undefined : `makes ${table}.${required} NOT NULL ${NO_DEFAULT}`;
     }
     const retyped = columnIn(SET_TYPE);
-    const [, , constraint] = ADD_CONSTRAINT.exec(action) ?? [];
+    const [, , kind] = ADD_CONSTRAINT.exec(action) ?? [];
     const isCheap = /\bnot\s+valid\b|\busing\s+index\b/i.test(action);
-    if (!(retyped || (constraint && !isCheap)) || !(await isLarge(client, table))) return undefined;
+    if (!(retyped || (kind && !isCheap)) || !(await isLarge(client, table))) return undefined;
     if (retyped) return `changes the type of ${table}.${retyped}, a large table: ${BY_COPY}`;
-    if (!/check|foreign/i.test(constraint ?? '')) return `builds an index on ${table}, ${BY_HAND}`;
+    if (!/check|foreign/i.test(kind ?? '')) return `builds an index on ${table}, ${BY_HAND}`;
     return `adds a constraint that reads all of ${table}, a large table: add it as NOT VALID, and validate it with the next release`;
   }
 
   return async (statement: string): Promise<readonly (string | undefined)[]> => {
     const dropped = tableIn(DROP_TABLE.exec(statement)?.[1]);
     if (dropped) return [isUsed(dropped) ? `drops the table ${dropped}, ${FIRST}` : undefined];
+    const index = DROP_INDEX.exec(statement)?.[1];
+    if (index) {
+      const [name = ''] = unquoted(index).split('.').slice(-1);
+      const table = Object.keys(used).find((one) => used[one]?.indexes[name]?.isUnique);
+      return [table ? `drops the key ${name} of ${table}, ${FIRST}` : undefined];
+    }
     const [, concurrently, ifNotExists, name = '', on] = CREATE_INDEX.exec(statement) ?? [];
     const indexed = tableIn(on);
     if (indexed) {
@@ -168,12 +200,10 @@ function unquoted(name: string): string {
 }
 
 /** The tables after the newest of these migrations, by names such as `public.invoices`. One written by hand may note none. */
-function newestTables(folder: string, entries: readonly JournalEntry[]): Record<string, Columns> {
+function newestTables(folder: string, entries: readonly JournalEntry[]): Tables {
   const files = entries.map(({ idx }) => `${folder}/meta/${String(idx).padStart(4, '0')}_snapshot.json`);
   const newest = files.findLast((file) => existsSync(file));
-  if (!newest) return {};
-  const { tables }: { tables: Record<string, { columns: Columns }> } = JSON.parse(readFileSync(newest, 'utf8'));
-  return Object.fromEntries(Object.entries(tables).map(([name, { columns }]) => [name, columns]));
+  return newest ? JSON.parse(readFileSync(newest, 'utf8')).tables : {};
 }
 
 async function isLarge(client: pg.Client, table: string): Promise<boolean> {
