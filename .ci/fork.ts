@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { STRANGE_FOLDER } from '../workshop/checkout.ts';
 
 /** Whoever owns a fork reads it in an evening, and is not bothered with updates of packages that only we need. */
-const MOST = { files: 260, devDependencies: 12, scripts: 15 };
+const MOST = { files: 260, devDependencies: 12, scripts: 16 };
 
 /** What is only in the template. */
 const GONE =

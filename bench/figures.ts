@@ -3,7 +3,7 @@ import { MAX_PRUNE_CHUNKS } from '../src/consumer/cron.ts';
 import { PRUNE_CHUNK } from '../src/db/sweep.ts';
 import { type Section, sectionLines, writeSection } from '../workshop/page-section.ts';
 import { type MeasuredRatio, measure, RATIOS, type Ratio } from './aims.ts';
-import { billLines } from './prices.ts';
+import { billLines, checkCosts } from './prices.ts';
 import { medianOf, type Results, readResults } from './results.ts';
 import { median, type Row } from './rows.ts';
 
@@ -35,6 +35,7 @@ export function writeFigures(results: Results): void {
 export function checkFigures(): void {
   const results = readResults();
   if (!results) throw new UserError('there is no bench/results.json: run npm run -w workshop bench');
+  checkCosts(results);
   for (const { section, lines } of sections(results)) {
     if (sectionLines(section).join('\n') !== lines.join('\n')) {
       throw new UserError(

@@ -1,4 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { UserError } from '../scripts/lib/user-error.ts';
 import { medianOf, type Results } from './results.ts';
+
+/** The page of a fork that has the same table: a fork has no folder bench. */
+const PAGE = 'docs/deploy.md';
 
 const SOURCES =
   "Prices: Cloudflare's pages on [Workers](https://developers.cloudflare.com/workers/platform/pricing/) and [Queues](https://developers.cloudflare.com/queues/platform/pricing/), from copies that don't name their day, read on 2026-11-18; Neon's [plans](https://neon.com/docs/introduction/plans), as of 2026-11-12.";
@@ -12,12 +17,10 @@ const WORKERS = {
   perMillionCpuMs: 0.02,
 };
 const QUEUES = { operationsPerMessage: 3, includedOperations: 1e6, perMillionOperations: 0.4 };
-const NEON = { perCuHour: 0.106, smallestCu: 0.25, perGbMonth: 0.35, historyPerGbMonth: 0.2, historyDays: 7 };
+const NEON = { perCuHour: 0.106, perGbMonth: 0.35, historyPerGbMonth: 0.2, historyDays: 7 };
 
 /** Hours in which Neon bills a compute that never sleeps. */
 const HOURS = 730;
-
-const EVENTS = 1e6;
 
 /** The cron runs every 15 minutes. */
 const CRON_RUNS = 30 * 24 * 4;
@@ -26,84 +29,113 @@ const CRON_RUNS = 30 * 24 * 4;
 const LEDGER_MONTHS = 1;
 const BODY_MONTHS = 7 / 30;
 
+/** How many events a month, and what that means. */
+interface Volume {
+  readonly title: string;
+  readonly events: number;
+  /** Cloudflare's Free plan and Neon's are enough. */
+  readonly isFree?: true;
+  /** Events in a batch of the consumer, which waits a second for more. */
+  readonly batch: 1 | 10;
+  /** Neon's compute. */
+  readonly cu: number;
+}
+
+const VOLUMES: readonly Volume[] = [
+  { title: '1,000', events: 1e3, isFree: true, batch: 1, cu: 0.25 },
+  // One event in 2.6 seconds.
+  { title: 'a million', events: 1e6, batch: 1, cu: 0.25 },
+  // 39 events a second, which need 4 % of a core in Postgres: 1 CU is for peaks of 24 times as many.
+  { title: '100 million', events: 100e6, batch: 10, cu: 1 },
+];
+
 interface Item {
   readonly what: string;
   readonly arithmetic: string;
-  readonly dollars: number;
+  readonly dollars: (volume: Volume, effects: 0 | 1) => number;
 }
 
-/** What a million events a month cost, each with one effect or without, as a table with its arithmetic. */
+/** What events cost in a month, as a table with its arithmetic. */
 export function billLines(results: Results): string[] {
-  const tables = [false, true].flatMap((withEffect) => {
-    const items = [...cloudflare(results, withEffect), ...neon(results)];
-    const total = items.reduce((sum, { dollars }) => sum + dollars, 0);
-    return [
-      `A million events a month, ${withEffect ? 'each with one effect' : 'without effects'}:`,
-      '',
-      '| what | arithmetic | US$ a month |',
-      '| --- | --- | --- |',
-      ...items.map(({ what, arithmetic, dollars }) => `| ${what} | ${arithmetic} | ${dollars.toFixed(2)} |`),
-      `| **sum** | | **${total.toFixed(2)}** |`,
-      '',
-    ];
-  });
-  return [...tables, SOURCES];
+  return [...costTable(results), '', SOURCES];
 }
 
-function cloudflare(results: Results, withEffect: boolean): Item[] {
-  const operations = (variant: string, metric: string) => medianOf(results, 'operations per event', variant, metric);
-  // A million a month is one event in 2.6 seconds: a batch rarely holds more than one.
-  const invocations = withEffect ? 3 : 2;
-  const requests = EVENTS * invocations + CRON_RUNS;
-  const cpu =
-    medianOf(results, 'ack, GitHub (replay key), 1 connection, new events', 'claimcheck', 'CPU ms per delivery') +
-    medianOf(results, 'drain of 10,000 events, 10 consumers', 'claimcheck, batches of 1', 'CPU ms per event');
-  const messages =
-    operations('delivery of a new event', 'queue messages') +
-    (withEffect ? operations('work, one by one', 'queue messages') : 0);
-  const used = EVENTS * messages * QUEUES.operationsPerMessage;
+/** The table is in a page of the forks as well. */
+export function checkCosts(results: Results): void {
+  const table = costTable(results).join('\n');
+  if (readFileSync(PAGE, 'utf8').includes(table)) return;
+  throw new UserError(`${PAGE} has other costs than bench/results.json and the prices. Write there:\n${table}`);
+}
+
+function costTable(results: Results): string[] {
+  const items = itemsOf(results);
+  const sums = (effects: 0 | 1) =>
+    VOLUMES.map((volume) => `**${dollars(items.reduce((sum, item) => sum + paid(item, volume, effects), 0))}**`);
+  const row = (...cells: string[]) => `| ${cells.join(' | ')} |`;
   return [
-    { what: 'Workers Paid plan', arithmetic: 'its minimum', dollars: WORKERS.plan },
-    {
-      what: 'Worker requests',
-      arithmetic: `${millions(requests)} (${invocations} per event, and the cron), ${millions(WORKERS.includedRequests)} are included`,
-      dollars: over(requests, WORKERS.includedRequests, WORKERS.perMillionRequests),
-    },
-    {
-      what: 'Worker CPU time',
-      arithmetic: `${cpu.toFixed(2)} ms per event${withEffect ? ', and about as much again for its effect' : ''}, ${millions(WORKERS.includedCpuMs)} ms are included`,
-      dollars: over(EVENTS * cpu * (withEffect ? 2 : 1), WORKERS.includedCpuMs, WORKERS.perMillionCpuMs),
-    },
-    {
-      what: 'Queue operations',
-      arithmetic: `${messages} ${messages === 1 ? 'message' : 'messages'} per event x ${QUEUES.operationsPerMessage} (write, read, delete) = ${millions(used)}, less ${millions(QUEUES.includedOperations)} included, x $${QUEUES.perMillionOperations.toFixed(2)} a million`,
-      dollars: over(used, QUEUES.includedOperations, QUEUES.perMillionOperations),
-    },
+    row('US$ a month', 'arithmetic', ...VOLUMES.map(({ title }) => title)),
+    row('---', '---', ...VOLUMES.map(() => '---')),
+    ...items.map((item) => row(item.what, item.arithmetic, ...VOLUMES.map((volume) => dollars(paid(item, volume, 0))))),
+    row('**sum**', 'without effects', ...sums(0)),
+    row('**sum**', 'with an effect for each event: one more message, and one more run', ...sums(1)),
   ];
 }
 
-function neon(results: Results): Item[] {
+function paid({ dollars }: Item, volume: Volume, effects: 0 | 1): number {
+  return volume.isFree ? 0 : dollars(volume, effects);
+}
+
+function itemsOf(results: Results): Item[] {
+  const drain = (variant: string) =>
+    medianOf(results, 'drain of 10,000 events, 10 consumers', variant, 'CPU ms per event');
+  const ack = medianOf(
+    results,
+    'ack, GitHub (replay key), 1 connection, new events',
+    'claimcheck',
+    'CPU ms per delivery',
+  );
+  const work = { 1: drain('claimcheck, batches of 1'), 10: drain('claimcheck, batches of 10') };
   const bytes = (metric: string) =>
     medianOf(results, 'bytes per event on disk', 'body of 1 KB, replay key', `bytes: ${metric}`);
   const row = bytes('row in the ledger') + bytes('its index entries');
   const body = bytes('body, with its index');
-  const gb = (EVENTS * (row * LEDGER_MONTHS + body * BODY_MONTHS)) / 1e9;
-  const historyGb = (EVENTS * bytes('WAL') * (NEON.historyDays / 30)) / 1e9;
+  const wal = bytes('WAL');
+  const messages = medianOf(results, 'operations per event', 'delivery of a new event', 'queue messages');
+  const operations = messages * QUEUES.operationsPerMessage;
   return [
+    { what: 'Workers Paid plan', arithmetic: 'its minimum', dollars: () => WORKERS.plan },
+    {
+      what: 'Worker requests',
+      arithmetic: `2 per event, or 1.1 where a batch has ten; ${millions(WORKERS.includedRequests)} are included, then $${WORKERS.perMillionRequests.toFixed(2)} a million`,
+      dollars: ({ events, batch }, effects) =>
+        over(events * (1 + (1 + effects) / batch) + CRON_RUNS, WORKERS.includedRequests, WORKERS.perMillionRequests),
+    },
+    {
+      what: 'Worker CPU time',
+      arithmetic: `${(ack + work[1]).toFixed(1)} ms per event, or ${(ack + work[10]).toFixed(1)} where a batch has ten, and for an effect as much as for the work; ${millions(WORKERS.includedCpuMs)} ms are included, then $${WORKERS.perMillionCpuMs} a million`,
+      dollars: ({ events, batch }, effects) =>
+        over(events * (ack + work[batch] * (1 + effects)), WORKERS.includedCpuMs, WORKERS.perMillionCpuMs),
+    },
+    {
+      what: 'Queue operations',
+      arithmetic: `${operations} per event: write, read, delete; ${millions(QUEUES.includedOperations)} is included, then $${QUEUES.perMillionOperations.toFixed(2)} a million`,
+      dollars: ({ events }, effects) =>
+        over(events * operations * (1 + effects), QUEUES.includedOperations, QUEUES.perMillionOperations),
+    },
     {
       what: 'Neon compute (Launch)',
-      arithmetic: `${NEON.smallestCu} CU, the smallest, x ${HOURS} h x $${NEON.perCuHour}: events come too often for it to sleep`,
-      dollars: NEON.smallestCu * HOURS * NEON.perCuHour,
+      arithmetic: `${VOLUMES[1]?.cu} CU, the smallest, and 1 CU for 100 million, x ${HOURS} h x $${NEON.perCuHour}: it never sleeps`,
+      dollars: ({ cu }) => cu * HOURS * NEON.perCuHour,
     },
     {
       what: 'Neon storage',
-      arithmetic: `${row.toFixed(0)} bytes per event for 30 days, ${body.toFixed(0)} (a body of 1 KB) for 7: ${gb.toFixed(2)} GB x $${NEON.perGbMonth}`,
-      dollars: gb * NEON.perGbMonth,
+      arithmetic: `${whole(row)} bytes per event for 30 days, ${whole(body)} (a body of 1 KB) for 7, x $${NEON.perGbMonth} a GB`,
+      dollars: ({ events }) => ((events * (row * LEDGER_MONTHS + body * BODY_MONTHS)) / 1e9) * NEON.perGbMonth,
     },
     {
-      what: 'Neon history, for 7 days',
-      arithmetic: `${bytes('WAL').toFixed(0)} bytes of WAL per event: ${historyGb.toFixed(2)} GB x $${NEON.historyPerGbMonth.toFixed(2)}`,
-      dollars: historyGb * NEON.historyPerGbMonth,
+      what: 'Neon history',
+      arithmetic: `${whole(wal)} bytes of WAL per event, kept for ${NEON.historyDays} days, x $${NEON.historyPerGbMonth.toFixed(2)} a GB`,
+      dollars: ({ events }) => ((events * wal * (NEON.historyDays / 30)) / 1e9) * NEON.historyPerGbMonth,
     },
   ];
 }
@@ -114,4 +146,12 @@ function over(used: number, included: number, perMillion: number): number {
 
 function millions(count: number): string {
   return `${(count / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} million`;
+}
+
+function dollars(amount: number): string {
+  return amount.toFixed(2);
+}
+
+function whole(count: number): string {
+  return Math.round(count).toLocaleString('en');
 }

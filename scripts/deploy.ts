@@ -1,22 +1,24 @@
 import { sources } from '../src/app/sources.ts';
-import { openAccount } from './cloudflare/api.ts';
+import { type Account, addressOf, openAccount } from './cloudflare/api.ts';
 import { deployWorkers, missingAtCloudflare, rollBack } from './cloudflare/deploys.ts';
 import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
-import { readConfigs } from './config/worker-config.ts';
+import { readConfigs, type WorkerConfigs } from './config/worker-config.ts';
 import { unsafeStatements } from './database/additive.ts';
-import { asOwner, assertDatabaseOf, describeDatabase } from './database/connect.ts';
+import { asOwner, assertDatabaseOf, connect, describeDatabase } from './database/connect.ts';
 import { migrate } from './database/migrations.ts';
 import { unmigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
+import { smoke } from './setup/smoke.ts';
 
 const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
 npm run deploy -- --rollback [--env <name>]
 
 Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. What would fail halfway
 is refused before anything is changed.
-DATABASE_URL is that of the owner of the tables, and comes from the shell only.
+DATABASE_URL is that of the owner of the tables, and comes from the shell only. With SMOKE_SOURCE and SMOKE_SECRET, the name of a
+source and its secret, it sends a delivery through the new Workers, and fails if that doesn't arrive.
   --rollback   takes the Workers back to the deploy before. The database stays as it is`;
 
 /** The database first, because Workers answer 503 on old tables. */
@@ -44,9 +46,10 @@ export default async function main(): Promise<void> {
   }
   await assertDatabaseOf(databaseUrlOf(DATABASE_URL), values.env);
   console.log('looking for what would fail');
+  const account = await openAccount();
   const problems = await Promise.all([
     unmigrated(),
-    openAccount().then((account) => missingAtCloudflare(account, configs)),
+    missingAtCloudflare(account, configs),
     asOwner(DATABASE_URL, (client) => unsafeStatements(client)),
   ]);
   const found = problems.flat().filter((problem) => problem !== undefined);
@@ -61,4 +64,33 @@ export default async function main(): Promise<void> {
     }
   }
   await deployWorkers(configs);
+  await sendOne(account, configs, DATABASE_URL);
+}
+
+/** One delivery on the way of every delivery, if the shell knows how a source signs. */
+async function sendOne(account: Account, { receiver: config }: WorkerConfigs, databaseUrl: string): Promise<void> {
+  const { SMOKE_SOURCE, SMOKE_SECRET } = process.env;
+  const receiver = await addressOf(account, config);
+  if (!SMOKE_SOURCE || !SMOKE_SECRET || !receiver) {
+    console.log(
+      'hint: with SMOKE_SOURCE and its SMOKE_SECRET in the shell, a delivery is sent through the new Workers',
+    );
+    return;
+  }
+  const { handlers } = await import('../src/app/handlers/index.ts');
+  const client = await connect(databaseUrl);
+  try {
+    const sent = await smoke({ sources, handlers, keys: { [SMOKE_SOURCE]: SMOKE_SECRET }, receiver, client });
+    if (!sent) throw new UserError(`there is no delivery of ${SMOKE_SOURCE} that SMOKE_SECRET could sign`);
+    console.log(
+      `a delivery of ${sent.source}: 200 after ${sent.answeredMs} ms, ignored by the consumer ${sent.ignoredMs} ms later`,
+    );
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(
+      `everything is deployed, but a delivery did not get through it: ${error.message}. Back: npm run deploy -- --rollback`,
+    );
+  } finally {
+    await client.end();
+  }
 }

@@ -1,4 +1,4 @@
-import { CONFIGS, readConfig } from '../config/worker-config.ts';
+import { CONFIGS, readConfig, type WorkerConfig } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { askWrangler } from './wrangler.ts';
 
@@ -37,7 +37,7 @@ interface AccountInfo {
   readonly name: string;
 }
 
-/** The account that wrangler would use: by an API token of the environment, or as the one who has logged in. */
+/** The account that wrangler would use: by an API token of the environment, or with wrangler's login. */
 export async function openAccount(choose: Choose = refuse): Promise<Account> {
   const token = process.env.CLOUDFLARE_API_TOKEN ?? (await tokenOfLogin());
   const id = process.env.CLOUDFLARE_ACCOUNT_ID ?? readConfig(CONFIGS.receiver).raw.account_id;
@@ -52,11 +52,19 @@ export async function openAccount(choose: Choose = refuse): Promise<Account> {
   };
 }
 
+/** Where a Worker is reached. `undefined`: it has neither a domain of its own nor one of workers.dev. */
+export async function addressOf(account: Account, { name, raw }: WorkerConfig): Promise<string | undefined> {
+  const routes: (string | { pattern?: string; custom_domain?: boolean })[] = [raw.route ?? [], raw.routes ?? []].flat();
+  for (const route of routes) if (typeof route === 'object' && route.custom_domain) return `https://${route.pattern}`;
+  const found = await account.get<{ subdomain: string }>('/workers/subdomain');
+  return found && raw.workers_dev !== false ? `https://${name}.${found.subdomain}.workers.dev` : undefined;
+}
+
 async function tokenOfLogin(): Promise<string> {
   const { token } = await askWrangler<{ token?: string }>(['auth', 'token', '--json']);
   if (token) return token;
   throw new UserError(
-    'set CLOUDFLARE_API_TOKEN, or log in with npx wrangler login: an API key with an e-mail address may do everything',
+    'set CLOUDFLARE_API_TOKEN, or log in with npx wrangler login, because an API key is not limited to what this needs',
   );
 }
 

@@ -21,7 +21,8 @@ export interface Release {
 }
 
 export function newRelease(): Release {
-  const { stdout } = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' });
+  const args = ['describe', '--always', '--exclude=*', '--dirty= with uncommitted changes'];
+  const { stdout } = spawnSync('git', args, { encoding: 'utf8' });
   return { tag: tagOf(new Date()), commit: stdout?.trim() || 'unknown commit' };
 }
 
@@ -42,14 +43,17 @@ export async function deployWorkers(configs: WorkerConfigs): Promise<void> {
     const config = configs[worker];
     if (!config) continue;
     const { isDone } = await deployWorker(config, release, { show: true });
-    if (!isDone) throw new UserError(`the ${worker} was not deployed: wrangler says above why. ${whatIs(done)}`);
+    if (!isDone)
+      throw new UserError(
+        `the Worker ${config.name} was not deployed: wrangler says above why. ${stateAfterFailure(done)}`,
+      );
     done.push(worker);
   }
 }
 
-function whatIs(deployed: readonly WorkerKind[]): string {
+function stateAfterFailure(deployed: readonly WorkerKind[]): string {
   if (deployed.length === 0) return 'No Worker has changed';
-  return `New are: ${deployed.join(', ')}, which work with the others as they were. Run this again, or npm run deploy -- --rollback`;
+  return `Already deployed: ${deployed.join(' and ')}. What is new works with what is old: run this again, or npm run deploy -- --rollback`;
 }
 
 /** `2026-11-19T14:03:12Z` */
@@ -70,13 +74,13 @@ interface Deployment {
   readonly versions: readonly { readonly version_id: string; readonly percentage: number }[];
 }
 
-/** What was deployed of a Worker, as far as Cloudflare can still deploy it. */
+/** The versions of a Worker that can still be deployed. */
 interface History {
   readonly config: WorkerConfig;
   /** The newest first. */
   readonly versions: readonly Version[];
-  /** The one that runs. */
-  readonly running: Version | undefined;
+  /** Those that ran, the last first: the first one runs now. */
+  readonly ran: readonly Version[];
 }
 
 /** Takes the Workers back to the deploy before the newest one that runs. Says what it did. */
@@ -98,12 +102,12 @@ export async function rollBack(account: Account, configs: WorkerConfigs): Promis
     if (!newer.some(isSecretChange)) continue;
     throw new UserError(
       `secrets of the ${worker} have changed since the deploy of ${tag}, and a rollback would bring the old ones back. ` +
-        `Deploy the older code with the secrets of today instead: git switch --detach ${commit}, npm ci, npm run deploy`,
+        `Deploy the older code with the secrets of today instead: git switch --detach ${commit.split(' ', 1)}, npm ci, npm run deploy`,
     );
   }
   const lines: string[] = [];
-  for (const { worker, config, running, target } of steps) {
-    if (running?.id === target.id) continue;
+  for (const { worker, config, ran, target } of steps) {
+    if (ran[0] === target) continue;
     const args = ['versions', 'deploy', `${target.id}@100%`, '--yes', '--message', `back to ${tag}`];
     const { isDone, problem } = await runWrangler(args, { config });
     if (!isDone) throw new UserError([...lines, `the ${worker} could not be taken back: ${problem}`].join('\n'));
@@ -119,28 +123,27 @@ async function historyOf(account: Account, config: WorkerConfig): Promise<Histor
     account.get<{ deployments: Deployment[] }>(`${script}/deployments`),
   ]);
   const newestFirst = versions.sort((a, b) => b.metadata.created_on.localeCompare(a.metadata.created_on));
-  const [deployment] = deployments.sort((a, b) => b.created_on.localeCompare(a.created_on));
-  if (deployment && deployment.versions.length > 1) {
+  const lastFirst = deployments.sort((a, b) => b.created_on.localeCompare(a.created_on));
+  if (lastFirst[0] && lastFirst[0].versions.length > 1) {
     throw new UserError(
-      `${config.path} has several versions deployed at once, so which is the older one is for you to say: ` +
+      `${config.path} has several versions deployed at once: choose the one to go back to yourself, with ` +
         `npx wrangler versions deploy -c ${config.path}`,
     );
   }
-  const running = newestFirst.find(({ id }) => id === deployment?.versions[0]?.version_id);
-  return { config, versions: newestFirst, running };
+  const ran = lastFirst.flatMap((deployment) => {
+    const [{ version_id: id } = { version_id: '' }] = deployment.versions;
+    return newestFirst.find((version) => version.id === id) ?? [];
+  });
+  return { config, versions: newestFirst, ran };
 }
 
-/** The newest deploy that receiver and consumer both have a version of, and that is older than what runs. */
+/** The last deploy that receiver and consumer both had, and that is older than what runs of any Worker. */
 function previousDeploy(histories: ReadonlyMap<WorkerKind, History>): { tag: string; commit: string } {
-  const running = Array.from(histories.values(), ({ versions, running }) => {
-    // A changed secret is a version of its own, with the code of the one before it.
-    const own = versions.slice(running ? versions.indexOf(running) : 0).find((version) => !isSecretChange(version));
-    return (own && tagIn(own)) ?? '';
-  });
-  const newest = running.sort().at(-1) ?? '';
-  const receivers = histories.get('receiver')?.versions ?? [];
-  const consumers = histories.get('consumer')?.versions ?? [];
-  const found = receivers.find((version) => {
+  // A changed secret is a version of its own, with the code of the one before it.
+  const running = Array.from(histories.values(), ({ ran }) => tagIn(ran.find((version) => !isSecretChange(version))));
+  const newest = running.reduce((a = '', b = '') => (a > b ? a : b)) ?? '';
+  const consumers = histories.get('consumer')?.ran ?? [];
+  const found = histories.get('receiver')?.ran.find((version) => {
     const tag = tagIn(version);
     return tag !== undefined && tag < newest && consumers.some((other) => tagIn(other) === tag);
   });
@@ -151,8 +154,8 @@ function previousDeploy(histories: ReadonlyMap<WorkerKind, History>): { tag: str
 }
 
 /** The tag of `npm run deploy`, and no other. */
-function tagIn({ annotations }: Version): string | undefined {
-  const tag = annotations?.['workers/tag'];
+function tagIn(version: Version | undefined): string | undefined {
+  const tag = version?.annotations?.['workers/tag'];
   return tag !== undefined && TAG.test(tag) ? tag : undefined;
 }
 

@@ -69,8 +69,9 @@ export async function smoke(options: SmokeOptions): Promise<Smoke | undefined> {
   }
 }
 
-async function firstDelivery(
-  options: SmokeOptions,
+/** A signed delivery of an event that no handler takes. `undefined`: no source whose key is known can sign one. */
+export async function firstDelivery(
+  options: Pick<SmokeOptions, 'sources' | 'handlers' | 'keys' | 'receiver'>,
 ): Promise<{ source: string; delivery: SignedDelivery; eventId: string } | undefined> {
   const { sources, handlers, keys, receiver } = options;
   for (const [name, source] of Object.entries(sources)) {

@@ -474,7 +474,8 @@ export class Cloudflare {
     if (!now) throw missingWorker();
     const bindings = now.metadata.bindings.filter((one) => !(one.name in changes));
     for (const change of Object.values(changes)) if (change) bindings.push(change);
-    const { id } = this.add(name, { metadata: { ...now.metadata, bindings }, modules: now.modules, source: 'secret' });
+    const metadata = { ...now.metadata, bindings, annotations: { 'workers/triggered_by': 'secret' } };
+    const { id } = this.add(name, { metadata, modules: now.modules, source: 'wrangler' });
     this.deploy(name, [{ version_id: id, percentage: 100 }]);
   }
 

@@ -1,0 +1,96 @@
+import { sources } from '../src/app/sources.ts';
+import type { Provider } from '../src/providers/types.ts';
+import { secretName } from '../src/receiver/secrets.ts';
+import { keyBytes } from '../src/verify/algorithms.ts';
+import { addressOf, openAccount } from './cloudflare/api.ts';
+import { runWrangler } from './cloudflare/wrangler.ts';
+import { madeUpSecrets } from './config/dev-vars.ts';
+import { readConfigs } from './config/worker-config.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
+import { firstDelivery } from './setup/smoke.ts';
+import { Terminal } from './setup/terminal.ts';
+
+const USAGE = `npm run secret -- rotate <source> [--env <name>]
+npm run secret -- rotate <source> --finish [--env <name>]
+
+Gives a source a new secret, in one step, so that no delivery is refused: the receiver accepts both until --finish takes the old
+one away. It asks for both and shows neither. In a script, it reads two lines: the secret in use now, and the new one.`;
+
+export default async function main(): Promise<void> {
+  const { values, positionals } = readArguments({
+    usage: USAGE,
+    allowPositionals: true,
+    options: { env: { type: 'string', default: '' }, finish: { type: 'boolean', default: false } },
+  });
+  const [command, name = '', ...more] = positionals;
+  if (command !== 'rotate' || more.length > 0) throw new UserError(USAGE);
+  const source = Object.hasOwn(sources, name) ? sources[name as keyof typeof sources] : undefined;
+  if (!source) throw new UserError(`there is no source ${name}: ${Object.keys(sources).join(', ')}`);
+  const { receiver } = readConfigs(values.env);
+  const again = `npm run secret -- rotate ${name}${values.env && ` --env ${values.env}`}`;
+  const current = secretName(name);
+  const previous = `${current}_PREVIOUS`;
+
+  const account = await openAccount();
+  const present = await account.get<{ name: string }[]>(`/workers/scripts/${receiver.name}/secrets`);
+  const has = (secret: string) => present?.some((one) => one.name === secret) ?? false;
+  if (!has(current)) throw new UserError(`${receiver.name} has no ${current} yet: npm run setup sets it`);
+  const change = async (secrets: Record<string, string | null>) => {
+    // One request for both, and no file: there is no moment in which the receiver has only half of it.
+    const { isDone, problem } = await runWrangler(['secret', 'bulk'], {
+      config: receiver,
+      input: JSON.stringify(secrets),
+    });
+    if (!isDone)
+      throw new UserError(`the secrets were not changed: ${problem}. Run this again: it looks what is there`);
+  };
+
+  if (values.finish) {
+    if (!has(previous)) return console.log(`${name} has no previous secret: there is nothing to finish`);
+    await change({ [previous]: null });
+    return console.log(`done: ${name} accepts only its current secret`);
+  }
+  if (has(previous)) {
+    return console.log(
+      `${name} has two secrets already, and accepts both. When its provider signs with the new one and no line of the receiver's log says "signed_with":"previous" any more: ${again} --finish`,
+    );
+  }
+
+  const terminal = new Terminal({ asks: true });
+  const old = await terminal.askHidden(`the secret that ${name} signs with now (what you type is not shown)`);
+  const wanted = await terminal.askHidden(`its new secret (not shown; Enter makes one up)`);
+  terminal.close();
+  const made = wanted === '' ? madeUpSecrets({ [name]: source })[current] : undefined;
+  const next = made ?? wanted;
+  if (old === next) throw new UserError('the new secret is the old one');
+  for (const [what, secret] of Object.entries({ 'secret in use now': old, 'new secret': next })) {
+    if (isUsable(secret, source.provider)) continue;
+    throw new UserError(`the ${what} is not in the form that ${source.provider.name} gives out: nothing was changed`);
+  }
+  // With a mistyped one, everything that the provider sends until it has the new secret would be refused.
+  const { handlers } = await import('../src/app/handlers/index.ts');
+  const address = await addressOf(account, receiver);
+  const trial = address
+    ? await firstDelivery({ sources, handlers, keys: { [name]: old }, receiver: address })
+    : undefined;
+  const tried =
+    trial && (await fetch(trial.delivery.url, { method: 'POST', ...trial.delivery }).catch(() => undefined));
+  if (tried?.status === 401) {
+    throw new UserError(`the receiver refuses what is signed with that secret in use now: nothing was changed`);
+  }
+  // Before it is needed: if this ends in the middle, nobody else has it.
+  if (made) console.log(`made up, and shown only now: ${made}`);
+  await change({ [previous]: old, [current]: next });
+  console.log(`done: ${name} accepts both${tried?.ok ? '' : ' (the old one could not be tried: send a delivery)'}
+1  enter the new secret at ${source.provider.docs}
+2  wait until no line of the receiver's log says "signed_with":"previous" any more, and the provider's retries are over
+3  ${again} --finish`);
+}
+
+/** Whether any of the provider's schemes can use it. */
+function isUsable(secret: string, { scheme, otherSchemes = [] }: Provider): boolean {
+  return [scheme, ...otherSchemes].some((one) =>
+    one.token === undefined ? keyBytes(secret, one) !== undefined : secret !== '',
+  );
+}
