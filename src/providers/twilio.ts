@@ -22,8 +22,8 @@ export const twilio = defineProvider({
     at: [
       '{json:specversion}:{json:source}:{json:id}',
       '{json:MessageSid}:{json:MessageStatus}',
-      // If a caller presses the same digit twice, both forms are equal. Only this header differs, which is not signed. A
-      // retry repeats it.
+      // If a caller presses the same digit twice, both forms are equal. Only this unsigned header differs, and a retry
+      // repeats it.
       '{header:i-twilio-idempotency-token}',
     ],
     signed: false,
