@@ -88,7 +88,7 @@ function keepAlive(c: Context, work: () => Promise<unknown>): void {
   } catch {}
 }
 
-/** `signedWith` is set only while a source has two secrets. Once the log has no `previous` any more, delete it. */
+/** `signedWith` is set while a source has two secrets. Once no line says `previous`, delete the previous secret. */
 type DeliveryOutcome = { signedWith?: 'current' | 'previous' | undefined } & (
   | { outcome: 'no_usable_secret' }
   | Exclude<Body, { outcome: 'read' }>
