@@ -75,17 +75,17 @@ describe('answers of the other side', () => {
   });
 
   it.each([
-    ['120', 120],
-    ['3600.5', 3601],
-    [new Date(Date.now() + 300_000).toUTCString(), 300],
-    ['9'.repeat(400), 5],
+    ['a number', () => '120', 120],
+    ['a fraction', () => '3600.5', 3601],
+    ['a date', () => new Date(Date.now() + 3_600_000).toUTCString(), 3600],
+    ['a number without end', () => '9'.repeat(400), 5],
   ])(
-    'an effect that is answered 503 with Retry-After: %s is tried again after that time, if it ends',
-    async (after, seconds) => {
-      const { delaySeconds = 0, ...effect } = await answered(503, { 'retry-after': after });
+    'an effect that is answered 503 with Retry-After as %s is tried again after that time, if it ends',
+    async (_as, after, seconds) => {
+      const { delaySeconds = 0, ...effect } = await answered(503, { 'retry-after': after() });
       expect(effect).toEqual({ status: 'pending', failure: 'response' });
       expect(delaySeconds).toBeLessThanOrEqual(seconds);
-      if (seconds > 5) expect(delaySeconds).toBeGreaterThan(seconds - 60);
+      if (seconds > 5) expect(delaySeconds).toBeGreaterThan(seconds / 2);
     },
   );
 });

@@ -99,11 +99,11 @@ describe('a handler', () => {
   });
 
   it('that hangs fails its event after the time limit, and its neighbours are done', async () => {
-    limits.ms = 300;
+    limits.ms = 1000;
     await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
     const { acked, retried } = await consume([ticket('a'), ticket('b')]);
     expect([acked, retried.length]).toEqual([['0'], 1]);
-    const last_error = 'Error: the handler took longer than 0.3 s';
+    const last_error = 'Error: the handler took longer than 1 s';
     expect((await events())[1]).toMatchObject({ failure: 'time_limit', last_error });
   });
 
@@ -143,19 +143,18 @@ describe('failures', () => {
     for (let n = 0; n < 20; n++) {
       const { acked, retried } = await consume([ticket('a')]);
       expect(acked).toEqual([]);
-      expect(retried[0]?.delaySeconds).toBeGreaterThan(80);
+      expect(retried[0]?.delaySeconds).toBeGreaterThan(5);
     }
     expect(await events()).toMatchObject([{ status: 'pending', attempts: 1, failure: 'retry_later' }]);
   });
 
-  it.each([
-    ['one second, which clocks may differ by', 1, true],
-    ['more than a second', 5, false],
-  ])('an event that must wait for %s', async (_what, seconds, isWorked) => {
-    await claimEvents(increments('a'));
-    await query(sql`update webhooks.events set not_before = now() + make_interval(secs => ${seconds})`);
-    const { acked, retried } = await consume([ticket('a')]);
-    expect([acked, retried]).toEqual(isWorked ? [['0'], []] : [[], [{ id: '0', delaySeconds: seconds }]]);
+  it('an event that must wait is not worked before, but for a second that clocks may differ by', async () => {
+    await claimEvents(increments('a'), increments('b'));
+    await query(sql`update webhooks.events set not_before = now() + interval '1 hour' where event_id = 'a'`);
+    await query(sql`update webhooks.events set not_before = now() + interval '1 second' where event_id = 'b'`);
+    const { acked, retried } = await consume([ticket('a'), ticket('b')]);
+    expect([acked, retried.map(({ id }) => id)]).toEqual([['1'], ['0']]);
+    expect(retried[0]?.delaySeconds).toBeGreaterThan(3000);
   });
 
   it.each([

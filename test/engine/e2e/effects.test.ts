@@ -77,7 +77,7 @@ it('redelivered effects are sent alone, the most redelivered last, if the group 
       Object.entries(deliveries).map(([name, times]) => ticketOf(name, times)),
       handler,
       database.stack.workerUrls.consumer,
-      { queue: 'effects', effects },
+      { queue: 'effects', effects, effectMs: 2 ** 30 },
     );
   answer = new Promise(() => {});
   void group({ a: 2, b: 2, c: 2 });
