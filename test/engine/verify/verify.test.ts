@@ -127,6 +127,20 @@ it('refuses a signature by key pair if the public key is configured without its 
   const checkWith = (secret: string) => check('standardwebhooks', { headers, body: BODY }, [secret]);
   expect(await checkWith(`whpk_${key}`)).toMatchObject(verified);
   expect(await checkWith(key)).toMatchObject({ outcome: 'refused' });
+  // While a source changes from a shared secret to a pair of keys, or back, each scheme has its own secret.
+  const shared = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  const both = [BASE64_KEY, `whpk_${key}`];
+  const asPair = { headers, body: BODY };
+  for (const [sent, secrets, secretIndex] of [
+    [shared, both, 0],
+    [shared, both.toReversed(), 1],
+    [asPair, both, 1],
+    [asPair, both.toReversed(), 0],
+  ] as const) {
+    expect(await check('standardwebhooks', sent, [...secrets])).toEqual({ outcome: 'verified', secretIndex });
+  }
+  const forged = { ...shared, body: `${BODY} ` };
+  expect(await check('standardwebhooks', forged, both)).toEqual(refused('signature mismatch'));
 });
 
 it('uses an OpenAI secret without a prefix as text', async () => {
