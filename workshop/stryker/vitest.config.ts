@@ -6,7 +6,6 @@ export default defineConfig({
     include: [
       'test/engine/{pure,verify}/**/*.test.ts',
       'test/engine/kit/failures.test.ts',
-      'test/engine/consumer/{batch,judge}.test.ts',
       'test/engine/receiver/providers/handshakes.test.ts',
       'test/engine/receiver/{answers,attackers,bad-input,body,identify,log,secrets}.test.ts',
       'test/engine/local/configuration.test.ts',

@@ -1,14 +1,21 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { Statement } from '../../../src/db/client.ts';
 import { failureOf, withFailure } from '../../../src/kit/errors.ts';
 import {
   currentState,
   defineEffect,
   defineEffects,
+  defineHandler,
+  defineHandlers,
+  defineSamples,
+  defineSources,
   errorFromResponse,
+  must,
   PermanentError,
   RetryLater,
 } from '../../../src/kit/index.ts';
+import { stripe } from '../../../src/providers/stripe.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 
@@ -124,6 +131,25 @@ it('an effect has the name of its kind, unless one event asks for two of a kind'
     { kind: 'receipt', payload: 1, name: 'receipt' },
     { kind: 'receipt', payload: 2, name: 'copy' },
   ]);
+});
+
+it('what a user defines is what the engine gets', () => {
+  const given = { handle: () => [] };
+  const handler = defineHandler(given);
+  expect(handler).toBe(given);
+  const sources = defineSources({ stripe: { provider: stripe, types: ['paid'] } });
+  expect(defineHandlers(sources, { stripe: { paid: handler } })).toEqual({ stripe: { paid: handler } });
+  const body = () => ({});
+  expect(defineSamples(sources, { stripe: { paid: body } })).toEqual({ stripe: { paid: body } });
+  expect(sources.stripe).toEqual({ provider: stripe, types: ['paid'] });
+});
+
+it('a condition fails with the error that it was given, or with one of its sentence', () => {
+  const statement = {} as Statement;
+  const error = new PermanentError('no');
+  expect(must(statement, error)).toEqual({ statement, error });
+  expect(must(statement, error).error).toBe(error);
+  expect(must(statement, 'no').error).toEqual(new Error('no'));
 });
 
 it('the names of the errors are those that a user writes, also in a bundle that is minified', () => {

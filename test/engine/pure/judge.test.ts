@@ -67,6 +67,17 @@ describe('judge', () => {
   });
 
   it.each([
+    [['a_check', 'b_check'], 'b_check', 'parked'],
+    [['a_check'], 'b_check', 'retry'],
+    [['a_check'], undefined, 'retry'],
+    [undefined, 'b_check', 'retry'],
+  ])('with parkOn %j, an error of Postgres about %s is %s', (parkOn, constraint, outcome) => {
+    const error = new DatabaseError('refused', { retryable: false, code: '23514', constraint });
+    const attempt = { attemptsBefore: 0, random: 0, env: {}, ...(parkOn ? { parkOn } : {}) };
+    expect(judge(error, attempt)).toMatchObject({ outcome, failure: 'database' });
+  });
+
+  it.each([
     [-1, 'RetryLater takes a number of seconds from 0 up, and not -1. RetryLater: later'],
     [Number.NaN, 'RetryLater takes a number of seconds from 0 up, and not NaN. RetryLater: later'],
     [Number.POSITIVE_INFINITY, 'RetryLater takes a number of seconds from 0 up, and not Infinity. RetryLater: later'],
@@ -126,6 +137,7 @@ describe('judge', () => {
     ['a line of a key', 'Invalid key: MIIEvQIBADANBg', 'Invalid key: [SIGNING_KEY]'],
     ['what is cut', `${'x'.repeat(975)} 64720e58a1b2c3d4`, `${'x'.repeat(975)} [MAIL_KEY]`],
     ['the longer of two, one of which is a part of the other', 'no 64720e58a1b2c3d4/services', 'no [MAIL_URL]'],
+    ['words with white space around them', 'no correct horse battery', 'no [WORDS]'],
     ['eight characters', 'a1B2c3D4', '[SHORT]'],
     ['seven characters', 'a1B2c3D', 'a1B2c3D'],
     ['nothing else', 'all services of chat.example.com say on', 'all services of chat.example.com say on'],
@@ -138,6 +150,7 @@ describe('judge', () => {
       MAIL_URL: '64720e58a1b2c3d4/services',
       SHORT: 'a1B2c3D4',
       SHORTER: 'a1B2c3D',
+      WORDS: ' correct horse battery\n',
       MODE: 'on',
       DAYS: 30,
     };

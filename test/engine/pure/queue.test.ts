@@ -91,6 +91,7 @@ describe('a delivery that is forwarded', () => {
     const jsonOf = (body: string) => JSON.stringify({ version: 1, ...withBody(body) });
     const limit = 12 * 1024 * 1024 - jsonOf('').length;
     expect([await isPacked('x'.repeat(limit)), await isPacked('x'.repeat(limit + 1))]).toEqual([true, false]);
+    expect(await unpack(await pack(withBody('x'.repeat(limit))))).toMatchObject({ unreadable: [] });
     // As much of a text that can hardly be compressed as fits.
     const noise = randomBytes(130_000).toString('base64');
     let [fits, isTooLong] = [0, noise.length];
@@ -106,10 +107,28 @@ describe('a delivery that is forwarded', () => {
     const message = packed({});
     expect(await unpack(message.buffer)).toEqual({ ...request, unreadable: [] });
     const text = JSON.stringify(request);
-    for (const other of [undefined, text, new Uint8Array(), new Uint8Array(3), new TextEncoder().encode(text)]) {
+    const others = [
+      undefined,
+      text,
+      Array.from(message),
+      new Uint8Array(),
+      new Uint8Array(3),
+      new TextEncoder().encode(text),
+    ];
+    for (const other of others) {
       expect(await unpack(other)).toBeUndefined();
     }
-    for (const json of ['null', '[]', '7', '{}', '{"events":7}', '{"events":[null]}', '{"events":["a"]}', '{']) {
+    for (const json of [
+      'null',
+      '[]',
+      '7',
+      '{}',
+      '{"events":7}',
+      '{"events":[null]}',
+      '{"events":["a"]}',
+      '{"events":[{},null]}',
+      '{',
+    ]) {
       expect(await unpack(new Uint8Array(gzipSync(json))), json).toBeUndefined();
     }
   });
@@ -125,6 +144,7 @@ describe('a delivery that is forwarded', () => {
     ['without a source', packed({ source: 7 }), ''],
     ['with a source that Postgres can not store', packed({ source: 'a\0' }), ''],
     ['without headers', packed({ headers: null }), 'test'],
+    ['with a text in place of headers', packed({ headers: 'ab' }), 'test'],
     ['with a header that is not a text', packed({ headers: { a: 1 } }), 'test'],
     ['with a header whose name Postgres can not store', packed({ headers: { 'a\0': '1' } }), 'test'],
     ['without its time', packed({ receivedAt: 7 }), 'test'],

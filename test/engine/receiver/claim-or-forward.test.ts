@@ -177,6 +177,14 @@ it('a suspected replay that is not kept, because the most that may wait are park
   expect(queue.tickets).toHaveLength(1);
 });
 
+it('a suspected replay gets no ticket, also if only the second try parks it', async () => {
+  const replay = (id: string) => ({ ...delivery(), events: [newEvent(id, { fingerprint: 'same' })] });
+  await held(replay('first'));
+  fail({ kind: 'server error' });
+  expect(await held(replay('second'))).toMatchObject({ outcome: 'claimed', claims: { parked: ['second'] } });
+  expect(queue.tickets).toEqual([{ version: 1, source: 'test', eventId: 'first' }]);
+});
+
 it('a claim that Postgres refuses, because the tables are not up to date, is forwarded, and the log says what to do', async () => {
   await database.sql('alter table webhooks.bodies rename to hidden');
   try {
