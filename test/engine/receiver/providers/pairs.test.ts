@@ -1,26 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { NewEvent } from '../../../../src/db/claim.ts';
 import { names, providerOf, type Sent } from '../../verify/deliveries.ts';
 import { type Pair, type Pairs, pairs } from './pairs.ts';
-import { requestOf, useProvidersInNode } from './running.ts';
+import { useProvidersInNode } from './running.ts';
 
-const { start, sample } = useProvidersInNode();
-
-/** What becomes of two deliveries of a source, by the rule of the claim (test/engine/db/claim.test.ts). */
-async function outcomesOf(source: string, deliveries: readonly Sent[]): Promise<string[]> {
-  const known: NewEvent[] = [];
-  const outcomes: string[] = [];
-  for (const sent of deliveries) {
-    const receiver = start();
-    expect((await receiver.send(...requestOf(sent, source))).ok).toBe(true);
-    const events = (await receiver.events()).filter(({ eventId }) => !known.some((one) => one.eventId === eventId));
-    const isReplay = ({ fingerprint }: NewEvent) =>
-      fingerprint !== null && known.some((one) => one.fingerprint === fingerprint);
-    outcomes.push(events.length === 0 ? 'duplicate' : events.some(isReplay) ? 'parked' : 'accepted');
-    known.push(...events);
-  }
-  return outcomes;
-}
+const { outcomesOf, sample } = useProvidersInNode();
 
 it('every provider has both kinds of pairs', () => {
   expect(Object.keys(pairs).sort()).toEqual([...names].sort());

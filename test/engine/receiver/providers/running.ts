@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { madeUpSecrets, signingKeyName } from '../../../../scripts/config/dev-vars.ts';
+import type { NewEvent } from '../../../../src/db/claim.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
 import { type Running, useRunning } from '../../running.ts';
 import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';
@@ -58,17 +59,33 @@ export function useProviders(overrides: Record<string, string> = {}): RunningPro
   });
 }
 
-/** The same in this process, without Postgres: what is verified goes on a queue. Each `start` is an isolate of its own. */
+/** The same in this process, without Postgres: what is verified goes on a queue. */
 export function useProvidersInNode(overrides: Record<string, string> = {}) {
   const env: Record<string, string> = { ...madeUpSecrets(sources), ...overrides };
+  const start = () => startReceiver({ sources, env });
   return {
     env,
-    start: () => startReceiver({ sources, env }),
+    start,
     sample: (name: string, { source = name, ...wanted }: Wanted & { source?: string } = {}) => {
       const secret = env[secretName(source)] ?? '';
       const keys = { secret, signingKey: env[signingKeyName(source)] ?? secret };
       const url = sources[source]?.url ? toldUrl(source) : `https://example.com/webhooks/${source}`;
       return deliver(name, { keys, now: new Date(), url, ...wanted });
+    },
+    /** What becomes of deliveries of a source, by the rule of the claim (test/engine/db/claim.test.ts). */
+    outcomesOf: async (source: string, deliveries: readonly Sent[]): Promise<string[]> => {
+      const known: NewEvent[] = [];
+      const outcomes: string[] = [];
+      for (const sent of deliveries) {
+        const receiver = start();
+        expect((await receiver.send(...requestOf(sent, source))).ok).toBe(true);
+        const events = (await receiver.events()).filter(({ eventId }) => !known.some((one) => one.eventId === eventId));
+        const isReplay = ({ fingerprint }: NewEvent) =>
+          fingerprint !== null && known.some((one) => one.fingerprint === fingerprint);
+        outcomes.push(events.length === 0 ? 'duplicate' : events.some(isReplay) ? 'parked' : 'accepted');
+        known.push(...events);
+      }
+      return outcomes;
     },
   };
 }
