@@ -20,15 +20,21 @@ beforeEach(async () => {
 });
 
 /** Runs the cron with fake queues, because a real queue can't be made to refuse on this machine. */
-async function run(now: Date, refuses = false): Promise<void> {
-  const queue = {
+async function run(now: Date, refusing: readonly string[] = []): Promise<void> {
+  const queue = (name: string) => ({
     sendBatch: async (messages: { body: unknown }[]) => {
-      if (refuses) throw new Error('Too Many Requests (10250)');
+      if (refusing.includes(name)) throw new Error('Too Many Requests (10250)');
       sent.push(...messages.map(({ body }) => body));
     },
-  };
+  });
   const { consumer } = database.stack.workerUrls;
-  const env = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
+  const env = {
+    DATABASE_URL: consumer,
+    EVENTS: queue('events'),
+    EFFECTS: queue('effects'),
+    DEDUPE_DAYS: 30,
+    BODY_DAYS: 7,
+  };
   await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
 }
 
@@ -46,11 +52,39 @@ it('a run sends every overdue ticket once and writes one line about it', async (
 
 it('a queue that refuses ends the sweep, and old events are pruned all the same', async () => {
   await claimMany(1200);
-  await run(later({ minutes: 15 }), true);
+  await run(later({ minutes: 15 }), ['events', 'effects']);
   expect(lines).toEqual([
     { step: 'sweep', outcome: 'not_sent', events: 500, effects: 0 },
     { step: 'prune', outcome: 'done', events: 0, bodies: 0 },
   ]);
+});
+
+it('a run sends the tickets of both, counts each, and says so if one of the queues refuses', async () => {
+  await claimMany(5);
+  await sql(
+    `update webhooks.events set status = 'done', finished_at = received_at where event_id in ('evt_0', 'evt_1')`,
+  );
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at)
+     select source, event_id, name, 'mail', '{}', $1 from webhooks.events, unnest(array['a', 'b']) name where status = 'done'`,
+    [NOW],
+  );
+  await run(later({ minutes: 15 }), ['effects']);
+  expect([lines[0], sent.length]).toEqual([{ step: 'sweep', outcome: 'not_sent', events: 3, effects: 4 }, 3]);
+  await run(later({ minutes: 45 }));
+  expect([lines[2], sent.length]).toEqual([{ step: 'sweep', outcome: 'done', events: 3, effects: 4 }, 3 + 7]);
+});
+
+it('a run sends five thousand tickets at most, so that a backlog is not doubled at once', async () => {
+  await sql(
+    `insert into webhooks.events (source, event_id, received_at, due_at)
+     select 'test', 'evt_' || n, $1, $1 from generate_series(1, 5600) n`,
+    [NOW],
+  );
+  for (const events of [5000, 600]) {
+    await run(later({ minutes: 15 }));
+    expect(lines.at(-2)).toEqual({ step: 'sweep', outcome: 'done', events, effects: 0 });
+  }
 });
 
 it('a run prunes several chunks if that many events and bodies are old', async () => {

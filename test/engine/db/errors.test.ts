@@ -47,15 +47,12 @@ async function answeredWith(status: number, text: string): Promise<unknown> {
 }
 
 describe('retryable errors', () => {
-  const raise = (code: string) => run(database.db, sql`select ${CANARY}::text, raise_error(${code})`);
-
-  it.each([
-    ...['08003', '08006', '08P01', '25006', '40001', '40P01', '53100', '53300', '57014', '57P01', '57P03', 'XX000'],
-  ])('SQLSTATE %s is retryable', async (code) => {
+  it('a deadlock is retryable, and the error has nothing of what Postgres said but its SQLSTATE', async () => {
     await database.sql(`
       create or replace function raise_error(code text) returns void language plpgsql as
       $$ begin raise exception using errcode = code, message = '${CANARY}'; end $$`);
-    expect(await errorOf(raise(code))).toMatchObject({ retryable: true, code });
+    const raised = run(database.db, sql`select ${CANARY}::text, raise_error('40P01')`);
+    expect(await errorOf(raised)).toMatchObject({ retryable: true, code: '40P01' });
   });
 
   const faults: Fault[] = [
@@ -167,14 +164,6 @@ describe('errors that are not retryable', () => {
     expect(await errorOf(ask(withUrl((url) => (url.username = 'nobody-here'))))).toMatchObject({ retryable: false });
   });
 
-  it('a request that Neon could not parse is not retryable, and the error gives the reason', () => {
-    const refusal = Object.assign(new NeonDbError('could not parse the HTTP request body'), { code: '' });
-    expect(DatabaseError.fromDriver(refusal)).toMatchObject({
-      retryable: false,
-      message: expect.stringContaining('half a character'),
-    });
-  });
-
   it.each([
     ['COPY', () => sql`copy webhooks.events from stdin`, 'Neon takes no COPY statement'],
     [
@@ -229,4 +218,52 @@ describe('errors that are not retryable', () => {
   ])('the DATABASE_URL %j is refused, and the error does not contain it', async (url) => {
     expect(await errorOf((async () => openDatabase(url))())).toMatchObject({ retryable: false });
   });
+});
+
+/** What the driver throws, without a Postgres that would have to be made to say it. */
+it.each<[message: string, code: string, expected: object]>([
+  ['connection closed', '', { retryable: true, message: 'the connection to Postgres was lost' }],
+  ['error communicating with the server: broken pipe', '', { retryable: true }],
+  [
+    'could not parse the HTTP request body',
+    '',
+    { retryable: false, isAboutData: true, message: expect.stringContaining('half a character') },
+  ],
+  [
+    `password authentication failed for user '${CANARY}'`,
+    '',
+    { message: expect.stringContaining('the role or password') },
+  ],
+  [
+    'Server error (HTTP status 413): {}',
+    '',
+    { retryable: false, isAboutData: true, message: expect.stringContaining('of the request') },
+  ],
+  [
+    'Server error (HTTP status 507): {}',
+    '',
+    { retryable: false, isAboutData: true, message: expect.stringContaining('of the answer') },
+  ],
+  [
+    'Server error (HTTP status 500): {"message":"exceeded the Quota"}',
+    '',
+    { retryable: false, message: 'the Neon plan is used up' },
+  ],
+  ['Server error (HTTP status 503): {}', '', { retryable: true, message: 'Neon answered 503' }],
+  ['', '42P01', { retryable: false, isAboutData: false, message: expect.stringContaining('npm run db:migrate') }],
+  ['', '42703', { retryable: false, message: expect.stringContaining('npm run db:migrate') }],
+  ['', '42501', { retryable: false, message: expect.stringContaining('npm run db:roles') }],
+  ['', '22P02', { retryable: false, isAboutData: true }],
+  ['', '23505', { retryable: false, isAboutData: true }],
+  ['', '54000', { retryable: false, isAboutData: true }],
+  ...['08003', '08006', '08P01', '25006', '40001', '57014', '57P01', '57P03', '58030', 'XX000'].map(
+    (code): [string, string, object] => ['', code, { retryable: true, code, isOutOfSpace: false }],
+  ),
+  ['', '53100', { retryable: true, isOutOfSpace: true }],
+  ['', '53300', { retryable: true, isOutOfSpace: false, isAboutData: false }],
+  ['', '0A000', { retryable: false }],
+])('%s %s is %o', (message, code, expected) => {
+  const error = DatabaseError.fromDriver(Object.assign(new NeonDbError(message), { code }));
+  expect(error).toMatchObject(expected);
+  expect(String(error)).not.toContain(CANARY);
 });
