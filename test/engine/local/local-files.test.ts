@@ -1,17 +1,20 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
 import { getTableConfig, pgTable, text } from 'drizzle-orm/pg-core';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ensureDevVars, ownDatabase, requireVar } from '../../../scripts/config/dev-vars.ts';
 import { assertNewEnough } from '../../../scripts/database/connect.ts';
 import { changesBetween } from '../../../scripts/database/schema-changes.ts';
 import { commandOf, describeProcess } from '../../../scripts/lib/processes.ts';
 import { UserError } from '../../../scripts/lib/user-error.ts';
 import { packageFor, removeOrphanedData } from '../../../scripts/local/postgres-files.ts';
 import { mapPosition, readBundle } from '../../../scripts/ops/decode.ts';
+import { discord } from '../../../src/providers/discord.ts';
+import { gethook } from '../../../src/providers/gethook.ts';
 import { balances } from '../fixture/tables.ts';
 
 const folders: string[] = [];
@@ -125,3 +128,51 @@ it.each([
     expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
   },
 );
+
+describe('.dev.vars', () => {
+  const home = process.cwd();
+  const shell = process.env.MAIL_KEY;
+  beforeEach(() => process.chdir(folder()));
+  afterEach(() => {
+    process.chdir(home);
+    if (shell === undefined) delete process.env.MAIL_KEY;
+    else process.env.MAIL_KEY = shell;
+  });
+  const sources = { shop: { provider: gethook, types: [] }, chat: { provider: discord, types: [] } };
+  const ensure = () => ensureDevVars(sources, [{ secrets: ['DATABASE_URL', 'SHOP_WEBHOOK_SECRET', 'MAIL_KEY'] }]);
+
+  it('gets what is missing on lines of its own, keeps what is there, and nobody else may read it', async () => {
+    const all = ['DATABASE_URL', 'MAIL_KEY', 'SHOP_WEBHOOK_SECRET', 'CHAT_WEBHOOK_SECRET', 'CHAT_WEBHOOK_SIGNING_KEY'];
+    const first = await ensure();
+    expect([first.added.toSorted(), statSync('.dev.vars').mode & 0o777]).toEqual([all.toSorted(), 0o600]);
+    expect(ownDatabase(first.vars.DATABASE_URL).username).toBe('claimcheck');
+    expect(await ensure()).toEqual({ vars: first.vars, added: [] });
+
+    // A file without an end of its last line, an empty value, and a public key of the provider's own.
+    writeFileSync('.dev.vars', 'DATABASE_URL="postgres://a:b@localhost:1/c"\nMAIL_KEY=\nCHAT_WEBHOOK_SECRET="theirs"');
+    const second = await ensure();
+    expect(second.added.toSorted()).toEqual(['MAIL_KEY', 'SHOP_WEBHOOK_SECRET']);
+    expect(second.vars).toMatchObject({ DATABASE_URL: 'postgres://a:b@localhost:1/c', CHAT_WEBHOOK_SECRET: 'theirs' });
+    expect(second.vars.MAIL_KEY).toMatch(/^\w{64}$/);
+    expect(await ensure()).toEqual({ vars: second.vars, added: [] });
+  });
+
+  it('has less to say than the shell, and what neither has is named', () => {
+    writeFileSync('.dev.vars', 'MAIL_KEY="of the file"\n');
+    expect(requireVar('MAIL_KEY')).toBe('of the file');
+    process.env.MAIL_KEY = 'of the shell';
+    expect(requireVar('MAIL_KEY')).toBe('of the shell');
+    expect(() => requireVar('CHAT_KEY')).toThrow(/^CHAT_KEY is not set, neither in the environment nor in \.dev\.vars/);
+  });
+});
+
+it('a command that starts a database refuses one that is somewhere else, and repeats no password', () => {
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    expect(ownDatabase(`postgres://a:b@${host}:1/c`).host).toBe(`${host}:1`);
+  const elsewhere = ['postgres://a:canary@db.example.com/c', 'postgresql://a:canary@localhost.example.com/c'];
+  for (const url of elsewhere)
+    expect(() => ownDatabase(url)).toThrow(/^the DATABASE_URL in \.dev\.vars is not on 127\.0\.0\.1: (?!.*canary)/);
+  for (const url of [undefined, 'canary', 'https://a:canary@localhost/c']) {
+    expect(() => ownDatabase(url)).toThrow(/^DATABASE_URL is not a postgres:\/\/ URL$/);
+  }
+});
