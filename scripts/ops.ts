@@ -27,7 +27,7 @@ npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provid
 
 which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID --since TIME --until TIME (of receipt)
         --failure WHY (schema, permanent, time_limit … as the list shows it, of the event or of an effect)
-        --effect-status pending|parked (events with such an effect)
+        --error TEXT (with such an error: ids in it may differ) --effect-status pending|parked (events with such an effect)
         TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. An action on many events needs at least one of these
 --yes   acts without asking. Needed where nobody can be asked, and if a script runs it
 --json  one JSON object per line, for pipes: npm run -s ops -- list --json | jq .event_id
@@ -157,6 +157,7 @@ function readOptions() {
         status: text,
         type: text,
         failure: text,
+        error: text,
         'effect-status': text,
         id: text,
         since: text,

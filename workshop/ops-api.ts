@@ -6,9 +6,10 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { readArguments } from '../scripts/lib/arguments.ts';
 import { UserError } from '../scripts/lib/user-error.ts';
+import { Matching } from '../src/db/actions.ts';
 import { ACTIONS } from '../src/db/schema.ts';
 import { Status } from '../src/db/status.ts';
-import { ActionCounts, EventPage, Matching, ShownEvent } from '../src/ops/api.ts';
+import { ActionCounts, EventPage, ShownEvent } from '../src/ops/api.ts';
 import { ListFields, ManyEventsFields, OneEventFields } from '../src/ops/input.ts';
 
 const FILE = 'docs/ops-api.json';
@@ -121,7 +122,7 @@ export const openApi = {
         ],
         requestBody: body(ManyEventsFields, true),
         responses: {
-          200: json({ oneOf: [ref('Counts'), ref('Matching')] }, 'How many were changed, or would be'),
+          200: json({ oneOf: [ref('Counts'), ref('Matching')] }, 'How many were changed, or what would be'),
           400: problem('A field is not valid'),
           409: problem('Another number of events matches than expected. Nothing was changed'),
           415: problem('The body is not JSON'),

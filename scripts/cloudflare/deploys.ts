@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { WORKERS, type WorkerConfig, type WorkerConfigs, type WorkerKind } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
+import { defineAppLines } from '../ops/decode.ts';
 import type { Account } from './api.ts';
 import { runWrangler, type WranglerResult } from './wrangler.ts';
 
@@ -33,6 +34,8 @@ export function deployWorker(
   { secrets, show = false }: { readonly secrets?: string; readonly show?: boolean } = {},
 ): Promise<WranglerResult> {
   const args = ['deploy', '--tag', tag, '--message', commit, ...(secrets ? ['--secrets-file', secrets] : [])];
+  // Only the consumer works queues, and runs the code of src/app.
+  if (config.consumes.length > 0) args.push(...defineAppLines());
   return runWrangler(args, { config, show });
 }
 

@@ -9,7 +9,7 @@ import { jsonLine, printable } from '../ops/print.ts';
 import type { Printed } from './wrangler.ts';
 
 export interface PrinterOptions {
-  readonly events: Pick<LocalEvents, 'detailsOf'>;
+  readonly events: Pick<LocalEvents, 'detailsOf' | 'keepPlace'>;
   /** The log lines as they are. */
   readonly json: boolean;
   /** Also those that say that nothing happened. */
@@ -27,9 +27,11 @@ export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
   const bundles = new Map<WorkerKind, Bundle | undefined>();
   // By SQLSTATE: what Postgres said last. Its sentences quote data, so the Workers log only the SQLSTATE.
   const refusals = new Map<string, string>();
+  const framesOf = ({ position }: LogLine, worker: WorkerKind) =>
+    typeof position === 'string' ? mapPosition(position, bundles.get(worker)) : [];
   const textOf = async (line: LogLine, worker: WorkerKind) => {
     const details = await events.detailsOf(line).catch(() => ({}));
-    const frames = typeof line.position === 'string' ? mapPosition(line.position, bundles.get(worker)) : [];
+    const frames = framesOf(line, worker);
     const said = refusals.get(sqlStateOf(line) ?? '');
     return readable(line, { ...details, said, frames: helpfulFrames(frames, line), remedy: await remedyFor(line) });
   };
@@ -41,6 +43,11 @@ export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
     worker(printed: Exclude<Printed, { kind: 'reloaded' }>): void {
       inOrder(async () => {
         if (printed.kind === 'text') return say(printed.text);
+        // The console shows what is stored.
+        const frames = framesOf(printed.line, printed.worker);
+        if (printed.worker === 'consumer' && frames.length > 0 && printed.line.event_id) {
+          void events.keepPlace(printed.line, frames.join(' < ')).catch(() => {});
+        }
         if (json) return console.log(jsonLine(printed.line));
         if (verbose || !saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
       });
@@ -167,6 +174,8 @@ const LOOK_EVERY_MS = 50;
 export interface LocalEvents {
   /** The type, attempts and last error behind a line of the log. */
   detailsOf(line: LogLine): Promise<Details>;
+  /** Puts the lines of the files into the place of a `position` that the consumer has stored. */
+  keepPlace(line: LogLine, place: string): Promise<void>;
   /** Makes everything that is pending due now, and says how much that is. */
   makePendingDue(): Promise<number>;
   close(): Promise<void>;
@@ -177,6 +186,15 @@ export function openLocalEvents(databaseUrl: string): LocalEvents {
   // Postgres may be stopped while dev runs. The next query connects again.
   pool.on('error', () => {});
   return {
+    async keepPlace({ source, event_id, name, step, position }, place) {
+      const table = step === 'effect' ? 'effects' : 'events';
+      const values = [place, position, source, event_id, ...(step === 'effect' ? [name] : [])];
+      const isIt = `position = $2 and source = $3 and event_id = $4 ${step === 'effect' ? 'and name = $5' : ''}`;
+      for (let look = 1; look <= LOOKS; look++) {
+        if ((await pool.query(`update webhooks.${table} set position = $1 where ${isIt}`, values)).rowCount) return;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+    },
     async detailsOf({ source, event_id, name, step, outcome, reason }) {
       if (typeof source !== 'string' || typeof event_id !== 'string') return {};
       const query = step === 'effect' ? EFFECT : EVENT;

@@ -1,8 +1,11 @@
 import type * as v from 'valibot';
+import { Matching } from '../../src/db/actions.ts';
 import type { ActionName } from '../../src/db/schema.ts';
-import { ActionCounts, Matching, ShownEvent } from '../../src/ops/api.ts';
+import { ActionCounts, ShownEvent } from '../../src/ops/api.ts';
+import { counted, countedBoth } from '../../src/ops/words.ts';
 import { UserError } from '../lib/user-error.ts';
 import { NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './api.ts';
+import { printable } from './print.ts';
 
 type Counts = v.InferOutput<typeof ActionCounts>;
 
@@ -42,9 +45,14 @@ export async function actOnMany(
 ): Promise<Counts> {
   const { name } = action;
   const body = { filter, ...bodyOf(action) };
-  const { matching } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
+  const { matching, groups } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
   if (matching === 0) throw new UserError(`nothing matches that could be changed by ${name}`, NOTHING_MATCHED);
-  await confirm(`${name} ${plural(matching, 'event')}`, action, ask);
+  const parts = groups.map((group) => {
+    const { source, failure, event_ids } = group;
+    const ids = event_ids.length < group.events + group.effects ? [...event_ids, '…'] : event_ids;
+    return `  ${countedBoth(group)}: ${[source, failure].filter(Boolean).join(', ')}: ${ids.join(', ')}`;
+  });
+  await confirm(`${name} ${counted(matching, 'event')}`, action, ask, parts);
   say(`${name} of ${matching} …`);
   return orNothing(await api.post(`/events/${name}`, { ...body, expected: matching }, ActionCounts), action);
 }
@@ -53,11 +61,11 @@ function bodyOf({ name, reason, effects }: Action): object {
   return { ...(reason === undefined ? {} : { reason }), ...(name === 'rerun' ? { effects } : {}) };
 }
 
-async function confirm(what: string, { name, yes }: Action, ask: Ask): Promise<void> {
+async function confirm(what: string, { name, yes }: Action, ask: Ask, parts: readonly string[] = []): Promise<void> {
   if (yes) return;
   const warning = name === 'rerun' ? ' THEIR CHANGES ARE MADE A SECOND TIME.' : '';
   if (!ask) throw new UserError(`this would ${what}.${warning} Say --yes if you mean it`, WRONG_USAGE);
-  const answer = await ask(`${what}?${warning} [y/N] `);
+  const answer = await ask([...parts.map((part) => printable(part)), `${what}?${warning} [y/N] `].join('\n'));
   if (!/^y(es)?$/i.test(answer.trim())) throw new UserError('nothing was changed');
 }
 
@@ -76,19 +84,15 @@ function nothingToDo(name: ActionName): UserError {
 }
 
 export function resultText({ name, effects: again }: Action, { events, effects }: Counts): string {
-  const counts = `${plural(events, 'event')} and ${plural(effects, 'effect')}`;
+  const counts = `${counted(events, 'event')} and ${counted(effects, 'effect')}`;
   switch (name) {
     case 'retry':
       return `${counts} will be tried again now`;
     case 'discard':
       return `${counts} are discarded`;
     case 'rerun':
-      return `${plural(events, 'event')} will run again now${again ? ', and send their effects again with the same idempotency keys' : ''}`;
+      return `${counted(events, 'event')} will run again now${again ? ', and send their effects again with the same idempotency keys' : ''}`;
   }
-}
-
-function plural(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 /** The options that say which events. The API calls the id `q`. */
@@ -97,6 +101,7 @@ export interface FilterOptions {
   readonly status?: string | undefined;
   readonly type?: string | undefined;
   readonly failure?: string | undefined;
+  readonly error?: string | undefined;
   readonly 'effect-status'?: string | undefined;
   readonly id?: string | undefined;
   readonly since?: string | undefined;
@@ -105,12 +110,13 @@ export interface FilterOptions {
 
 /** The filter of the API. A field that is not set doesn't restrict. */
 export function filterOf(options: FilterOptions, now: Date): Record<string, string> {
-  const { source, status, type, failure, 'effect-status': effect_status, id, since, until } = options;
+  const { source, status, type, failure, error, 'effect-status': effect_status, id, since, until } = options;
   const fields = {
     source,
     status,
     type,
     failure,
+    error,
     effect_status,
     q: id,
     since: timeOf('since', since, now),

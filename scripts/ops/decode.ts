@@ -4,7 +4,7 @@ import { SourceMap } from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { secretName, unseal } from '../../src/receiver/secrets.ts';
 import { requireVar } from '../config/dev-vars.ts';
-import { CONFIGS, OFFLINE, type WorkerKind } from '../config/worker-config.ts';
+import { CONFIGS, OFFLINE, readConfig, type WorkerKind } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { WRONG_USAGE } from './api.ts';
 
@@ -15,13 +15,7 @@ export function placesOf(position: string | undefined, worker: WorkerKind): stri
   if (!position || !/:\d+:\d+/.test(position)) {
     throw new UserError("position takes that of a log line, such as 'handle (index.js:120:9)'", WRONG_USAGE);
   }
-  const folder = resolve('node_modules/.cache/claimcheck/position', worker);
-  const wrangler = 'node_modules/wrangler/bin/wrangler.js';
-  execFileSync(process.execPath, [wrangler, 'deploy', '--dry-run', '--outdir', folder, '-c', CONFIGS[worker]], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...OFFLINE },
-  });
-  return mapPosition(position, readBundle(folder));
+  return mapPosition(position, buildBundle(worker));
 }
 
 /** The secret that a provider has sent to a source with `awaitsSecret`. */
@@ -62,6 +56,54 @@ export function readBundle(folder: string): Bundle | undefined {
   const file = join(folder, `${BUNDLE}.map`);
   if (!existsSync(file)) return undefined;
   return { folder, name: BUNDLE, map: new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) };
+}
+
+/** Builds a Worker as a deploy does, only to read its source map. */
+export function buildBundle(worker: WorkerKind, options: readonly string[] = []): Bundle | undefined {
+  const folder = resolve('node_modules/.cache/claimcheck/position', worker);
+  const wrangler = 'node_modules/wrangler/bin/wrangler.js';
+  const args = ['deploy', '--dry-run', '--outdir', folder, '-c', CONFIGS[worker], ...options];
+  execFileSync(process.execPath, [wrangler, ...args], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, ...OFFLINE },
+  });
+  return readBundle(folder);
+}
+
+/**
+ * For each file of src/app in a bundle the line where it begins, and for each line from there on the line of the file,
+ * as the difference to the one before: what src/consumer/app-lines.ts reads. With it the consumer can say in which line
+ * an error was thrown, because Cloudflare maps the stacks only of errors that nobody catches.
+ */
+export function appLines({ folder, name, map }: Bundle): string {
+  const files = new Map<string, { start: number; lines: number[] }>();
+  for (const [index, text] of readFileSync(join(folder, name), 'utf8').split('\n').entries()) {
+    const entry = map.findEntry(index, text.search(/\S|$/));
+    if (!('originalSource' in entry) || entry.generatedLine !== index) continue;
+    const path = relative('.', resolve(folder, entry.originalSource)).replaceAll('\\', '/');
+    if (!path.startsWith('src/app/')) continue;
+    const file = files.get(path) ?? { start: index + 1, lines: [] };
+    files.set(path, file);
+    // A line without a mapping belongs to the one before.
+    while (file.start + file.lines.length <= index) file.lines.push(file.lines.at(-1) ?? 0);
+    file.lines.push(entry.originalLine + 1);
+  }
+  return [...files]
+    .map(([path, { start, lines }]) => [path, start, ...lines.map((line, n) => line - (lines[n - 1] ?? 0))].join(' '))
+    .join('; ');
+}
+
+/** Linux takes 128 KiB. An app of 30,000 lines needs less than this. */
+const MAX_ARGUMENT = 100_000;
+
+/** For a deploy of the consumer. In the way it is given, it moves no line of the bundle. */
+export function defineAppLines(): readonly string[] {
+  // A minified bundle is one long line.
+  const bundle = readConfig(CONFIGS.consumer).raw.minify ? undefined : buildBundle('consumer');
+  const lines = bundle ? appLines(bundle) : '';
+  return lines === '' || lines.length > MAX_ARGUMENT
+    ? []
+    : ['--define', `globalThis.APP_LINES:${JSON.stringify(lines)}`];
 }
 
 /** The bundle that `wrangler dev` keeps for the Worker whose configuration is in this folder. */

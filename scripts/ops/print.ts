@@ -1,6 +1,7 @@
 import type { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
+import { attemptsOf, clock, counted, headline, originOf, placeOf } from '../../src/ops/words.ts';
 
 /**
  * Ids, types, errors and bodies come from outside. A control character in them could rewrite the terminal, and a bidi
@@ -47,7 +48,15 @@ export function age(time: string | null, now: Date): string {
   return `${Math.round(seconds / 86_400)} days ago`;
 }
 
-export function statusText({ sources, effects }: Status, now: Date): string {
+/** What is wrong, in the words of the console's overview, then the sources. */
+export function statusText(status: Status, now: Date): string {
+  const { sources, effects, problems } = status;
+  const wrong = problems.map((problem) => [
+    `  ${counted(problem.count, problem.what)}`,
+    problem.since === null ? '-' : `since ${clock(problem.since, now)}`,
+    originOf(problem).join(', '),
+    problem.error ?? '-',
+  ]);
   const rows = sources.map((source) => [
     source.source,
     age(source.last_accepted_at, now),
@@ -62,7 +71,9 @@ export function statusText({ sources, effects }: Status, now: Date): string {
   const head = ['SOURCE', 'LAST', 'PER HOUR, 24 H', 'SUM', 'PENDING', 'OLDEST', 'PARKED', 'P50', 'P95'];
   const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = effects;
   const since = oldest === null ? '' : ` (the oldest ${age(oldest, now)})`;
-  return `${table([head, ...rows])}
+  return `${[headline(status, now), ...wrong.map((row) => table([row]))].join('\n')}
+
+${table([head, ...rows])}
 
 effects: ${pending} pending${since}, ${parked} parked, ${sent} sent in 24 h`;
 }
@@ -79,9 +90,10 @@ function seconds(value: number | null): string {
 export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'ERROR'];
 
 export function listRow(event: ListedEvent): string[] {
-  const { source, event_id, type, status, attempts, failure, last_error } = event;
-  const cells = [utc(event.received_at), source, event_id, type ?? '-', status, String(attempts), failure ?? '-'];
-  return [...cells, last_error ?? ''];
+  const { source, event_id, type, status, failure, last_error, parked_effects, position } = event;
+  const shown = parked_effects > 0 ? `${status}, ${counted(parked_effects, 'effect')} parked` : status;
+  const cells = [utc(event.received_at), source, event_id, type ?? '-', shown, attemptsOf(event), failure ?? '-'];
+  return [...cells, [placeOf(position)?.short, last_error].filter(Boolean).join(' ')];
 }
 
 export function detailsText(event: ShownEvent): string {
@@ -90,20 +102,21 @@ export function detailsText(event: ShownEvent): string {
     ['event', event.event_id],
     ['type', event.type ?? '-'],
     ['status', event.status],
-    ['attempts', String(event.attempts)],
+    ['attempts', attemptsOf(event)],
     ['failure', event.failure ?? '-'],
     ['error', event.last_error ?? '-'],
+    ['thrown at', placeOf(event.position)?.path ?? event.position ?? '-'],
     ...(event.failed_paths ? [['failed paths', event.failed_paths.join(', ')]] : []),
     ['summary', event.summary ?? '-'],
     ['received', utc(event.received_at)],
     ['finished', utc(event.finished_at)],
-    ...(event.status === 'pending' ? [['due', utc(event.due_at)]] : []),
+    ...(event.status === 'pending' ? [['next attempt', utc(event.not_before ?? event.due_at)]] : []),
     ...Object.entries(event.headers ?? {}),
   ];
   const effects = event.effects.map((effect) => [
     effect.name,
     effect.status,
-    String(effect.attempts),
+    attemptsOf(effect),
     utc(effect.sent_at),
     effect.idempotency_key,
     effect.failure ?? '-',

@@ -3,6 +3,7 @@ import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
 import { positionOf } from '../shared/log.ts';
 import { cleanText } from '../shared/text.ts';
+import { placesOf } from './app-lines.ts';
 
 /** The consequence of an error for the event or the effect whose work threw it. */
 export type Judgement =
@@ -24,6 +25,8 @@ export interface FailureOutcome {
   /** Is logged, so it never holds the message of an error. */
   readonly reason: string;
   readonly position: string | undefined;
+  /** After how many attempts it is parked. Undefined if nothing was tried. */
+  readonly maxAttempts?: number | undefined;
 }
 
 /** Attempts before an event or an effect is parked, unless its handler says otherwise. */
@@ -38,6 +41,9 @@ const MAX_ERROR_LENGTH = 1000;
 /** A payload of another shape may fail at thousands of paths, and its keys may be as long as it likes. */
 const MAX_FAILED_PATHS = 20;
 const MAX_PATH_LENGTH = 200;
+
+/** The largest integer of Postgres. */
+const MAX_INTEGER = 2_147_483_647;
 
 const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of #kit';
 
@@ -90,7 +96,9 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
     // Before it is cut, because half a secret is one too.
     error: cleanText(hideSecrets([problem, described.error].filter(Boolean).join('. '), env), MAX_ERROR_LENGTH),
     reason: described.reason,
-    position: isOfDatabase ? undefined : positionOf(error),
+    // The names of functions may have been made of anything.
+    position: isOfDatabase ? undefined : cleanText(placesOf(positionOf(error)) ?? '', MAX_ERROR_LENGTH) || undefined,
+    maxAttempts: problem === undefined ? Math.min(maxAttempts, MAX_INTEGER) : undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Alert, recordSentAlerts, takeAlerts } from '../db/alerts.ts';
 import { openDatabase } from '../db/client.ts';
-import type { Failure } from '../db/schema.ts';
+import { MEANING } from '../db/schema.ts';
 import { sha256 } from '../shared/bytes.ts';
 import type { Log } from '../shared/log.ts';
 import { settingOf } from '../shared/settings.ts';
@@ -119,22 +119,6 @@ function lineOf({ condition, state, source, failure, events, effects, oldest }: 
         : `ALERT ${source}: no event since ${minute(oldest)}, which is unusually long for this source`;
   }
 }
-
-/** For somebody who reads the alert on a telephone, without the documentation. */
-const MEANING: Record<Failure, string> = {
-  handler: 'the code threw an error',
-  permanent: 'the code threw a PermanentError',
-  retry_later: 'the code still asked to wait at the last attempt',
-  schema: "the payload doesn't match the schema",
-  changes: 'the code returned what can not be used',
-  time_limit: 'it took too long',
-  response: 'the other side answered with an error',
-  database: 'Postgres refused a statement',
-  no_handler: 'the code has no handler or effect for it',
-  body_gone: 'the body was deleted before it was worked',
-  replay: 'suspected replays',
-  poison: 'the queue gave up on the tickets',
-};
 
 function counted(events: number, effects: number): string {
   const counts = [plural(events, 'event'), plural(effects, 'effect')].filter((count) => !count.startsWith('0 '));

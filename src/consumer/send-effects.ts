@@ -96,11 +96,9 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): Effect
     case 'sent':
       return { ...key, status: 'sent', failure: null, error: null, notBefore: null };
     case 'parked':
-      return { ...key, status: 'parked', failure: outcome.failure, error: outcome.error, notBefore: null };
-    case 'retry': {
-      const notBefore = new Date(now.getTime() + outcome.seconds * 1000);
-      return { ...key, status: 'pending', failure: outcome.failure, error: outcome.error, notBefore };
-    }
+      return { ...key, ...outcome, status: 'parked', notBefore: null };
+    case 'retry':
+      return { ...key, ...outcome, status: 'pending', notBefore: new Date(now.getTime() + outcome.seconds * 1000) };
     case 'already_finished':
     case 'database_unavailable':
       return undefined;

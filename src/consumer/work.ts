@@ -160,9 +160,9 @@ async function workGroup(
     outcomes.set(keyText(event), judgement);
     if (judgement.outcome === 'retry' || judgement.outcome === 'parked') {
       const { source, eventId } = event;
-      const { outcome, seconds, failure, failedPaths, error } = judgement;
+      const { outcome, seconds, ...why } = judgement;
       const notBefore = new Date(now().getTime() + seconds * 1000);
-      attempts.push({ source, eventId, failure, failedPaths, error, parked: outcome === 'parked', notBefore });
+      attempts.push({ source, eventId, ...why, parked: outcome === 'parked', notBefore });
     }
   }
   // This write also tests whether Postgres works. If it succeeds, the events failed because of themselves: a statement that

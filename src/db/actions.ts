@@ -1,11 +1,12 @@
-// What an operator does: retry, discard and rerun.
+// What an operator does: retry, discard and rerun, and what of it can be taken back.
+
 import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { type ActionName, bodies, effects, events } from './schema.ts';
-import { at, columnNames, lockName } from './sql.ts';
-import { type EventFilter, matches } from './views.ts';
+import { type ActionName, bodies, effects, events, FAILURES, UNDO } from './schema.ts';
+import { at, columnNames, isoOf, lockName } from './sql.ts';
+import { type EventFilter, failedSo, matches } from './views.ts';
 
 export interface OperatorAction {
   readonly action: ActionName;
@@ -31,8 +32,13 @@ export type ActionResult =
       /** Those that need a ticket now: MAX_KEYS of each at most. */
       readonly eventKeys: readonly EventKey[];
       readonly effectKeys: readonly EffectKey[];
+      /** When the first and the last of the events were received. Null if there are none. */
+      readonly received: readonly [from: string, to: string] | null;
     }
   | { readonly outcome: 'unexpected'; readonly matching: number };
+
+/** A rerun makes changes a second time, and finished events have no index: so it is about this many at most. */
+export const MAX_RERUN = 5000;
 
 /** 200 calls of a queue, which take a few seconds. The sweep sends the tickets of the rest: all are due. */
 const MAX_KEYS = 20_000;
@@ -44,13 +50,15 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
     sql`
     with ${targetOf(operation, LOCKED)},
     checked as (
-      select matching, ${expected}::int is null or matching = ${expected}::int as as_expected
+      select matching, (${expected}::int is null or matching = ${expected}::int) and matching <= ${max(operation.action)} as as_expected
       from (select count(*)::int as matching from target) as counted
     ),
     ${changesOf(operation)}
     select checked.matching, checked.as_expected,
       (select count(*)::int from changed_events) as events,
       (select count(*)::int from changed_effects) as effects,
+      (select min(received_at) from changed_events) as received_from,
+      (select max(received_at) from changed_events) as received_to,
       (select coalesce(json_agg(json_build_array(source, event_id)), '[]')
        from (select * from changed_events limit ${MAX_KEYS}) as listed) as event_keys,
       (select coalesce(json_agg(json_build_array(source, event_id, name)), '[]')
@@ -64,6 +72,7 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
     effects: row.effects,
     eventKeys: row.event_keys.map(([source, eventId]) => ({ source, eventId })),
     effectKeys: row.effect_keys.map(([source, eventId, name]) => ({ source, eventId, name })),
+    received: row.received_from && row.received_to ? [isoOf(row.received_from), isoOf(row.received_to)] : null,
   };
 }
 
@@ -74,15 +83,49 @@ interface Row {
   readonly effects: number;
   readonly event_keys: readonly [string, string][];
   readonly effect_keys: readonly [string, string, string][];
+  readonly received_from: string | null;
+  readonly received_to: string | null;
 }
 
-/** How many events an action would change. */
-export async function countMatching(db: Database, action: ActionName, filter: EventFilter): Promise<number> {
-  const [row] = await run<{ matching: number }>(
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What an action on many events would change. */
+export const Matching = v.strictObject({
+  matching: v.pipe(Count, v.description(`Events. More than ${MAX_RERUN} can not be run again at a time`)),
+  groups: v.array(
+    v.strictObject({
+      source: v.string(),
+      failure: v.nullable(v.picklist(FAILURES)),
+      events: Count,
+      effects: Count,
+      event_ids: v.pipe(v.array(v.string()), v.description('The first five')),
+    }),
+  ),
+});
+export type Matching = v.InferOutput<typeof Matching>;
+
+/** What an action would change, by source and failure. */
+export async function loadMatching(db: Database, action: ActionName, filter: EventFilter): Promise<Matching> {
+  const parts =
+    action === 'rerun'
+      ? sql`select source, event_id, null as failure, 1 as event from target`
+      : sql`
+      select source, event_id, failure, 1 as event from parked_events
+      union all select source, event_id, failure, 0 from parked_effects`;
+  const rows = await run<Matching['groups'][number] & { matching: number }>(
     db,
-    sql`with ${targetOf({ action, filter }, UNLOCKED)} select count(*)::int as matching from target`,
+    sql`
+    with ${targetOf({ action, filter }, UNLOCKED)}, parts as (${parts})
+    select source, failure, sum(event)::int as events, sum(1 - event)::int as effects,
+      array_to_json((array_agg(distinct event_id))[1:5]) as event_ids, (select count(*)::int from target) as matching
+    from parts group by 1, 2 order by count(*) desc`,
   );
-  return row?.matching ?? 0;
+  return { matching: rows[0]?.matching ?? 0, groups: rows.map(({ matching, ...group }) => group) };
+}
+
+/** How many there can be at a time. */
+function max(action: ActionName): number {
+  return action === 'rerun' ? MAX_RERUN : 2_147_483_647;
 }
 
 /** How the rows that an action is about are read. Only a change locks them: that writes to every row. */
@@ -100,37 +143,53 @@ type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
 
 /** The CTEs that find what an action is about. All end with its events, as `target`. */
 function targetOf({ action, filter, finishedAt }: Target, locks: Locks): SQL {
-  return action === 'rerun' ? finishedTarget(filter, finishedAt, locks) : parkedTarget(filter, locks);
+  return action === 'rerun' ? finishedTarget(filter, finishedAt, locks) : parkedTarget(action, filter, locks);
 }
 
-/** Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. */
-function parkedTarget({ failure, ...filter }: EventFilter, { ofEvents, ofEffects }: Locks): SQL {
-  const hasFailed = (column: PgColumn) => (failure === undefined ? sql`true` : sql`${column} = ${failure}`);
+/**
+ * Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. A
+ * retry of one event is also about what waits for its next attempt: it need not wait any longer.
+ */
+function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffects }: Locks): SQL {
+  const { failure, error, ...filter } = all;
+  const why = { failure, error };
+  const isOne = action === 'retry' && filter.source !== undefined && filter.eventId !== undefined;
+  const isStuck = (table: typeof events | typeof effects) =>
+    isOne
+      ? sql`(${table.status} = 'parked' or (${table.status} = 'pending' and ${table.notBefore} is not null))`
+      : sql`${table.status} = 'parked'`;
   return sql`
     parked_events as (
-      select ${events.source} as source, ${events.eventId} as event_id from ${events}
-      where ${events.status} = 'parked' and ${hasFailed(events.failure)} and ${matches(filter)}
+      select ${events.source} as source, ${events.eventId} as event_id, ${events.failure} as failure from ${events}
+      where ${isStuck(events)} and ${failedSo(events, why)} and ${matches(filter)}
       ${ofEvents}
     ),
     parked_effects as (
-      select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name
+      select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
+        ${effects.failure} as failure
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${effects.status} = 'parked' and ${hasFailed(effects.failure)} and ${matches(filter)}
+      where ${isStuck(effects)} and ${failedSo(effects, why)} and ${matches(filter)}
       ${ofEffects}
     ),
     target as (select source, event_id from parked_events union select source, event_id from parked_effects)`;
 }
 
-/** Finished events that can run again: their bodies are still there. */
+/**
+ * Finished events that can run again: their bodies are still there. Not more than one too many are looked for, and none
+ * from before the oldest body.
+ */
 function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, { ofEvents }: Locks): SQL {
   // What we show of times ends with the milliseconds.
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
-      select ${events.source} as source, ${events.eventId} as event_id
-      from ${events} join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
+      select ${events.source} as source, ${events.eventId} as event_id from ${events}
       -- Discarded events are ignored as well, but were never completed: they stay discarded.
       where ${events.status} in ('done', 'ignored') and ${events.completions} = 1
-        and ${asSeen} and ${matches(filter)}
+        and ${events.receivedAt} >= (select min(${bodies.receivedAt}) from ${bodies}) and ${asSeen} and ${matches(filter)}
+        and exists (
+          select from ${bodies} where (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
+          offset 0)
+      order by ${events.receivedAt} desc limit ${MAX_RERUN + 1}
       ${ofEvents}
     )`;
 }
@@ -150,8 +209,12 @@ function changesOf(operation: OperatorAction): SQL {
   }
 }
 
+interface Note extends Pick<OperatorAction, 'at' | 'who' | 'reason'> {
+  readonly action: ActionName | typeof UNDO;
+}
+
 /** The action is added to those before it. */
-function noteAction({ at: time, who, action, reason }: OperatorAction): SQL {
+function noteAction({ at: time, who, action, reason }: Note): SQL {
   const entry = JSON.stringify({ at: time.toISOString(), who, action, reason: reason ?? null });
   return sql`${eventColumn.actions} = coalesce(${events.actions}, '[]') || ${entry}::jsonb`;
 }
@@ -160,7 +223,8 @@ const keyIn = (row: string) => sql.raw(`${row}.source, ${row}.event_id`);
 const isEvent = (row: string) => sql`(${events.source}, ${events.eventId}) = (${keyIn(row)})`;
 const isEffect = sql`
         (${effects.source}, ${effects.eventId}, ${effects.name}) = (${keyIn('parked_effects')}, parked_effects.name)`;
-const returningEvent = sql`returning ${events.source} as source, ${events.eventId} as event_id`;
+const returningEvent = sql`
+      returning ${events.source} as source, ${events.eventId} as event_id, ${events.receivedAt} as received_at`;
 const returningEffect = sql`
       returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name`;
 
@@ -184,7 +248,7 @@ function retry(operation: OperatorAction): SQL {
     ),
     noted as (
       update ${events} set ${noteAction(operation)}
-      from (select * from target except select * from parked_events) as only_effects, checked
+      from (select * from target except select source, event_id from parked_events) as only_effects, checked
       where as_expected and ${isEvent('only_effects')}
     )`;
 }
@@ -212,7 +276,7 @@ function discard(operation: OperatorAction): SQL {
         ${noteAction(operation)}
       from (
         select source, event_id, string_agg(name, ', ') as names from changed_effects
-        where (source, event_id) not in (select * from parked_events) group by 1, 2
+        where (source, event_id) not in (select source, event_id from parked_events) group by 1, 2
       ) as gone
       where ${isEvent('gone')}
     )`;
@@ -236,10 +300,82 @@ function rerun(operation: OperatorAction): SQL {
         ${eventColumn.status} = 'pending', ${eventColumn.completions} = 0, ${eventColumn.attempts} = 0,
         ${eventColumn.dueAt} = ${at(operation.at)}, ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
         ${eventColumn.summary} = null, ${eventColumn.failure} = null, ${eventColumn.lastError} = null,
-        ${eventColumn.failedPaths} = null, ${noteAction(operation)}
+        ${eventColumn.failedPaths} = null, ${eventColumn.position} = null, ${noteAction(operation)}
       from target, checked where as_expected and ${isEvent('target')}
       ${returningEvent}
     ),
     -- The handler asks for its effects, so none of them needs a ticket now.
     changed_effects as (select null as source, null as event_id, null as name where false)`;
+}
+
+/** An action that was done: when, and between which times its events were received. */
+export interface DoneAction {
+  readonly action: ActionName;
+  readonly at: Date;
+  readonly received?: readonly [from: Date, to: Date] | undefined;
+}
+
+const isLastAction = ({ action, at: time }: DoneAction) => sql`
+  (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
+const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
+
+/** What became of a retry or a rerun: how many of its events and effects still wait, and how many are parked again. */
+export async function loadProgress(db: Database, done: DoneAction): Promise<{ pending: number; parked: number }> {
+  const [row] = await run<{ pending: number; parked: number }>(
+    db,
+    sql`
+    select ${sql.join(
+      (['pending', 'parked'] as const).map(
+        (status) => sql`(
+          select count(*) from ${events} where ${events.status} = ${sql.raw(`'${status}'`)} and ${isLastAction(done)}
+        )::int + (
+          select count(*) from ${effects} join ${events} on ${itsEvent}
+          where ${effects.status} = ${sql.raw(`'${status}'`)} and ${isLastAction(done)}
+        )::int as ${sql.identifier(status)}`,
+      ),
+      sql`, `,
+    )}`,
+  );
+  return row ?? { pending: 0, parked: 0 };
+}
+
+/**
+ * Takes an action back as far as it can be: what was discarded is parked again, and so is what was retried and still
+ * waits. Deleted effects, and what has run, stay as they are.
+ */
+export async function undoAction(
+  db: Database,
+  done: DoneAction,
+  { who, at: time }: Pick<OperatorAction, 'who' | 'at'>,
+): Promise<{ events: number; effects: number }> {
+  const { action, received: [from, to] = [time, time] } = done;
+  const note = noteAction({ at: time, who, action: UNDO, reason: undefined });
+  const isUndone =
+    action === 'discard'
+      ? sql`${events.receivedAt} between ${at(from)} and ${at(to)} + interval '1 millisecond'
+          and ${events.status} = 'ignored' and ${events.completions} = 0`
+      : sql`${events.status} = 'pending' and ${events.attempts} = 0 and ${events.failure} is not null`;
+  const [row] = await run<{ events: number; effects: number }>(
+    db,
+    sql`
+    with undone_effects as (
+      update ${effects} set ${effectColumn.status} = 'parked' from ${events}
+      where ${action === 'retry'} and ${effects.status} = 'pending' and ${effects.attempts} = 0
+        and ${effects.failure} is not null and ${itsEvent} and ${isLastAction(done)}
+      returning ${effects.source} as source, ${effects.eventId} as event_id
+    ),
+    undone_events as (
+      update ${events} set ${eventColumn.status} = 'parked', ${eventColumn.finishedAt} = ${at(time)},
+        ${eventColumn.summary} = null, ${note}
+      where ${action !== 'rerun'} and ${isUndone} and ${isLastAction(done)}
+      returning ${events.source}, ${events.eventId}
+    ),
+    noted as (
+      update ${events} set ${note}
+      from (select distinct source, event_id from undone_effects except select * from undone_events) as only_effects
+      where ${isEvent('only_effects')}
+    )
+    select (select count(*)::int from undone_events) as events, (select count(*)::int from undone_effects) as effects`,
+  );
+  return row ?? { events: 0, effects: 0 };
 }

@@ -25,6 +25,8 @@ export interface EffectResult extends Pick<LoadedEffect, keyof EffectKey | 'gene
   /** Null for an effect that was sent. */
   readonly failure: Failure | null;
   readonly error: string | null;
+  readonly position?: string | undefined;
+  readonly maxAttempts?: number | undefined;
   /** A `pending` effect is tried again then, and not earlier. */
   readonly notBefore: Date | null;
 }
@@ -98,8 +100,10 @@ export async function recordEffectResults(db: Database, results: readonly Effect
                   ${listOf(results, ({ name }) => name)}::text[], ${listOf(results, ({ generation }) => generation)}::uuid[],
                   ${listOf(results, ({ attempts }) => attempts)}::int[], ${listOf(results, ({ status }) => status)}::text[],
                   ${listOf(results, ({ failure }) => failure)}::text[], ${listOf(results, ({ error }) => error)}::text[],
+                  ${listOf(results, ({ position }) => position ?? null)}::text[],
+                  ${listOf(results, ({ maxAttempts }) => maxAttempts ?? null)}::int[],
                   ${listOf(results, ({ notBefore }) => notBefore)}::timestamptz[])
-        as given (source, event_id, name, generation, attempts, status, failure, error, not_before)
+        as given (source, event_id, name, generation, attempts, status, failure, error, position, max_attempts, not_before)
       join ${effects} on ${isResult('given')}
       order by ${effects.source}, ${effects.eventId}, ${effects.name} for update of ${lockName(effects)}
     )
@@ -109,6 +113,8 @@ export async function recordEffectResults(db: Database, results: readonly Effect
       ${column.status} = result.status,
       ${column.failure} = result.failure,
       ${column.lastError} = result.error,
+      ${column.position} = result.position,
+      ${column.maxAttempts} = result.max_attempts,
       ${column.notBefore} = result.not_before,
       ${column.dueAt} = coalesce(result.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval, ${effects.dueAt}),
       ${column.sentAt} = case when result.status = 'sent' then ${at(now)} end
@@ -132,7 +138,8 @@ export async function parkEffects(
   return run<EffectKey>(
     db,
     sql`
-    update ${effects} set ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error}
+    update ${effects} set ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
+      ${column.position} = null
     from ${keysTable(keys)}
     where ${isKey} and ${effects.status} = 'pending'
     returning ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name`,

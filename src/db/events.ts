@@ -142,7 +142,7 @@ export async function complete(db: Database, completed: readonly Completion[], n
       ${column.finishedAt} = ${at(now)},
       ${column.attempts} = ${events.attempts} + 1,
       ${column.begunAt} = null,
-      ${column.failure} = null, ${column.lastError} = null, ${column.failedPaths} = null
+      ${column.failure} = null, ${column.lastError} = null, ${column.failedPaths} = null, ${column.position} = null
     from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`;
   const effects = completed.flatMap(({ source, eventId, effects }) =>
     effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
@@ -163,6 +163,8 @@ export interface FailedAttempt extends EventKey {
   readonly error: string;
   /** Of the failure `schema`. */
   readonly failedPaths: readonly string[] | null;
+  readonly position?: string | undefined;
+  readonly maxAttempts?: number | undefined;
   /** If not parked, the event is tried again, but not before `notBefore`. */
   readonly parked: boolean;
   readonly notBefore: Date;
@@ -180,6 +182,8 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
       ${column.failure} = failed.failure,
       ${column.lastError} = failed.error,
       ${column.failedPaths} = failed.paths,
+      ${column.position} = failed.position,
+      ${column.maxAttempts} = failed.max_attempts,
       ${column.notBefore} = failed.not_before,
       ${column.dueAt} = failed.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval,
       ${column.status} = case when failed.parked then 'parked' else ${events.status} end,
@@ -187,9 +191,11 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
     from unnest(${listOf(failed, (one) => one.source)}::text[], ${listOf(failed, (one) => one.eventId)}::text[],
                 ${listOf(failed, (one) => one.failure)}::text[], ${listOf(failed, (one) => one.error)}::text[],
                 ${listOf(failed, ({ failedPaths }) => failedPaths && JSON.stringify(failedPaths))}::jsonb[],
+                ${listOf(failed, ({ position }) => position ?? null)}::text[],
+                ${listOf(failed, ({ maxAttempts }) => maxAttempts ?? null)}::int[],
                 ${listOf(failed, (one) => one.parked)}::boolean[],
                 ${listOf(failed, (one) => one.notBefore)}::timestamptz[])
-      as failed (source, event_id, failure, error, paths, parked, not_before)
+      as failed (source, event_id, failure, error, paths, position, max_attempts, parked, not_before)
     where (${events.source}, ${events.eventId}) = (failed.source, failed.event_id) and ${events.status} = 'pending'`,
   );
 }
@@ -207,7 +213,7 @@ export async function parkEvents(
     sql`
     update ${events} set
       ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
-      ${column.finishedAt} = ${at(now)}
+      ${column.position} = null, ${column.finishedAt} = ${at(now)}
     from ${keysTable(keys)}
     where (${events.source}, ${events.eventId}) = (key.source, key.event_id) and ${events.status} = 'pending'
     returning ${events.source} as source, ${events.eventId} as "eventId"`,

@@ -53,9 +53,28 @@ export const FAILURES = [
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
+/** For somebody who reads an alert or a page without the documentation. */
+export const MEANING: Readonly<Record<Failure, string>> = {
+  handler: 'the code threw an error',
+  permanent: 'the code threw a PermanentError',
+  retry_later: 'the code still asked to wait at the last attempt',
+  schema: "the payload doesn't match the schema",
+  changes: 'the code returned what can not be used',
+  time_limit: 'it took too long',
+  response: 'the other side answered with an error',
+  database: 'Postgres refused a statement',
+  no_handler: 'the code has no handler or effect for it',
+  body_gone: 'the body was deleted before it was worked',
+  replay: 'suspected replays',
+  poison: 'the queue gave up on the tickets',
+};
+
 /** What an operator may do with what is parked (retry, discard), and with what is finished (rerun). */
 export const ACTIONS = ['retry', 'discard', 'rerun'] as const;
 export type ActionName = (typeof ACTIONS)[number];
+
+/** What is noted of an action that was taken back: of a discard, or of a retry before it began. */
+export const UNDO = 'undo';
 
 const EVENT_STATUSES = ['pending', 'done', 'ignored', 'parked'] as const;
 const EFFECT_STATUSES = ['pending', 'sent', 'parked'] as const;
@@ -83,6 +102,9 @@ export const events = webhooks.table(
      */
     begunAt: time('begun_at'),
     attempts: integer('attempts').notNull().default(0),
+    /** Of the last attempt that failed: after how many attempts it would be parked, and where the error was thrown. */
+    maxAttempts: integer('max_attempts'),
+    position: text('position'),
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
     /** Of the failure `schema`: the paths in the body that don't match. */
@@ -95,7 +117,8 @@ export const events = webhooks.table(
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
     /** What operators did to the event, oldest first. Null, and so without cost, until somebody does something. */
-    actions: jsonb('actions').$type<{ at: string; who: string; action: ActionName; reason: string | null }[]>(),
+    actions:
+      jsonb('actions').$type<{ at: string; who: string; action: ActionName | typeof UNDO; reason: string | null }[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId] }),
@@ -157,6 +180,8 @@ export const effects = webhooks.table(
     /** As for an event. */
     begunAt: time('begun_at'),
     attempts: integer('attempts').notNull().default(0),
+    maxAttempts: integer('max_attempts'),
+    position: text('position'),
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
     sentAt: time('sent_at'),

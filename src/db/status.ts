@@ -2,9 +2,9 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
-import { effects, events } from './schema.ts';
+import { alerts, effects, events, FAILURES } from './schema.ts';
 import { at, isoOf } from './sql.ts';
-import { seenSources } from './views.ts';
+import { kindOfError, seenSources } from './views.ts';
 
 const HOURS = 24;
 
@@ -24,6 +24,8 @@ export const SourceStatus = v.strictObject({
   source: v.string(),
   last_accepted_at: v.pipe(Time, v.description(`Null if it was not in the last ${LOOK_BACK_DAYS} days`)),
   accepted_per_hour: PerHour,
+  accepted_last_week: v.pipe(v.nullable(Count), v.description('Of a source that was silent for a day. Null otherwise')),
+  unusually_silent: v.pipe(v.boolean(), v.description('Whether there is an alert about its silence')),
   pending: Count,
   parked: Count,
   oldest_pending_at: Time,
@@ -46,7 +48,28 @@ export const EffectKindStatus = v.strictObject({
 });
 export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
 
+/** What is parked for the same reason. */
+export const Problem = v.strictObject({
+  what: v.picklist(['event', 'effect']),
+  count: Count,
+  source: v.string(),
+  type: v.nullable(v.string()),
+  kinds: v.pipe(v.array(v.string()), v.description('Of effects')),
+  failure: v.nullable(v.picklist(FAILURES)),
+  error: v.pipe(v.nullable(v.string()), v.description('The newest. Ids and long numbers differ in the others')),
+  errors: v.pipe(Count, v.description('How many different errors these are')),
+  position: v.nullable(v.string()),
+  event_id: v.pipe(v.string(), v.description('Of the newest')),
+  since: v.pipe(Time, v.description('When the first of these events was received. Of effects: was done')),
+  latest: Time,
+});
+export type Problem = v.InferOutput<typeof Problem>;
+
+/** More different problems than anybody reads. */
+const MAX_PROBLEMS = 50;
+
 export const Status = v.strictObject({
+  problems: v.pipe(v.array(Problem), v.description(`What is parked, the newest first: ${MAX_PROBLEMS} at most`)),
   sources: v.array(SourceStatus),
   effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: Time }),
   effect_kinds: v.array(EffectKindStatus),
@@ -55,8 +78,13 @@ export const Status = v.strictObject({
 export type Status = v.InferOutput<typeof Status>;
 
 export async function loadStatus(db: Database, configured: readonly string[], now: Date): Promise<Status> {
-  const [sources, effect_kinds] = await Promise.all([loadSources(db, configured, now), loadEffectKinds(db, now)]);
+  const [problems, sources, effect_kinds] = await Promise.all([
+    loadProblems(db),
+    loadSources(db, configured, now),
+    loadEffectKinds(db, now),
+  ]);
   return {
+    problems,
     sources,
     effects: {
       ...totalsOf(effect_kinds),
@@ -91,6 +119,11 @@ interface Row {
   readonly p95: number | null;
 }
 
+interface SourceRow extends Row {
+  readonly last_week: number | null;
+  readonly is_silent: boolean;
+}
+
 const perHour = (row: Row) => Array.from({ length: HOURS }, (_, n) => row.per_hour[String(HOURS - 1 - n)] ?? 0);
 
 /**
@@ -98,7 +131,7 @@ const perHour = (row: Row) => Array.from({ length: HOURS }, (_, n) => row.per_ho
  * index of its own). Only if a source was silent for a day, the events of the days before are read too.
  */
 async function loadSources(db: Database, configured: readonly string[], now: Date): Promise<SourceStatus[]> {
-  const rows = await run<Row>(
+  const rows = await run<SourceRow>(
     db,
     sql`
     with recursive ${seenSources},
@@ -122,7 +155,7 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
     ),
     silent as (select source from seen_sources where source is not null except select source from last_day),
     last_week as (
-      select ${events.source} as source, max(${events.receivedAt}) as last_at from ${events}
+      select ${events.source} as source, max(${events.receivedAt}) as last_at, count(*)::int as accepted from ${events}
       where exists (select from silent) and ${events.source} in (select source from silent)
         and ${events.receivedAt} > ${at(now)} - make_interval(days => ${LOOK_BACK_DAYS})
         and ${events.receivedAt} <= ${at(now)} - make_interval(hours => ${HOURS})
@@ -142,7 +175,8 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
     )
     select source as name, coalesce(last_day.last_at, last_week.last_at) as last_at, coalesce(per_hour, '{}') as per_hour,
       coalesce(pending, 0) as pending, coalesce(parked, 0) as parked, oldest_pending_at,
-      percentiles[1] as p50, percentiles[2] as p95
+      percentiles[1] as p50, percentiles[2] as p95, last_week.accepted as last_week,
+      exists (select from ${alerts} where ${alerts.condition} = 'silent' and ${alerts.source} = sources.source) as is_silent
     from sources left join last_day using (source) left join last_week using (source) left join per_hour using (source)
       left join pending using (source) left join parked using (source)
     order by 1`,
@@ -151,11 +185,47 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
     source: row.name,
     last_accepted_at: isoOf(row.last_at),
     accepted_per_hour: perHour(row),
+    accepted_last_week: row.last_at !== null && perHour(row).some((count) => count > 0) ? null : (row.last_week ?? 0),
+    unusually_silent: row.is_silent,
     pending: row.pending,
     parked: row.parked,
     oldest_pending_at: isoOf(row.oldest_pending_at),
     seconds_to_done: { p50: row.p50, p95: row.p95 },
   }));
+}
+
+/**
+ * What is parked, in groups. Postgres has an index of parked events, and one of parked effects. Equal errors are counted
+ * first, because it takes time to find out which errors differ only in ids.
+ */
+async function loadProblems(db: Database): Promise<Problem[]> {
+  const rows = await run<Problem & { since: string; latest: string }>(
+    db,
+    sql`
+    with parked as (
+      select 'event' as what, ${events.source} as source, ${events.type} as type, null as kind, ${events.failure} as failure,
+        ${events.lastError} as error, ${events.position} as position, ${events.eventId} as event_id,
+        ${events.receivedAt} as at
+      from ${events} where ${events.status} = 'parked'
+      union all
+      select 'effect', ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure}, ${effects.lastError},
+        ${effects.position}, ${effects.eventId}, coalesce(${events.finishedAt}, ${events.receivedAt})
+      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      where ${effects.status} = 'parked'
+    ),
+    same_error as (
+      select what, source, type, kind, failure, error, count(*)::int as count, min(at) as since, max(at) as latest,
+        (array_agg(event_id order by at desc))[1] as event_id, (array_agg(position order by at desc))[1] as position
+      from parked group by 1, 2, 3, 4, 5, 6
+    )
+    select what, source, type, coalesce(array_to_json(array_remove(array_agg(distinct kind), null)), '[]') as kinds, failure,
+      sum(count)::int as count, count(distinct error)::int as errors, min(since) as since, max(latest) as latest,
+      (array_agg(error order by latest desc))[1] as error, (array_agg(position order by latest desc))[1] as position,
+      (array_agg(event_id order by latest desc))[1] as event_id
+    from same_error group by what, source, type, failure, ${kindOfError(sql`error`)}
+    order by max(latest) desc limit ${MAX_PROBLEMS}`,
+  );
+  return rows.map((row) => ({ ...row, since: isoOf(row.since), latest: isoOf(row.latest) }));
 }
 
 /**

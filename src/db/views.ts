@@ -1,9 +1,10 @@
 // What an operator sees of events. The shapes are those of the API: docs/ops-api.json is made from them.
 import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import type { EventKey } from './keys.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, type Failure } from './schema.ts';
+import { ACTIONS, bodies, effects, events, FAILURES, type Failure, UNDO } from './schema.ts';
 import { at, isoOf } from './sql.ts';
 
 /** The events that an operator means. A field that is not set doesn't restrict. */
@@ -13,6 +14,8 @@ export interface EventFilter {
   readonly status?: (typeof events.status.enumValues)[number] | undefined;
   readonly type?: string | undefined;
   readonly failure?: Failure | undefined;
+  /** With such an error, of the event or of an unsent effect: other ids and long numbers in it don't matter. */
+  readonly error?: string | undefined;
   /** With an effect of this status. There is no `sent`: those are too many to be found by an index. */
   readonly effectStatus?: 'pending' | 'parked' | undefined;
   /** Received at or after. */
@@ -24,14 +27,26 @@ export interface EventFilter {
 const Time = v.pipe(v.string(), v.isoTimestamp());
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
+const MaxAttempts = v.pipe(
+  v.nullable(Count),
+  v.description('After so many attempts it is parked. Null if none failed'),
+);
+const ErrorPosition = v.pipe(
+  v.nullable(v.string()),
+  v.description('Where the error was thrown, if code of yours threw it'),
+);
+
 export const ListedEvent = v.strictObject({
   source: v.string(),
   event_id: v.string(),
   type: v.nullable(v.string()),
   status: v.picklist(events.status.enumValues),
   attempts: Count,
+  max_attempts: MaxAttempts,
   failure: v.nullable(v.picklist(FAILURES)),
   last_error: v.nullable(v.string()),
+  position: ErrorPosition,
+  parked_effects: Count,
   received_at: Time,
   finished_at: v.nullable(Time),
   due_at: Time,
@@ -43,8 +58,10 @@ export const EffectDetails = v.strictObject({
   kind: v.string(),
   status: v.picklist(effects.status.enumValues),
   attempts: Count,
+  max_attempts: MaxAttempts,
   failure: v.nullable(v.picklist(FAILURES)),
   last_error: v.nullable(v.string()),
+  position: ErrorPosition,
   due_at: Time,
   not_before: v.nullable(Time),
   sent_at: v.nullable(Time),
@@ -64,7 +81,12 @@ export const EventDetails = v.strictObject({
   fingerprint: v.nullable(v.string()),
   replay_number: Count,
   actions: v.array(
-    v.strictObject({ at: Time, who: v.string(), action: v.picklist(ACTIONS), reason: v.nullable(v.string()) }),
+    v.strictObject({
+      at: Time,
+      who: v.string(),
+      action: v.picklist([...ACTIONS, UNDO]),
+      reason: v.nullable(v.string()),
+    }),
   ),
   body: v.pipe(v.nullable(v.string()), v.description('As it was received. Null if it has been pruned')),
   body_length: v.pipe(v.nullable(Count), v.description('The number of its characters')),
@@ -82,13 +104,23 @@ export interface Position {
 }
 
 /** The conditions of a filter on a row of `webhooks.events`. */
-export function matches({ source, eventId, status, type, failure, effectStatus, since, until }: EventFilter): SQL {
+export function matches({
+  source,
+  eventId,
+  status,
+  type,
+  failure,
+  error,
+  effectStatus,
+  since,
+  until,
+}: EventFilter): SQL {
   const conditions = [
     source === undefined ? undefined : sql`${events.source} = ${source}`,
     eventId === undefined ? undefined : sql`${events.eventId} = ${eventId}`,
     status === undefined ? undefined : sql`${events.status} = ${status}`,
     type === undefined ? undefined : sql`${events.type} = ${type}`,
-    failure === undefined ? undefined : hasFailed(failure),
+    failure === undefined && error === undefined ? undefined : hasFailed({ failure, error }),
     effectStatus === undefined ? undefined : hasEffect(sql`${effects.status} = ${sql.raw(`'${effectStatus}'`)}`),
     since && sql`${events.receivedAt} >= ${at(since)}`,
     until && sql`${events.receivedAt} < ${at(until)}`,
@@ -97,9 +129,25 @@ export function matches({ source, eventId, status, type, failure, effectStatus, 
 }
 
 /** An effect fails on its own, after its event is done. The unsent ones are few, and have indexes. */
-function hasFailed(failure: Failure): SQL {
-  const ofEffect = hasEffect(sql`${effects.status} in ('pending', 'parked') and ${effects.failure} = ${failure}`);
-  return sql`(${events.failure} = ${failure} or ${ofEffect})`;
+function hasFailed(why: Pick<EventFilter, 'failure' | 'error'>): SQL {
+  const ofEffect = hasEffect(sql`${effects.status} in ('pending', 'parked') and ${failedSo(effects, why)}`);
+  return sql`(${failedSo(events, why)} or ${ofEffect})`;
+}
+
+/** Whether a row of events or of effects failed for this reason. */
+export function failedSo(
+  table: typeof events | typeof effects,
+  { failure, error }: Pick<EventFilter, 'failure' | 'error'>,
+): SQL {
+  const isFailure = failure === undefined ? sql`true` : sql`${table.failure} = ${failure}`;
+  return error === undefined
+    ? isFailure
+    : sql`${isFailure} and ${kindOfError(table.lastError)} = ${kindOfError(error)}`;
+}
+
+/** The beginning of an error, without what looks like an id: words of six or more characters with a digit in them. */
+export function kindOfError(error: PgColumn | SQL | string): SQL {
+  return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
 }
 
 /** A status is part of the text, and not a parameter: only so can Postgres see that a partial index has all of them. */
@@ -109,24 +157,45 @@ function hasEffect(condition: SQL): SQL {
 }
 
 /**
- * A page of the events that match, newest first, and where the next one begins, if there is one. An event that arrives
- * meanwhile doesn't move the others to another page.
+ * How many events one look reads at most, for a page that is not full: usually the first look fills it, and the second
+ * takes less than 100 ms. A page that is not full even then ends where it has looked, and the next one looks further.
+ */
+const LOOKS = [2000, 100_000];
+
+/**
+ * A page of the events that match, newest first, and where the next one begins, if there is more to look at. An event
+ * that arrives meanwhile doesn't move the others to another page.
  *
  * No index has the order of this list, because every claim would pay for it. Parked and pending events and effects are
- * few, and have indexes of their own. A search by id uses the primary key. The rest is read in spans of time that become
- * longer and longer, until the page is full: usually the first one fills it.
+ * few, and have indexes of their own. A search by id uses the primary key. Anything else is looked for in the index of
+ * the time of receipt.
  */
 export async function listEvents(
   db: Database,
   filter: EventFilter,
-  { after, limit, now }: { readonly after: Position | undefined; readonly limit: number; readonly now: Date },
+  { after, limit, looks = LOOKS }: { after: Position | undefined; limit: number; looks?: readonly number[] },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Position | undefined }> {
-  const found = await run<ListedEvent>(db, pageStatement(filter, after, limit + 1, now));
+  const { eventId, status, effectStatus } = filter;
+  const isFew = eventId !== undefined || status === 'parked' || status === 'pending' || effectStatus !== undefined;
+  const found: ListedEvent[] = [];
+  let next = after;
+  for (const look of isFew ? [undefined] : looks) {
+    const statement =
+      look === undefined
+        ? fewStatement(filter, next, limit + 1)
+        : lookStatement(filter, next, limit + 1 - found.length, look);
+    const rows = await run<ListedEvent & { end: string | null }>(db, statement);
+    found.push(...rows.filter(({ event_id }) => event_id !== null).map(({ end, ...event }) => event));
+    const end = rows[0]?.end ?? undefined;
+    // Nothing was received earlier than this, or nothing that was is wanted.
+    next = end === undefined ? undefined : { receivedAt: end, source: '', eventId: '' };
+    if (found.length > limit || next === undefined) break;
+  }
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return {
     events: page.map(withIsoTimes),
-    next: last && { receivedAt: last.received_at, source: last.source, eventId: last.event_id },
+    next: last ? { receivedAt: last.received_at, source: last.source, eventId: last.event_id } : next,
   };
 }
 
@@ -136,37 +205,56 @@ function withIsoTimes<Event extends ListedEvent>(event: Event): Event {
 }
 
 const LISTED = sql`${events.source} as source, ${events.eventId} as event_id, ${events.type} as type,
-      ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
-      ${events.lastError} as last_error, ${events.receivedAt} as received_at, ${events.finishedAt} as finished_at,
-      ${events.dueAt} as due_at`;
+      ${events.status} as status, ${events.attempts} as attempts, ${events.maxAttempts} as max_attempts,
+      ${events.failure} as failure, ${events.lastError} as last_error, ${events.position} as position,
+      (select count(*)::int from ${effects} where ${effects.status} = 'parked'
+        and (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})) as parked_effects,
+      ${events.receivedAt} as received_at, ${events.finishedAt} as finished_at, ${events.dueAt} as due_at`;
 
-function pageStatement(filter: EventFilter, after: Position | undefined, limit: number, now: Date): SQL {
-  const key = sql`(${events.receivedAt}, ${events.source}, ${events.eventId})`;
-  const conditions = after
-    ? sql`${matches(filter)} and ${key} < (${after.receivedAt}::timestamptz, ${after.source}, ${after.eventId})`
-    : matches(filter);
-  const newestFirst = sql`order by ${events.receivedAt} desc, ${events.source} desc, ${events.eventId} desc limit ${limit}`;
+const NEWEST_FIRST = sql`order by ${events.receivedAt} desc, ${events.source} desc, ${events.eventId} desc`;
 
-  if (filter.eventId !== undefined) {
+function isAfter(position: Position | undefined): SQL {
+  if (position === undefined) return sql`true`;
+  const { receivedAt, source, eventId } = position;
+  return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
+}
+
+/** Of a filter that an index answers. */
+function fewStatement(filter: EventFilter, after: Position | undefined, limit: number): SQL {
+  const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
+  if (filter.eventId === undefined) {
+    // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
+    const all = filter.effectStatus === undefined ? sql`` : sql`offset 0`;
     return sql`
+    select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found
+    order by received_at desc, source desc, event_id desc limit ${limit}`;
+  }
+  return sql`
     with recursive ${seenSources}
     select found.* from seen_sources cross join lateral (
       select ${LISTED} from ${events} where ${events.source} = seen_sources.source and ${conditions}
     ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
-  }
-  if (filter.status === 'parked' || filter.status === 'pending' || filter.effectStatus !== undefined) {
-    return sql`select ${LISTED} from ${events} where ${conditions} ${newestFirst}`;
-  }
-  const { newest, oldest } = spansBefore(after ? new Date(after.receivedAt) : filter.until, now);
+}
+
+/**
+ * Looks at so many events. \`end\` is when the last of them was received: null if there is nothing beyond it. All events
+ * of that time are looked at. The row is there although nothing is found.
+ */
+function lookStatement(filter: EventFilter, after: Position | undefined, limit: number, look: number): SQL {
+  const { since, until } = filter;
   return sql`
-    select found.* from unnest(${sql.param(newest)}::timestamptz[], ${sql.param(oldest)}::timestamptz[]) as span (newest, oldest)
-    cross join lateral (
+    with look as materialized (
+      select (
+        select ${events.receivedAt} from ${events} where ${isAfter(after)} and ${matches({ since, until })}
+        order by ${events.receivedAt} desc offset ${look} limit 1
+      ) as "end"
+    )
+    select look."end", found.* from look left join lateral (
       select ${LISTED} from ${events}
-      where ${events.receivedAt} <= span.newest and ${events.receivedAt} > span.oldest and ${conditions}
-      ${newestFirst}
-    ) as found
-    limit ${limit}`;
+      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${matches(filter)} and ${isAfter(after)}
+      ${NEWEST_FIRST} limit ${limit}
+    ) as found on true`;
 }
 
 /**
@@ -181,26 +269,6 @@ export const seenSources: SQL = sql`seen_sources as (
         order by ${events.source} limit 1
       ) from seen_sources where seen_sources.source is not null
     )`;
-
-/** Shorter than most pages need. Each of the other spans is four times as long as all before it. */
-const FIRST_SPAN_MS = 15 * 60_000;
-const SPANS = 7;
-
-/** Postgres can't read the times beyond these as JavaScript writes them. No event was received in such a year. */
-const EARLIEST = 0;
-const LATEST = Date.UTC(9999, 11, 31);
-
-/**
- * Spans of time, newest first, without a gap: 15 minutes, an hour, 4, 16 and 64 hours and so on, and then all that is
- * older. The end of a span belongs to it, and so the first one has a millisecond more: Postgres counts microseconds.
- * Without a start, the first one has no end, because the clock of another Worker may be ahead.
- */
-function spansBefore(start: Date | undefined, now: Date): { newest: string[]; oldest: string[] } {
-  const from = start ? start.getTime() + 1 : now.getTime();
-  const textOf = (time: number) => new Date(Math.min(Math.max(time, EARLIEST), LATEST)).toISOString();
-  const ends = Array.from({ length: SPANS }, (_, n) => textOf(from - FIRST_SPAN_MS * 4 ** n));
-  return { newest: [start ? textOf(from) : 'infinity', ...ends], oldest: [...ends, '-infinity'] };
-}
 
 /** All of a text: the largest integer of Postgres. */
 const WHOLE = 2_147_483_647;
@@ -222,7 +290,7 @@ export async function loadDetails(
       coalesce((
         select json_agg(json_build_object(
           'name', ${effects.name}, 'kind', ${effects.kind}, 'status', ${effects.status}, 'attempts', ${effects.attempts},
-          'failure', ${effects.failure}, 'last_error', ${effects.lastError}, 'due_at', ${effects.dueAt},
+          'max_attempts', ${effects.maxAttempts}, 'position', ${effects.position}, 'failure', ${effects.failure}, 'last_error', ${effects.lastError}, 'due_at', ${effects.dueAt},
           'not_before', ${effects.notBefore}, 'sent_at', ${effects.sentAt}
         ) order by ${effects.name})
         from ${effects} where (${effects.source}, ${effects.eventId}) = (${source}, ${eventId})

@@ -1,9 +1,9 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { type ActionResult, countMatching, runAction } from '../db/actions.ts';
+import { type ActionResult, loadMatching, runAction } from '../db/actions.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
-import { ACTIONS, type ActionName } from '../db/schema.ts';
+import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
 import type { Source } from '../kit/index.ts';
@@ -12,7 +12,7 @@ import type { Log } from '../shared/log.ts';
 import { problem } from '../shared/problem.ts';
 import { isStorableText } from '../shared/text.ts';
 import type { Identity } from './access.ts';
-import { cursorOf, type RequestedAction, readAction, readBody, readList } from './input.ts';
+import { cursorOf, isAction, type RequestedAction, readAction, readBody, readList } from './input.ts';
 
 /** What the ops Worker is built from. */
 export interface OpsDependencies {
@@ -38,7 +38,6 @@ export const ShownEvent = v.strictObject({
 export type ShownEvent = v.InferOutput<typeof ShownEvent>;
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 export const ActionCounts = v.strictObject({ events: Count, effects: Count });
-export const Matching = v.strictObject({ matching: Count });
 
 /** An operator waits, and Neon wakes up in less than a second. */
 const DATABASE_TIMEOUT_MS = 5000;
@@ -59,10 +58,6 @@ export async function loadEvent(db: Database, key: EventKey, maxBody?: number): 
   return { ...details, effects: await Promise.all(effects) };
 }
 
-export function isAction(text: string): text is ActionName {
-  return (ACTIONS as readonly string[]).includes(text);
-}
-
 /** The JSON API. Who may use it has been decided before. */
 export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
   const { sources, now } = dependencies;
@@ -74,7 +69,7 @@ export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
     const list = readList(c.req.query());
     if (list.outcome === 'invalid') return badRequest(list.detail);
     const { filter, after, limit } = list.value;
-    const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit, now: now() });
+    const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit });
     return c.json({ events, next_cursor: cursorOf(next) });
   });
 
@@ -90,7 +85,7 @@ export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
     const action = await actionIn(c, name);
     if (action instanceof Response) return action;
     const db = openOpsDatabase(c.env);
-    if (c.req.query('dry_run') === '1') return c.json({ matching: await countMatching(db, name, action.filter) });
+    if (c.req.query('dry_run') === '1') return c.json(await loadMatching(db, name, action.filter));
     if (action.expected === undefined) {
       return badRequest('expected is missing: the number of events that you have seen');
     }
@@ -118,16 +113,17 @@ export async function runActionNow(
   db: Database,
   requested: RequestedAction,
   { now, log }: OpsDependencies,
-): Promise<ActionResult> {
-  const result = await runAction(db, { ...requested, who: operator.who, at: now() });
-  if (result.outcome === 'unexpected') return result;
+): Promise<ActionResult & { readonly at: Date }> {
+  const at = now();
+  const result = await runAction(db, { ...requested, who: operator.who, at });
+  if (result.outcome === 'unexpected') return { ...result, at };
   const { events, effects, eventKeys, effectKeys } = result;
   // A discard leaves nothing to work on. The sweep sends the tickets that the queue doesn't take.
   const sent =
     requested.action === 'discard' ||
     ((await sendAll(env.EVENTS, eventKeys)) && (await sendAll(env.EFFECTS, effectKeys)));
   log({ step: 'operator', outcome: requested.action, events, effects, tickets: sent ? 'sent' : 'not_sent' });
-  return result;
+  return { ...result, at };
 }
 
 /** Ten calls of a queue at the same time: a queue takes 5,000 messages in a second. */

@@ -3,14 +3,19 @@
 import * as v from 'valibot';
 import type { OperatorAction } from '../db/actions.ts';
 import type { EventKey } from '../db/keys.ts';
-import { type ActionName, events, FAILURES } from '../db/schema.ts';
+import { ACTIONS, type ActionName, events, FAILURES } from '../db/schema.ts';
 import type { EventFilter, Position } from '../db/views.ts';
 import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
 import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
+import type { Result } from './pages/bulk.tsx';
 
 export type Input<Value> =
   | { readonly outcome: 'valid'; readonly value: Value }
   | { readonly outcome: 'invalid'; readonly detail: string };
+
+export function isAction(text: string): text is ActionName {
+  return (ACTIONS as readonly string[]).includes(text);
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -69,6 +74,10 @@ const FILTER = {
   status: v.pipe(v.optional(oneOf(STATUSES)), v.description('Only with this status')),
   type: v.pipe(v.optional(Text), v.description('Only of this type')),
   failure: v.pipe(v.optional(oneOf(FAILURES)), v.description('Only if they, or unsent effects of theirs, failed so')),
+  error: v.pipe(
+    v.optional(Text),
+    v.description('Only if they, or unsent effects of theirs, have such an error. Ids in it may differ'),
+  ),
   effect_status: v.pipe(v.optional(oneOf(EFFECT_STATUSES)), v.description('Only with an effect of this status')),
   q: v.pipe(v.optional(Text), v.description('Only with this event id')),
   since: v.pipe(v.optional(Time), v.description('Received at or after this time (ISO 8601; without a zone it is UTC)')),
@@ -209,6 +218,15 @@ function jsonIn(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** What encodeResult of pages/bulk.tsx has made. */
+export function readResult(text: string): Result | undefined {
+  const [action = '', at = '', events = '', effects = '', from = '', to = ''] = text.split('_');
+  const [time, first, last] = [at, from, to].map(timeOf);
+  const isCount = (count: string) => /^\d{1,9}$/.test(count);
+  if (!isAction(action) || !time || !first || !last || !isCount(events) || !isCount(effects)) return undefined;
+  return { action, at: time, events: Number(events), effects: Number(effects), received: [first, last] };
 }
 
 function valid<Value>(value: Value): Input<Value> {

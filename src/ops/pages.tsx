@@ -1,22 +1,34 @@
 import { type Context, Hono } from 'hono';
-import { type ActionResult, countMatching } from '../db/actions.ts';
+import { type ActionResult, loadMatching, loadProgress, undoAction } from '../db/actions.ts';
 import type { EventKey } from '../db/keys.ts';
-import type { ActionName } from '../db/schema.ts';
+import { type ActionName, UNDO } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { isStorableText } from '../shared/text.ts';
-import { isAction, loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
-import { cursorOf, type Input, type RequestedAction, readAction, readFilter, readList } from './input.ts';
-import { Bulk } from './pages/bulk.tsx';
+import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
+import {
+  cursorOf,
+  fieldsOf,
+  type Input,
+  isAction,
+  type RequestedAction,
+  readAction,
+  readFilter,
+  readList,
+  readResult,
+} from './input.ts';
+import { MAX_SHOWN } from './pages/body.tsx';
+import { Bulk, BulkResult, encodeResult } from './pages/bulk.tsx';
 import { EventPage } from './pages/event.tsx';
 import { html, Message } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
-import { counted, eventPath, listPath, MAX_SHOWN } from './pages/parts.tsx';
+import { eventPath, listPath } from './pages/parts.tsx';
+import { counted, countedBoth } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
-  const { sources, now } = dependencies;
+  const { sources, now, log } = dependencies;
   const pages = new Hono<OpsTypes>();
   const names = Object.keys(sources);
   const types = [...new Set(Object.values(sources).flatMap((source) => source.types))].sort();
@@ -38,13 +50,14 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const list = readList(fields);
     if (list.outcome === 'invalid') return message(c, 400, 'This list can not be understood', list.detail);
     const { filter, after, limit } = list.value;
-    const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit, now: now() });
+    const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit });
     return html(
       <List
         {...contextOf(c)}
         filter={filter}
         events={events}
         nextCursor={cursorOf(next)}
+        searchedTo={events.length < limit ? next?.receivedAt : undefined}
         isFirstPage={after === undefined}
         sources={names}
         types={types}
@@ -52,10 +65,14 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     );
   });
 
+  // The address of the same event in the API, without `api`.
+  pages.get('/events/:source/:event_id', (c) => c.redirect(eventPath(c.req.param())));
+
   pages.get('/event', async (c) => {
-    const event = await eventIn(c, MAX_SHOWN + 1);
+    const withoutBody = c.req.query('live') === '1';
+    const event = await eventIn(c, withoutBody ? 0 : MAX_SHOWN + 1);
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
-    return html(<EventPage {...contextOf(c)} event={event} />);
+    return html(<EventPage {...contextOf(c)} event={event} withoutBody={withoutBody} />);
   });
 
   // As text, in a sandbox: whatever it contains, a browser only shows it.
@@ -82,7 +99,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     if (!isAction(action) || filter.outcome === 'invalid') {
       return message(c, 400, 'This can not be understood', NOT_FOUND);
     }
-    const matching = await countMatching(openOpsDatabase(c.env), action, filter.value);
+    const matching = await loadMatching(openOpsDatabase(c.env), action, filter.value);
     return html(<Bulk {...contextOf(c)} action={action} filter={filter.value} matching={matching} />);
   });
 
@@ -90,17 +107,42 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const action = await actionIn(c);
     if (action.outcome === 'invalid') return message(c, 400, 'Nothing was changed', action.detail);
     const { action: name, filter, expected } = action.value;
-    const result = await runActionNow(c, openOpsDatabase(c.env), action.value, dependencies);
+    const db = openOpsDatabase(c.env);
+    const result = await runActionNow(c, db, action.value, dependencies);
     switch (result.outcome) {
-      case 'changed':
-        return c.redirect(listPath(filter, { changed: resultOf(name, result) }), 303);
+      case 'changed': {
+        const { at, events, effects, received } = result;
+        const span = received && ([new Date(received[0]), new Date(received[1])] as const);
+        const done = encodeResult({ action: name, at, events, effects, received: span ?? undefined });
+        return c.redirect(`/ops/result?${new URLSearchParams({ done, ...fieldsOf(filter) })}`, 303);
+      }
       case 'unexpected': {
-        const { matching } = result;
-        const refused = `Nothing was changed: the filter matches ${counted(matching, 'event')} now, not ${expected}.`;
+        const refused = `Nothing was changed: the filter matches ${counted(result.matching, 'event')} now, not ${expected}.`;
+        const matching = await loadMatching(db, name, filter);
         const page = <Bulk {...contextOf(c)} action={name} filter={filter} matching={matching} refused={refused} />;
         return html(page, 409);
       }
     }
+  });
+
+  pages.get('/result', async (c) => {
+    const { done = '', changed, live, ...fields } = c.req.query();
+    const result = readResult(done);
+    const filter = readFilter(fields);
+    if (result === undefined || filter.outcome === 'invalid') {
+      return message(c, 400, 'This can not be understood', NOT_FOUND);
+    }
+    const progress = await loadProgress(openOpsDatabase(c.env), result);
+    return html(<BulkResult {...contextOf(c)} result={result} filter={filter.value} progress={progress} />);
+  });
+
+  pages.post('/undo', async (c) => {
+    const result = readResult(new URLSearchParams(await c.req.text()).get('done') ?? '');
+    if (result === undefined) return message(c, 400, 'Nothing was changed', NOT_FOUND);
+    const { who } = c.get('operator');
+    const undone = await undoAction(openOpsDatabase(c.env), result, { who, at: now() });
+    log({ step: 'operator', outcome: UNDO, ...undone });
+    return c.redirect(listPath({}, { changed: `${UNDO}-${undone.events}-${undone.effects}` }), 303);
   });
 
   return pages;
@@ -131,13 +173,19 @@ function resultOf(action: ActionName, result: ActionResult | undefined): string 
   return result?.outcome === 'changed' ? `${action}-${result.events}-${result.effects}` : `${action}-0-0`;
 }
 
-const DONE: Readonly<Record<ActionName, string>> = { retry: 'Retried', discard: 'Discarded', rerun: 'Running again:' };
+const DONE: Readonly<Record<string, string>> = {
+  retry: 'Retried',
+  discard: 'Discarded',
+  rerun: 'Running again:',
+  [UNDO]: 'Parked again:',
+};
 
 /** A sentence about what was done. The address can't put any other words on the page. */
 function noticeOf(changed: string | undefined): string | undefined {
   const [, action = '', events = '', effects = ''] = /^([a-z]+)-(\d{1,9})-(\d{1,9})$/.exec(changed ?? '') ?? [];
-  if (!isAction(action)) return undefined;
-  if (Number(events) + Number(effects) === 0) return 'Nothing was changed: it is in another state by now.';
-  const and = Number(effects) > 0 ? ` and ${counted(Number(effects), 'effect')}` : '';
-  return `${DONE[action]} ${counted(Number(events), 'event')}${and}.`;
+  const verb = Object.hasOwn(DONE, action) ? DONE[action] : undefined;
+  if (verb === undefined) return undefined;
+  const counts = { events: Number(events), effects: Number(effects) };
+  if (counts.events + counts.effects === 0) return 'Nothing was changed: it is in another state by now.';
+  return `${verb} ${countedBoth(counts)}.`;
 }

@@ -1,24 +1,14 @@
-import type { ActionName } from '../../db/schema.ts';
+import type { Child } from 'hono/jsx';
+import { type ActionName, MEANING, UNDO } from '../../db/schema.ts';
+import type { EventDetails } from '../../db/views.ts';
 import { parseJson } from '../../shared/json.ts';
 import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
-import { ActionFields } from './bulk.tsx';
+import { attemptsOf, counted, placeOf, relative } from '../words.ts';
+import { Body, MAX_SHOWN } from './body.tsx';
+import { ActionFields, encodeResult } from './bulk.tsx';
 import { Layout, type PageContext } from './layout.tsx';
-import {
-  beginningOf,
-  Code,
-  counted,
-  eventPath,
-  Facts,
-  Failed,
-  listPath,
-  MAX_SHOWN,
-  Status,
-  Table,
-  Text,
-  Time,
-  visible,
-} from './parts.tsx';
+import { Cause, Code, eventPath, Facts, Id, listPath, Status, Table, Text, Time, visible } from './parts.tsx';
 
 /** A retry usually takes a second or two. */
 const PENDING_REFRESH_SECONDS = 2;
@@ -28,17 +18,21 @@ const MAX_ROWS = 200;
 
 interface EventPageProps extends PageContext {
   readonly event: ShownEvent;
+  /** For the script that renews the page: it has the body already. */
+  readonly withoutBody: boolean;
 }
 
-export function EventPage({ event, ...context }: EventPageProps) {
-  const { source, event_id, type, status } = event;
+export function EventPage({ event, withoutBody, ...context }: EventPageProps) {
+  const { source, event_id, type, status, effects } = event;
   const { now } = context;
   const moments = timelineOf(event);
+  const stuck = effects.filter((effect) => effect.status === 'parked').length;
+  const isPending = status === 'pending' || effects.some((effect) => effect.status === 'pending');
   return (
     <Layout
       {...context}
       title={`${event_id} · ${source}`}
-      refresh={status === 'pending' ? PENDING_REFRESH_SECONDS : undefined}
+      refresh={isPending ? PENDING_REFRESH_SECONDS : undefined}
       summary={`The event is ${status}`}
     >
       <p class="crumbs">
@@ -46,66 +40,119 @@ export function EventPage({ event, ...context }: EventPageProps) {
         <a href={listPath({ source })}>
           <Text value={source} />
         </a>
+        {type !== null && (
+          <>
+            {' '}
+            /{' '}
+            <a href={listPath({ source, type })}>
+              <Text value={type} />
+            </a>
+          </>
+        )}
       </p>
-      <h1>
-        <Code value={event_id} /> <Status status={status} />
+      <h1 data-copy={event_id}>
+        <Code value={event_id} />
       </h1>
-      <Failure event={event} />
-      <Actions event={event} />
-
-      <h2>What happened</h2>
-      <Limited to="last" of={moments.length} noun="moment" />
-      <ol class="timeline">
-        {moments.slice(-MAX_ROWS).map(({ at, what, note, isFuture }) => (
-          <li class={isFuture ? 'future' : undefined}>
-            <Text value={what} /> {note && <Text value={note} />}
-            <br />
-            <Time at={at} now={now} />
-          </li>
-        ))}
-      </ol>
-
-      <h2>Facts</h2>
-      <Facts
-        rows={[
-          ['Source', <Text value={source} />],
-          ['Type', type === null ? '–' : <Text value={type} />],
-          ['Attempts', event.attempts],
-          ['Summary', event.summary === null ? '–' : <Text value={event.summary} />],
-          ['Suspected replay', event.replay_number === 0 ? 'no' : `number ${event.replay_number} with its replay key`],
-        ]}
-      />
-
-      <h2>Effects</h2>
-      <Limited to="first" of={event.effects.length} noun="effect" />
-      <Effects event={event} now={now} />
-
-      <h2>Body</h2>
-      <Body event={event} />
-      {event.headers !== null && Object.keys(event.headers).length > 0 && (
-        <details>
-          <summary>Headers</summary>
+      <div class="columns">
+        <div class="side" id="facts" data-live>
+          <p>
+            <Status status={status} /> <Waiting event={event} now={now} />
+            {stuck > 0 && <strong class="bad">{counted(stuck, 'effect')} parked</strong>}
+          </p>
+          <Actions event={event} />
           <Facts
-            rows={Object.entries(event.headers).map(([name, value]) => [<Code value={name} />, <Text value={value} />])}
+            rows={[
+              ['Source', <Code value={source} />],
+              ['Type', type === null ? '–' : <Code value={type} />],
+              ['Attempts', attemptsOf(event)],
+              ['Received', <Time at={event.received_at} now={now} />],
+              ['Happened', event.occurred_at === null ? 'not said' : <Time at={event.occurred_at} now={now} />],
+              ['Finished', event.finished_at === null ? '–' : <Time at={event.finished_at} now={now} />],
+              ['Summary', event.summary === null ? '–' : <Text value={event.summary} />],
+              [
+                'Suspected replay',
+                event.replay_number === 0 ? 'no' : `number ${event.replay_number} with its replay key`,
+              ],
+            ]}
           />
-        </details>
-      )}
+        </div>
+        <div class="content">
+          <div id="story" data-live>
+            <Failure event={event} />
+            {effects.length > 0 && (
+              <section aria-label="Effects">
+                <h2>Effects</h2>
+                <Limited to="first" of={effects.length} noun="effect" />
+                <Effects effects={effects} now={now} />
+              </section>
+            )}
+            <section aria-label="What happened">
+              <h2>What happened</h2>
+              <Limited to="last" of={moments.length} noun="moment" />
+              <ol class="timeline">
+                {moments.slice(-MAX_ROWS).map(({ at, what, note, style }) => (
+                  <li class={style}>
+                    <span>
+                      <Text value={what} /> {note && <Text value={note} />}
+                    </span>
+                    <Time at={at} now={now} />
+                  </li>
+                ))}
+              </ol>
+            </section>
+          </div>
+          {!withoutBody && (
+            <div class="rest">
+              <h2>Body</h2>
+              <Body event={event} />
+              <Elsewhere event={event} />
+            </div>
+          )}
+        </div>
+      </div>
     </Layout>
   );
 }
 
-function Failure({ event }: Pick<EventPageProps, 'event'>) {
-  const { status, failure, last_error, failed_paths, body } = event;
-  if (failure === null && last_error === null) return null;
+/** When something happens next, as far as anybody knows. */
+function Waiting({ event, now }: { event: ShownEvent; now: Date }) {
+  const { status, attempts, not_before, due_at } = event;
+  if (status !== 'pending') return null;
+  if (attempts === 0)
+    return <span class="quiet">its ticket is on the queue; another is sent {relative(due_at, now)}</span>;
   return (
-    <section class={status === 'parked' ? 'banner bad' : 'banner'} aria-label="Error">
-      {failure !== null && (
-        <a href={listPath({ failure })}>
-          <strong>{failure}</strong>
-        </a>
-      )}
-      {last_error !== null && <pre>{visible(last_error)}</pre>}
-      {failed_paths !== null && <FailedPaths paths={failed_paths} body={body} />}
+    <span class="quiet">
+      failed {attemptsOf(event)} times, next {relative(not_before ?? due_at, now)}
+    </span>
+  );
+}
+
+function Failure({ event }: Pick<EventPageProps, 'event'>) {
+  const { status, failure, last_error, failed_paths, position, body } = event;
+  if (failure === null && last_error === null) return null;
+  const place = placeOf(position);
+  return (
+    <section class={status === 'parked' ? 'banner bad' : 'banner'} aria-label="Why it failed">
+      {last_error !== null && <pre class="message">{visible(last_error)}</pre>}
+      <p class="origin">
+        {failure !== null && (
+          <span>
+            <a href={listPath({ failure, status: 'parked' })}>{failure}</a>: {MEANING[failure]}
+          </span>
+        )}
+        {place ? (
+          <span>
+            in <code>{place.path}</code>
+          </span>
+        ) : (
+          position !== null && (
+            <span>
+              at <Code value={position} /> of the bundle: <Code value={`npm run ops -- position '${position}'`} />
+            </span>
+          )
+        )}
+      </p>
+      {failed_paths !== null && body !== '' && <FailedPaths paths={failed_paths} body={body} />}
     </section>
   );
 }
@@ -129,72 +176,117 @@ function FailedPaths({ paths, body }: { paths: readonly string[]; body: string |
   return <Facts rows={paths.map((path) => [path === '' ? 'the whole body' : <Code value={path} />, valueAt(path)])} />;
 }
 
+/** What the buttons act on: the event, or those of its effects that are stuck. */
+function subjectOf({ status, effects }: ShownEvent, isStuck: (one: StuckFields) => boolean, ofEvent: StuckFields) {
+  if (isStuck(ofEvent)) return 'this event';
+  const names = effects.filter(isStuck).map(({ name }) => name);
+  if (names.length === 0) return undefined;
+  return names.length > 3 || status === 'parked' ? `its ${names.length} effects` : `its effect ${names.join(', ')}`;
+}
+
+type StuckFields = Pick<EventDetails, 'not_before'> & { readonly status: string };
+
 function Actions({ event }: Pick<EventPageProps, 'event'>) {
-  const { status, effects, completions } = event;
-  const isParked = status === 'parked' || effects.some((effect) => effect.status === 'parked');
+  const { status, completions, actions } = event;
+  const parked = subjectOf(event, (one) => one.status === 'parked', event);
+  const waiting = subjectOf(event, (one) => one.status === 'pending' && one.not_before !== null, event);
   const canRerun = (status === 'done' || status === 'ignored') && completions === 1 && event.body !== null;
-  const form = (action: ActionName, name: string) => (
-    // The key is in the address, because browsers change line breaks in the fields of a form.
+  const last = actions.at(-1);
+  const isDiscarded = status === 'ignored' && completions === 0 && last?.action === 'discard';
+  // The key is in the address, because browsers change line breaks in the fields of a form.
+  const form = (action: ActionName, name: string, isMain = false) => (
     <form method="post" action={eventPath(event)}>
       <input type="hidden" name="action" value={action} />
       {action === 'rerun' && <input type="hidden" name="finished_at" value={event.finished_at ?? ''} />}
-      {action !== 'retry' && <ActionFields action={action} />}
-      <button type="submit" class={action === 'retry' ? 'primary' : 'danger'}>
-        {name}
+      <ActionFields action={action} />
+      <button type="submit" class={isMain ? 'primary' : 'danger'} data-key={isMain && 'r'}>
+        {visible(name)}
       </button>
     </form>
   );
   const folded = (action: ActionName, name: string) => (
     <details>
-      <summary class="button">{name}…</summary>
+      <summary>{visible(name)}…</summary>
       {form(action, name)}
     </details>
   );
+  if (!parked && !waiting && !canRerun && !isDiscarded) return null;
   return (
-    <div class="actions">
-      {isParked && form('retry', 'Retry')}
-      {isParked && folded('discard', 'Discard')}
-      {canRerun && folded('rerun', 'Run again')}
-    </div>
+    <section class="actions" aria-label="Actions">
+      {parked && form('retry', `Retry ${parked}`, true)}
+      {!parked && waiting && form('retry', `Try ${waiting} now`, true)}
+      {parked && folded('discard', `Discard ${parked}`)}
+      {canRerun && folded('rerun', 'Run this event again')}
+      {isDiscarded && (
+        <form method="post" action="/ops/undo">
+          <input
+            type="hidden"
+            name="done"
+            value={encodeResult({
+              action: 'discard',
+              at: new Date(last.at),
+              events: 1,
+              effects: 0,
+              received: [new Date(event.received_at), new Date(event.received_at)],
+            })}
+          />
+          <button type="submit">Take the discard back</button>
+        </form>
+      )}
+    </section>
   );
 }
 
-function Effects({ event: { effects }, now }: Pick<EventPageProps, 'event'> & { now: Date }) {
-  if (effects.length === 0) return <p class="empty">This event has no effects.</p>;
+function Effects({ effects, now }: { effects: ShownEvent['effects']; now: Date }) {
   return (
     <Table
+      caption="Effects"
       rows={effects.slice(0, MAX_ROWS)}
+      edge={({ status }) => status}
       columns={[
         ['Effect', ({ name, kind }) => <Code value={kind === name ? name : `${name} (${kind})`} />],
-        ['Status', Status],
-        ['Attempts', ({ attempts }) => attempts],
-        ['Sent', ({ sent_at }) => (sent_at === null ? '–' : <Time at={sent_at} now={now} />)],
-        ['Idempotency key', ({ idempotency_key }) => <code>{idempotency_key}</code>, 'key'],
-        ['Error', Failed, 'error'],
+        ['Status', Status, 'state'],
+        ['Attempts', attemptsOf, 'number'],
+        ['Sent', ({ sent_at }) => (sent_at === null ? '–' : <Time at={sent_at} now={now} />), 'wide'],
+        ['Idempotency key', ({ idempotency_key }) => <Id value={idempotency_key} />, 'wide'],
+        ['Why', (effect) => (effect.last_error === null ? '' : <Cause {...effect} />), 'why'],
       ]}
     />
   );
 }
 
-function Body({ event }: Pick<EventPageProps, 'event'>) {
-  const { body } = event;
-  if (body === null) {
-    return <p class="empty">The body has been deleted: bodies of finished events are kept for BODY_DAYS days.</p>;
-  }
-  const shown = beginningOf(body);
+/** The same event in the API, on the command line and in the log. */
+function Elsewhere({ event }: Pick<EventPageProps, 'event'>) {
+  const { source, event_id, headers } = event;
+  const api = `/ops/api/events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
+  const rows: [Child, Child][] = Object.entries(headers ?? {}).map(([name, value]) => [
+    <Code value={name} />,
+    <Text value={value} />,
+  ]);
   return (
     <>
-      <p>
-        <a href={eventPath(event).replace('/ops/event?', '/ops/event/body?')}>Raw body</a>{' '}
-        <span class="quiet">{counted(event.body_length ?? 0, 'character')}</span>
-      </p>
-      {/* tabindex: a keyboard must be able to scroll it. */}
-      <section class="body" aria-label="Body" tabindex={0}>
-        <pre>{visible(shown)}</pre>
-      </section>
-      {Math.max(shown.length, body.length) >= MAX_SHOWN && (
-        <p class="quiet">This is the beginning. The raw body has the rest.</p>
+      {rows.length > 0 && (
+        <details>
+          <summary>Headers</summary>
+          <Facts rows={rows} />
+        </details>
       )}
+      <details>
+        <summary>Deliveries, log and API</summary>
+        <Facts
+          rows={[
+            [
+              'Its deliveries',
+              <>
+                are lines of the receiver's log: <Code value={`step = "delivery" and event_id = "${event_id}"`} />
+              </>,
+            ],
+            ['Its work', <Code value={`(step = "completion" or step = "effect") and event_id = "${event_id}"`} />],
+            ['API', <a href={api}>{visible(api)}</a>],
+            ['Command', <Code value={`npm run ops -- show ${source} ${event_id}`} />],
+          ]}
+        />
+      </details>
     </>
   );
 }
@@ -204,10 +296,15 @@ interface Moment {
   readonly what: string;
   /** Written by an operator, so it is shown like any other stranger's text. */
   readonly note?: string | undefined;
-  readonly isFuture?: boolean;
+  readonly style?: string;
 }
 
-const DONE: Readonly<Record<ActionName, string>> = { retry: 'retried', discard: 'discarded', rerun: 'run again' };
+const DONE: Readonly<Record<ActionName | typeof UNDO, string>> = {
+  retry: 'retried',
+  discard: 'discarded',
+  rerun: 'run again',
+  [UNDO]: 'taken back',
+};
 
 /** The life of an event, oldest first, as far as its row tells. */
 function timelineOf(event: ShownEvent): Moment[] {
@@ -219,13 +316,12 @@ function timelineOf(event: ShownEvent): Moment[] {
     moments.push({ at, what: DONE[action] ?? action, note: reason === null ? `by ${who}` : `by ${who}: ${reason}` });
   }
   if (event.finished_at !== null) {
-    const tries = `${attempts} attempt${attempts === 1 ? '' : 's'}`;
-    moments.push({ at: event.finished_at, what: `${status} after ${tries}` });
+    moments.push({ at: event.finished_at, what: `${status} after ${counted(attempts, 'attempt')}`, style: status });
   }
   for (const { name, status: sent, sent_at, not_before } of effects) {
-    if (sent_at !== null) moments.push({ at: sent_at, what: 'effect sent', note: name });
+    if (sent_at !== null) moments.push({ at: sent_at, what: 'effect sent', note: name, style: 'sent' });
     if (sent === 'pending' && not_before !== null) {
-      moments.push({ at: not_before, what: 'effect sent again, not earlier', note: name, isFuture: true });
+      moments.push({ at: not_before, what: 'effect sent again, not earlier', note: name, style: 'future' });
     }
   }
   if (status === 'pending') {
@@ -233,7 +329,7 @@ function timelineOf(event: ShownEvent): Moment[] {
       attempts > 0
         ? `next attempt (${attempts} failed so far), not earlier`
         : 'another ticket is sent, if none arrived';
-    moments.push({ at: event.not_before ?? event.due_at, what, isFuture: true });
+    moments.push({ at: event.not_before ?? event.due_at, what, style: 'future' });
   }
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }

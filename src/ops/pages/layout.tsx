@@ -45,7 +45,9 @@ export function Layout({ title, operator, notice, current, refresh, summary, chi
           Skip to the content
         </a>
         <header>
-          <strong class="brand">Claimcheck</strong>
+          <a class="brand" href="/ops">
+            Claimcheck
+          </a>
           {operator && (
             <>
               <nav aria-label="Pages">
@@ -70,16 +72,19 @@ export function Layout({ title, operator, notice, current, refresh, summary, chi
   );
 }
 
+/** Neon wakes up in less, and Postgres is back soon after a restart. */
+const RETRY_SECONDS = 5;
+
 /** A page that only says something: an error, or that there is nothing here. */
 export function Message(props: PageContext & { title: string; text: string; tryAgain?: string | undefined }) {
   const { title, text, tryAgain, ...context } = props;
   return (
-    <Layout {...context} title={title}>
+    <Layout {...context} title={title} refresh={tryAgain === undefined ? undefined : RETRY_SECONDS}>
       <h1>{title}</h1>
-      <p class="banner bad" role="alert">
+      <p class="lead" role="alert">
         {visible(text)}
       </p>
-      <p class="actions">
+      <div class="buttons">
         {tryAgain && (
           <a class="button primary" href={tryAgain}>
             Try again
@@ -88,7 +93,7 @@ export function Message(props: PageContext & { title: string; text: string; tryA
         <a class="button" href="/ops">
           To the overview
         </a>
-      </p>
+      </div>
     </Layout>
   );
 }

@@ -1,145 +1,198 @@
 import { FAILURES } from '../../db/schema.ts';
 import type { EventFilter, ListedEvent } from '../../db/views.ts';
 import { EFFECT_STATUSES, fieldsOf, STATUSES } from '../input.ts';
+import { attemptsOf, clock, counted } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { Ago, Code, eventPath, Failed, listPath, Status, Table, Text, visible } from './parts.tsx';
+import { Ago, bulkPath, Cause, Code, eventPath, Id, listPath, oneLine, Status, Table, visible } from './parts.tsx';
 
 interface ListProps extends PageContext {
   readonly filter: EventFilter;
   readonly events: readonly ListedEvent[];
   readonly nextCursor: string | null;
+  /** Until when the search for events has come, if the page is not full. */
+  readonly searchedTo: string | undefined;
   readonly isFirstPage: boolean;
   /** To choose from. Other names can be in the address. */
   readonly sources: readonly string[];
   readonly types: readonly string[];
 }
 
-export function List({ filter, events, nextCursor, isFirstPage, sources, types, ...context }: ListProps) {
+export function List(props: ListProps) {
+  const { filter, events, nextCursor, searchedTo, isFirstPage, sources, types, ...context } = props;
+  const { now } = context;
   return (
     <Layout {...context} title="Events" current="/ops/events">
-      <h1>Events</h1>
-      <FilterForm filter={filter} sources={sources} types={types} now={context.now} />
-      {events.length === 0 ? (
+      <div class="title">
+        <h1>Events</h1>
+        {events.length > 0 && <BulkLinks filter={filter} />}
+      </div>
+      <FilterForm filter={filter} sources={sources} types={types} now={now} />
+      {events.length === 0 && searchedTo === undefined && (
         <p class="empty">
           There are no such events. <a href="/ops/events">Show all events</a>
         </p>
-      ) : (
-        <>
-          <BulkLinks filter={filter} />
-          <Table
-            rows={events}
-            columns={[
-              ['Event', EventLink],
-              ['Status', Status],
-              ['Type', ({ type }) => (type === null ? '–' : <Text value={type} />)],
-              ['Received', ({ received_at }) => <Ago at={received_at} now={context.now} />],
-              ['Attempts', ({ attempts }) => attempts],
-              ['Error', Failed, 'error'],
-            ]}
-          />
-          <nav class="pages" aria-label="More events">
-            {!isFirstPage && <a href={listPath(filter)}>Newest</a>}
-            {nextCursor && (
-              <a href={listPath(filter, { cursor: nextCursor })} rel="next">
-                Older events
-              </a>
-            )}
-          </nav>
-        </>
       )}
+      <Table
+        caption="Events, the newest first"
+        style="list"
+        rows={events}
+        edge={({ status, parked_effects }) => (parked_effects > 0 ? 'parked' : status)}
+        columns={[
+          ['Event', EventLink, 'event'],
+          ['Source', ({ source }) => <Code value={source} />, 'source'],
+          ['Type', ({ type }) => (type === null ? '–' : <Id value={type} />), 'type'],
+          ['Status', EventStatus, 'state'],
+          ['Received', ({ received_at }) => <Ago at={received_at} now={now} />, 'when'],
+          ['Why', (event) => (event.last_error === null ? '' : <Cause {...event} />), 'why'],
+          ['Action', RetryButton, 'act'],
+        ]}
+      />
+      {searchedTo !== undefined && (
+        <p class="empty">
+          {events.length === 0 ? 'There are none so far' : 'These are all so far'}: events were searched back to{' '}
+          {clock(searchedTo, now)} UTC.
+        </p>
+      )}
+      <nav class="pages" aria-label="More events">
+        {!isFirstPage && <a href={listPath(filter)}>Newest</a>}
+        {nextCursor && (
+          <a href={listPath(filter, { cursor: nextCursor })} rel="next">
+            {searchedTo === undefined ? 'Older events' : 'Search older events'}
+          </a>
+        )}
+      </nav>
+      <p class="keys">
+        <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>enter</kbd> open <kbd>r</kbd> retry
+      </p>
     </Layout>
   );
 }
 
 function EventLink(event: ListedEvent) {
   return (
-    <a href={eventPath(event)}>
-      <span class="quiet">
-        <Text value={event.source} />
-      </span>{' '}
-      <Code value={event.event_id} />
+    <a href={eventPath(event)} aria-label={oneLine(event.event_id)}>
+      <Id value={event.event_id} />
     </a>
+  );
+}
+
+/** An event that is done may have an effect that isn't, and that waits for somebody. */
+function EventStatus(event: ListedEvent) {
+  const { status, parked_effects } = event;
+  return (
+    <>
+      <Status status={status} />
+      {status === 'pending' && event.attempts > 0 && <span class="note">failed {attemptsOf(event)}</span>}
+      {parked_effects > 0 && <span class="note bad">{counted(parked_effects, 'effect')} parked</span>}
+    </>
+  );
+}
+
+function RetryButton(event: ListedEvent) {
+  if (event.status !== 'parked' && event.parked_effects === 0) return '';
+  return (
+    <form method="post" action={eventPath(event)}>
+      <button type="submit" name="action" value="retry" aria-label={`Retry ${oneLine(event.event_id)}`}>
+        Retry
+      </button>
+    </form>
   );
 }
 
 /** Only actions that can match: nothing that is done can be retried, but its effects may be parked. */
 function BulkLinks({ filter }: { filter: EventFilter }) {
-  const link = (action: string, name: string) => (
-    <a class="button" href={`/ops/bulk?${new URLSearchParams({ ...fieldsOf(filter), action })}`}>
-      {name}
-    </a>
-  );
   const finished = filter.status === 'done' || filter.status === 'ignored';
+  const isParked = filter.status === 'parked' || filter.effectStatus === 'parked';
   if (filter.status === 'pending') return null;
   return (
-    <p class="actions">
-      {!finished && link('retry', 'Retry all that match…')}
-      {!finished && link('discard', 'Discard all that match…')}
-      {filter.status !== 'parked' && link('rerun', 'Run all that match again…')}
+    <p class="buttons">
+      {(isParked || !finished) && (
+        <>
+          <a class="button" href={bulkPath('retry', filter)}>
+            Retry {isParked ? 'these' : 'what is parked'}…
+          </a>
+          <a class="button plain" href={bulkPath('discard', filter)}>
+            Discard {isParked ? 'these' : 'what is parked'}…
+          </a>
+        </>
+      )}
+      {!isParked && (
+        <a class="button plain" href={bulkPath('rerun', filter)}>
+          Run the finished again…
+        </a>
+      )}
     </p>
   );
 }
 
 function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 'sources' | 'types' | 'now'>) {
-  const { source, status, type, failure, effectStatus, eventId, since, until } = filter;
-  const choice = (label: string, name: string, all: string, choices: readonly string[], chosen: string | undefined) => (
+  const { source, status, type, failure, error, effectStatus, eventId, since, until } = filter;
+  const choice = (
+    label: string,
+    name: string,
+    choices: readonly (readonly [value: string, text: string])[],
+    chosen: string | undefined,
+  ) => (
     <label>
       {label}
       <select name={name}>
-        <option value="">{all}</option>
-        {choices.map((value) => (
+        <option value="">any</option>
+        {choices.map(([value, text]) => (
           <option value={value} selected={value === chosen}>
-            {visible(value)}
+            {visible(text)}
           </option>
         ))}
       </select>
     </label>
   );
-  const time = (label: string, name: string, value: Date | undefined) => (
-    <label class="time">
-      {label}
-      <input name={name} type="datetime-local" value={value?.toISOString().slice(0, 16)} />
-    </label>
-  );
-  const ago = (ms: number) => new Date(now.getTime() - ms);
-  const spans: [string, Date | undefined][] = [
-    ['last hour', ago(3_600_000)],
-    ['today (UTC)', new Date(now.toISOString().slice(0, 10))],
-    ['last 24 h', ago(86_400_000)],
-    ['last 7 days', ago(7 * 86_400_000)],
-    ['any time', undefined],
+  const same = (texts: readonly string[]) => texts.map((text) => [text, text] as const);
+  const ago = (ms: number) => new Date(now.getTime() - ms).toISOString();
+  const times: (readonly [string, string])[] = [
+    [ago(3_600_000), 'in the last hour'],
+    [`${now.toISOString().slice(0, 10)}T00:00:00.000Z`, 'today (UTC)'],
+    [ago(86_400_000), 'in the last 24 h'],
+    [ago(7 * 86_400_000), 'in the last 7 days'],
   ];
+  if (since) times.push([since.toISOString(), `since ${clock(since.toISOString(), now)}`]);
+  // These have no field: they come with a link.
+  const kept = Object.entries(fieldsOf({ error, until }));
+  const set = Object.values(fieldsOf(filter))
+    .map((value) => `: ${value}`)
+    .join('');
   return (
-    <form class="filter" method="get" action="/ops/events" aria-label="Filter">
-      {/* A filter from an address may name a source that is not configured any more. */}
-      {choice('Source', 'source', 'all', [...new Set([...sources, ...(source === undefined ? [] : [source])])], source)}
-      {choice('Status', 'status', 'all', STATUSES, status)}
-      <label>
-        Type
-        <input name="type" value={type} list="types" autocomplete="off" />
-        <datalist id="types">
-          {types.map((name) => (
-            <option value={name}></option>
-          ))}
-        </datalist>
-      </label>
-      {choice('Failure', 'failure', 'any', FAILURES, failure)}
-      {choice('With effects', 'effect_status', 'any', EFFECT_STATUSES, effectStatus)}
-      <label>
-        Event id
-        <input name="q" value={eventId} type="search" autocomplete="off" spellcheck={false} />
-      </label>
-      {time('Received from (UTC)', 'since', since)}
-      {time('until (UTC)', 'until', until)}
-      <button type="submit">Show</button>
-      <p class="spans">
-        Received:{' '}
-        {spans.map(([name, from]) => (
-          <>
-            <a href={listPath({ ...filter, since: from, until: undefined })}>{name}</a>{' '}
-          </>
+    <details class="filters">
+      <summary>
+        Filter<bdi>{visible(set)}</bdi>
+      </summary>
+      <form method="get" action="/ops/events" aria-label="Filter">
+        <label class="search">
+          Event id
+          <input name="q" value={eventId} type="search" autocomplete="off" spellcheck={false} />
+        </label>
+        {/* A filter from an address may name a source that is not configured any more. */}
+        {choice('Source', 'source', same([...new Set([...sources, ...(source ? [source] : [])])]), source)}
+        <label>
+          Type
+          <input name="type" value={type} list="types" autocomplete="off" placeholder="any" />
+          <datalist id="types">
+            {types.map((name) => (
+              <option value={name}></option>
+            ))}
+          </datalist>
+        </label>
+        {choice('Status', 'status', same(STATUSES), status)}
+        {choice('Failure', 'failure', same(FAILURES), failure)}
+        {choice('Its effects', 'effect_status', same(EFFECT_STATUSES), effectStatus)}
+        {choice('Received', 'since', times, since?.toISOString())}
+        <button type="submit">Show</button>
+        {kept.map(([name, value]) => (
+          <p class="kept">
+            <input type="hidden" name={name} value={value} />
+            {name === 'error' ? 'with such an error' : 'received before'}: <Code value={value} />{' '}
+            <a href={listPath({ ...filter, [name]: undefined })}>not only</a>
+          </p>
         ))}
-      </p>
-    </form>
+      </form>
+    </details>
   );
 }

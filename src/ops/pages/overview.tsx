@@ -1,110 +1,225 @@
 import type { Child } from 'hono/jsx';
-import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
+import { LOOK_BACK_DAYS, type Problem, type SourceStatus, type Status } from '../../db/status.ts';
 import type { EventFilter } from '../../db/views.ts';
+import { clock, counted, duration, headline, originOf } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { Ago, Code, counted, duration, listPath, Table } from './parts.tsx';
+import { Ago, bulkPath, Code, eventPath, listPath, Table, visible } from './parts.tsx';
 
 /** Soon enough to see the first event arrive. */
 const LOCAL_REFRESH_SECONDS = 3;
 
+/** What is wrong, since when, and what to do about it; and then how everything else goes. */
 export function Overview({ status, ...context }: PageContext & { status: Status }) {
-  const { sources, effects, effect_kinds, totals } = status;
+  const { sources, effects, effect_kinds, totals, problems } = status;
   const { now } = context;
   const stuck = totals.parked + effects.parked;
-  const nothingYet = sources.every(({ last_accepted_at }) => last_accepted_at === null);
+  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
+  const isActive = ({ accepted_per_hour, pending, parked }: SourceStatus) =>
+    sum(accepted_per_hour) + pending + parked > 0;
+  const active = sources.filter(isActive);
+  const silent = sources.filter((source) => !isActive(source));
+  const unusual = sources.filter(({ unusually_silent }) => unusually_silent);
+  const [slowest] = active.toSorted((a, b) => (b.seconds_to_done.p95 ?? 0) - (a.seconds_to_done.p95 ?? 0));
   return (
     <Layout
       {...context}
-      title="Overview"
+      title={stuck > 0 ? headline(status, now) : 'Overview'}
       current="/ops"
       refresh={context.operator?.isLocal ? LOCAL_REFRESH_SECONDS : undefined}
       summary={`${totals.pending} pending, ${totals.parked} parked`}
     >
-      <h1>Overview</h1>
-      <p class={stuck > 0 ? 'banner bad' : 'banner good'}>
-        {stuck > 0 ? (
-          <>
-            <strong>{counted(totals.parked, 'event')} parked</strong>
-            {effects.parked > 0 && <> and {counted(effects.parked, 'effect')} parked</>}: they failed for good, and wait
-            for you. {totals.parked > 0 && <a href={listPath({ status: 'parked' })}>See the parked events</a>}{' '}
-            {effects.parked > 0 && (
-              <a href={listPath({ effectStatus: 'parked' })}>See the events with parked effects</a>
-            )}
-          </>
-        ) : (
-          'Nothing is parked: no event waits for you.'
-        )}
-      </p>
-      <dl class="figures">
-        <Figure name="Parked events" value={totals.parked} filter={{ status: 'parked' }} />
-        <Figure name="Pending events" value={totals.pending} filter={{ status: 'pending' }}>
-          {totals.oldest_pending_at && <Oldest at={totals.oldest_pending_at} now={now} />}
-        </Figure>
-        <Figure name="Parked effects" value={effects.parked} filter={{ effectStatus: 'parked' }} />
-        <Figure name="Pending effects" value={effects.pending} filter={{ effectStatus: 'pending' }}>
-          {effects.oldest_pending_at && <Oldest at={effects.oldest_pending_at} now={now} />}
-        </Figure>
-        <Figure name="Effects sent, last 24 h" value={effects.sent_last_day} />
-      </dl>
-
-      <h2>Sources</h2>
-      {nothingYet && (
-        <p class="empty">
-          No event has arrived in the last {LOOK_BACK_DAYS} days. Send a signed sample from another terminal:{' '}
-          <code>npm run send -- {sources[0]?.source ?? '<source>'}</code>
+      <div id="overview" data-live>
+        <h1>{headline(status, now)}</h1>
+        <p class="lead">
+          {stuck > 0
+            ? 'What is parked has failed for good, and waits for you: correct the cause, then retry. Nothing is lost.'
+            : 'No event and no effect waits for you.'}
         </p>
-      )}
-      <Table
-        rows={sources}
-        columns={[
-          ['Source', ({ source }) => <a href={listPath({ source })}>{<Code value={source} />}</a>],
-          [
-            'Last accepted',
-            (row) => <Ago at={row.last_accepted_at} never={`not in ${LOOK_BACK_DAYS} days`} now={now} />,
-          ],
-          ['Accepted per hour, last 24 h', (row) => <Chart perHour={row.accepted_per_hour} what="event" />],
-          [
-            'Pending',
-            (row) => <Count value={row.pending} href={listPath({ source: row.source, status: 'pending' })} />,
-          ],
-          ['Oldest pending', (row) => <Ago at={row.oldest_pending_at} never="–" now={now} />],
-          [
-            'Parked',
-            (row) => <Count value={row.parked} href={listPath({ source: row.source, status: 'parked' })} bad />,
-          ],
-          ['Received to done, p50 / p95', (row) => percentiles(row.seconds_to_done)],
-        ]}
-      />
-      {effect_kinds.length > 0 && (
-        <>
-          <h2>Effects</h2>
-          <Table
-            rows={effect_kinds}
-            columns={[
-              ['Kind', ({ kind }) => <Code value={kind} />],
-              ['Last sent', (row) => <Ago at={row.last_sent_at} never="not today" now={now} />],
-              ['Sent per hour, last 24 h', (row) => <Chart perHour={row.sent_per_hour} what="effect" />],
-              ['Pending', ({ pending }) => <Count value={pending} />],
-              ['Oldest pending', (row) => <Ago at={row.oldest_pending_at} never="–" now={now} />],
-              ['Parked', ({ parked }) => <Count value={parked} bad />],
-              ['Done to sent, p50 / p95', (row) => percentiles(row.seconds_to_sent)],
-            ]}
-          />
-        </>
-      )}
+        {(problems.length > 0 || unusual.length > 0) && (
+          <ul class="problems" aria-label="What is wrong">
+            {problems.map((problem) => (
+              <ProblemItem problem={problem} now={now} />
+            ))}
+            {unusual.map(({ source, last_accepted_at }) => (
+              <li class="problem warn">
+                <h2>
+                  <a href={listPath({ source })}>{visible(source)} is silent</a>
+                </h2>
+                <p class="since">
+                  its last event <Ago at={last_accepted_at} never={`more than ${LOOK_BACK_DAYS} d ago`} now={now} />:
+                  unusually long
+                </p>
+              </li>
+            ))}
+          </ul>
+        )}
+
+        <dl class="figures">
+          <Figure name="Events accepted, 24 h" value={sum(sources.flatMap((one) => one.accepted_per_hour))}>
+            from {counted(active.length, 'source')}
+          </Figure>
+          <Figure name="Received to done, p95" value={percentile(slowest?.seconds_to_done.p95)}>
+            {slowest ? `of ${visible(slowest.source)}, the slowest` : 'no event today'}
+          </Figure>
+          <Figure name="Events pending" value={totals.pending} filter={{ status: 'pending' }}>
+            <Oldest at={totals.oldest_pending_at} now={now} />
+          </Figure>
+          <Figure name="Effects pending" value={effects.pending} filter={{ effectStatus: 'pending' }}>
+            <Oldest at={effects.oldest_pending_at} now={now} />
+          </Figure>
+          <Figure name="Effects sent, 24 h" value={effects.sent_last_day}>
+            of {counted(effect_kinds.length, 'kind')}
+          </Figure>
+        </dl>
+
+        <h2>Sources</h2>
+        {active.length === 0 && (
+          <p class="empty">
+            No event has arrived in the last 24 hours. Send a signed sample from another terminal:{' '}
+            <code>npm run send -- {sources[0]?.source ?? '<source>'}</code>
+          </p>
+        )}
+        <Table
+          caption="Sources"
+          rows={active}
+          edge={({ parked }) => (parked > 0 ? 'parked' : '')}
+          columns={[
+            ['Source', ({ source }) => <a href={listPath({ source })}>{<Code value={source} />}</a>],
+            ['Events per hour, 24 h', (row) => <Chart perHour={row.accepted_per_hour} what="event" />, 'wide'],
+            ['Events', (row) => sum(row.accepted_per_hour).toLocaleString('en'), 'number'],
+            ['Last', (row) => <Ago at={row.last_accepted_at} now={now} />, 'when'],
+            ['To done, p50', (row) => percentile(row.seconds_to_done.p50), 'number'],
+            ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
+            [
+              'Pending',
+              (row) => <Count value={row.pending} filter={{ source: row.source, status: 'pending' }} />,
+              'number',
+            ],
+            [
+              'Parked',
+              (row) => <Count value={row.parked} filter={{ source: row.source, status: 'parked' }} />,
+              'number',
+            ],
+          ]}
+        />
+        {silent.length > 0 && (
+          <details class="silent">
+            <summary>{counted(silent.length, 'source')} without an event in 24 hours</summary>
+            <ul>
+              {silent.map(({ source, last_accepted_at, accepted_last_week }) => (
+                <li>
+                  <a href={listPath({ source })}>
+                    <Code value={source} />
+                  </a>{' '}
+                  {last_accepted_at === null ? (
+                    `no event in ${LOOK_BACK_DAYS} days`
+                  ) : (
+                    <>
+                      last <Ago at={last_accepted_at} now={now} />, usually {usual(accepted_last_week ?? 0)}
+                    </>
+                  )}
+                </li>
+              ))}
+            </ul>
+          </details>
+        )}
+        {effect_kinds.length > 0 && (
+          <>
+            <h2>Effects</h2>
+            <Table
+              caption="Effects"
+              rows={effect_kinds}
+              edge={({ parked }) => (parked > 0 ? 'parked' : '')}
+              columns={[
+                ['Kind', ({ kind }) => <Code value={kind} />],
+                ['Sent per hour, 24 h', (row) => <Chart perHour={row.sent_per_hour} what="effect" />, 'wide'],
+                ['Sent', (row) => sum(row.sent_per_hour).toLocaleString('en'), 'number'],
+                ['Last', (row) => <Ago at={row.last_sent_at} never="not today" now={now} />, 'when'],
+                ['To sent, p50', (row) => percentile(row.seconds_to_sent.p50), 'number'],
+                ['p95', (row) => percentile(row.seconds_to_sent.p95), 'number'],
+                ['Pending', ({ pending }) => <Count value={pending} />, 'number'],
+                ['Parked', ({ parked }) => <Count value={parked} isBad />, 'number'],
+              ]}
+            />
+          </>
+        )}
+      </div>
     </Layout>
   );
 }
 
-function Count({ value, href, bad = false }: { value: number; href?: string; bad?: boolean }) {
-  if (value === 0) return <span class="quiet">0</span>;
-  const number = <span class={bad ? 'bad' : undefined}>{value.toLocaleString('en')}</span>;
-  return href ? <a href={href}>{number}</a> : number;
+function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
+  const { what, count, errors, source, type, failure, error, event_id, since, latest } = problem;
+  const parked: EventFilter = what === 'event' ? { status: 'parked' } : { effectStatus: 'parked' };
+  const filter = {
+    ...parked,
+    source,
+    type: type ?? undefined,
+    failure: failure ?? undefined,
+    error: error ?? undefined,
+  };
+  const title = visible(error ?? failure ?? 'failed');
+  return (
+    <li class="problem">
+      <h2>
+        <a href={count === 1 ? eventPath({ source, event_id }) : listPath(filter)} title={title}>
+          {title}
+        </a>
+      </h2>
+      <p class="origin">
+        {originOf(problem).map((one) => (
+          <bdi>{visible(one)}</bdi>
+        ))}
+        {errors > 1 && <span>{errors} such errors</span>}
+      </p>
+      <p class="since">
+        <strong>{counted(count, what)}</strong>
+        {since && (
+          <>
+            {' '}
+            since <time datetime={since}>{clock(since, now)}</time>
+            {count > 1 && (
+              <>
+                , the last <Ago at={latest} now={now} />
+              </>
+            )}
+          </>
+        )}
+      </p>
+      <p class="buttons">
+        <a class="button" href={bulkPath('retry', filter)} aria-label={`Retry ${counted(count, what)}: ${title}`}>
+          Retry
+        </a>
+        <a
+          class="button plain"
+          href={bulkPath('discard', filter)}
+          aria-label={`Discard ${counted(count, what)}: ${title}`}
+        >
+          Discard
+        </a>
+      </p>
+    </li>
+  );
 }
 
-function percentiles({ p50, p95 }: SourceStatus['seconds_to_done']): string {
-  const seconds = (value: number | null) => (value === null ? '–' : duration(value));
-  return `${seconds(p50)} / ${seconds(p95)}`;
+function Count({ value, filter, isBad }: { value: number; filter?: EventFilter; isBad?: boolean }) {
+  if (value === 0) return <span class="quiet">0</span>;
+  const number = value.toLocaleString('en');
+  const style = isBad || filter?.status === 'parked' ? 'bad' : undefined;
+  return filter ? (
+    <a class={style} href={listPath(filter)}>
+      {number}
+    </a>
+  ) : (
+    <span class={style}>{number}</span>
+  );
+}
+
+const percentile = (value: number | null | undefined) => (value == null ? '–' : duration(value));
+
+/** By its events of a week. */
+function usual(perWeek: number): string {
+  return perWeek < 7 ? `${perWeek} a week` : `${Math.round(perWeek / 7).toLocaleString('en')} a day`;
 }
 
 /** Of one bar, and of the chart. */
@@ -127,32 +242,31 @@ function Chart({ perHour, what }: { perHour: readonly number[]; what: string }) 
       <title>{label}</title>
       {perHour.map((count, hour) => {
         // An hour with a single event must not look like an hour without any.
-        const height = count === 0 ? 1 : Math.max(3, Math.round((count / most) * HEIGHT));
+        const height = count === 0 ? 2 : Math.max(4, Math.round((count / most) * HEIGHT));
         const style = count === 0 ? 'none' : undefined;
-        return <rect class={style} x={hour * BAR_WIDTH} y={HEIGHT - height} width={BAR_WIDTH - 2} height={height} />;
+        return <rect class={style} x={hour * BAR_WIDTH} y={HEIGHT - height} width={BAR_WIDTH - 3} height={height} />;
       })}
     </svg>
   );
 }
 
-function Figure(props: { name: string; value: number; filter?: EventFilter; children?: Child }) {
+function Figure(props: { name: string; value: number | string; filter?: EventFilter; children?: Child }) {
   const { name, value, filter, children } = props;
-  const isBad = value > 0 && (filter?.status ?? filter?.effectStatus) === 'parked';
   const number = value.toLocaleString('en');
   return (
-    <div class={isBad ? 'bad' : undefined}>
+    <div>
       <dt>{name}</dt>
-      <dd>
-        {filter ? <a href={listPath(filter)}>{number}</a> : number} {children}
-      </dd>
+      <dd>{filter && value !== 0 ? <a href={listPath(filter)}>{number}</a> : number}</dd>
+      <dd class="quiet">{children}</dd>
     </div>
   );
 }
 
-function Oldest({ at, now }: { at: string; now: Date }) {
+function Oldest({ at, now }: { at: string | null; now: Date }) {
+  if (at === null) return <>nothing waits</>;
   return (
-    <span class="quiet">
-      oldest: <Ago at={at} now={now} />
-    </span>
+    <>
+      the oldest <Ago at={at} now={now} />
+    </>
   );
 }

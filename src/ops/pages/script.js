@@ -1,39 +1,145 @@
-// What the pages can't do without JavaScript: times in the reader's time zone, buttons that can't be pressed twice, and
-// pages that renew themselves for ten minutes while something is pending.
+// What the pages can't do without JavaScript: times in the reader's time zone, buttons that can't be pressed twice, pages
+// that renew themselves for ten minutes while something is pending, keys, and a body to copy, fold and search.
+const $ = (selector) => document.querySelector(selector);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+
 const localTimes = () => {
-  for (const time of document.querySelectorAll('time')) time.title = new Date(time.dateTime).toLocaleString();
+  for (const time of all('time')) time.title = new Date(time.dateTime).toLocaleString();
 };
-localTimes();
 
-const setButtons = (root, disabled) => {
-  for (const button of root.querySelectorAll('button')) button.disabled = disabled;
+const copyButton = (text) =>
+  make('button', {
+    type: 'button',
+    className: 'copy',
+    textContent: 'Copy',
+    async onclick() {
+      await navigator.clipboard.writeText(await text());
+      this.textContent = 'Copied';
+      setTimeout(() => {
+        this.textContent = 'Copy';
+      }, 1500);
+    },
+  });
+
+const setButtons = (disabled) => {
+  for (const button of all('button:not(.copy)')) button.disabled = disabled;
 };
-document.addEventListener('submit', ({ target }) => setTimeout(setButtons, 0, target, true));
+document.addEventListener('submit', () => {
+  document.body.classList.add('loading');
+  setTimeout(setButtons, 0, true);
+});
+addEventListener('beforeunload', () => document.body.classList.add('loading'));
 // A page that the browser kept shows its buttons as they were.
-addEventListener('pageshow', () => setButtons(document, false));
+addEventListener('pageshow', () => {
+  document.body.classList.remove('loading');
+  setButtons(false);
+});
 
+// Renewing: only the parts that change, and none in which somebody is reading or typing.
 const started = Date.now();
-const main = document.querySelector('main');
-const isInUse = () =>
-  (main !== document.activeElement && main.contains(document.activeElement)) || main.querySelector('details[open]');
+const main = $('main');
+const isInUse = (part) => part.contains(document.activeElement) || part.querySelector('details[open]');
 const wait = () =>
   main.dataset.refresh && Date.now() - started < 600000 && setTimeout(renew, main.dataset.refresh * 1000);
 const renew = async () => {
-  if (document.visibilityState === 'visible' && !isInUse()) {
+  if (document.visibilityState === 'visible') {
     try {
-      const response = await fetch(location.href);
+      const address = new URL(location.href);
+      address.searchParams.set('live', '1');
+      const response = await fetch(address);
       const page = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector('main');
-      if (response.ok && page && !isInUse()) {
+      // Postgres is back: the page that was asked for takes the place of the error.
+      if (response.ok && !$('[data-live]')) return location.reload();
+      if (response.ok && page) {
+        for (const part of all('[data-live]')) {
+          const next = page.querySelector(`#${part.id}`);
+          if (next && !isInUse(part)) part.replaceWith(document.adoptNode(next));
+        }
         const said = main.dataset.summary;
-        main.replaceChildren(...page.childNodes);
         if (page.dataset.refresh) main.dataset.refresh = page.dataset.refresh;
         else delete main.dataset.refresh;
         main.dataset.summary = page.dataset.summary;
-        if (said !== main.dataset.summary) document.querySelector('#live').textContent = main.dataset.summary;
+        if (said !== main.dataset.summary) $('#live').textContent = main.dataset.summary;
         localTimes();
       }
     } catch {}
   }
   wait();
 };
+
+// Keys: j and k move through the list, r presses the button of the row, or the first one of the page.
+addEventListener('keydown', (event) => {
+  const typing = event.target.closest('input, select, textarea');
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const links = all('.event > a');
+  const at = links.indexOf(document.activeElement);
+  const row = document.activeElement.closest('tr');
+  const target = {
+    '/': $('input[type=search]'),
+    j: links[Math.min(at + 1, links.length - 1)],
+    k: links[Math.max(at - 1, 0)],
+  }[event.key];
+  if (target) {
+    event.preventDefault();
+    target.closest('details')?.setAttribute('open', '');
+    target.focus();
+  }
+  if (event.key === 'r') (row ?? document).querySelector(row ? 'button' : '[data-key=r]')?.click();
+});
+
+// The body: levels of more than a few lines can be folded, but not so many that a keyboard gets lost in them.
+const FOLD_LINES = 4;
+const FOLD_LEVELS = 3;
+const depthOf = (line) => line.search(/\S|$/) / 2;
+const fold = (lines, level = 0) => {
+  const part = document.createDocumentFragment();
+  for (let from = 0; from < lines.length; from++) {
+    const line = lines[from];
+    let to = from + 1;
+    while (to < lines.length && depthOf(lines[to]) > depthOf(line)) to++;
+    if (level < FOLD_LEVELS && to - from > FOLD_LINES && /[[{]$/.test(line)) {
+      const details = make('details', { open: true });
+      details.append(make('summary', { textContent: line }), fold(lines.slice(from + 1, to), level + 1));
+      part.append(details);
+      from = to - 1;
+    } else part.append(`${line}\n`);
+  }
+  return part;
+};
+
+const body = $('#body');
+if (body) {
+  const lines = body.textContent.split('\n');
+  if (/^[[{]$/.test(lines[0])) body.replaceChildren(fold(lines));
+  const search = make('input', { type: 'search', placeholder: 'Search the body', ariaLabel: 'Search the body' });
+  const found = make('output', { className: 'quiet' });
+  search.oninput = () => {
+    const ranges = [];
+    const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+    const wanted = search.value.toLowerCase();
+    for (let node = walker.nextNode(); wanted && node; node = walker.nextNode()) {
+      const text = node.data.toLowerCase();
+      for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + wanted.length);
+        ranges.push(range);
+      }
+    }
+    CSS.highlights?.set('found', new Highlight(...ranges));
+    found.textContent = wanted && `${ranges.length} found`;
+    for (let one = ranges[0]?.startContainer.parentElement; one && one !== body; one = one.parentElement)
+      one.open = true;
+    const box = body.parentElement;
+    if (ranges[0]) box.scrollTop += ranges[0].getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
+  };
+  $('#body-tools').append(
+    copyButton(async () => (await fetch(body.dataset.raw)).text()),
+    found,
+    search,
+  );
+}
+for (const one of all('[data-copy]')) one.append(copyButton(() => one.dataset.copy));
+localTimes();
 wait();

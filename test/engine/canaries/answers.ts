@@ -34,5 +34,5 @@ export async function searchAnswer(copy: Response, url: string): Promise<void> {
 
 /** A signed-in operator may read the body of one event. No list, no metric and no other answer shows any. */
 export function shownOnPurpose(url: string): readonly Kind[] {
-  return /^\/ops\/(event|api\/events\/[^/]+\/[^/]+)$/.test(new URL(url).pathname) ? ['body'] : [];
+  return /^\/ops\/(event|event\/body|api\/events\/[^/]+\/[^/]+)$/.test(new URL(url).pathname) ? ['body'] : [];
 }

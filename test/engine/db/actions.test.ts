@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { countMatching, runAction } from '../../../src/db/actions.ts';
+import {
+  type DoneAction,
+  loadMatching,
+  loadProgress,
+  MAX_RERUN,
+  runAction,
+  undoAction,
+} from '../../../src/db/actions.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { type LoadedEffect, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
 import type { ActionName } from '../../../src/db/schema.ts';
@@ -58,6 +65,7 @@ describe('a retry', () => {
         { source: 'test', eventId: 'parked_2' },
       ]),
       effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
+      received: [NOW.toISOString(), NOW.toISOString()],
     });
     expect(await states()).toEqual([
       { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
@@ -248,13 +256,97 @@ describe('a rerun', () => {
   });
 });
 
-it('countMatching counts the events that each action would change, and locks none of them', async () => {
+it('loadMatching says by source and failure what each action would change, and locks nothing', async () => {
   // A lock is written into its row: those of 400,000 events were 22 MB of WAL.
   const locks = () => sql('select xmax from webhooks.events union all select xmax from webhooks.effects');
   const before = await locks();
-  const count = (action: ActionName, filter: EventFilter) => countMatching(database.ops, action, filter);
-  expect(await count('retry', {})).toBe(3);
-  expect(await count('discard', { status: 'parked' })).toBe(2);
-  expect(await count('rerun', { type: 'paid' })).toBe(1);
-  expect(await locks()).toEqual(before);
+  await sql(`update webhooks.events set failure = 'schema' where event_id = 'parked_1'`);
+  const load = (action: ActionName, filter: EventFilter) => loadMatching(database.ops, action, filter);
+  const { matching, groups } = await load('retry', {});
+  expect(matching).toBe(3);
+  expect(groups).toEqual([
+    { source: 'test', failure: null, events: 1, effects: 1, event_ids: ['done_2', 'parked_2'] },
+    { source: 'test', failure: 'schema', events: 1, effects: 0, event_ids: ['parked_1'] },
+  ]);
+  expect(await load('discard', { status: 'parked', failure: 'schema' })).toMatchObject({ matching: 1 });
+  expect(await load('rerun', { type: 'paid' })).toMatchObject({ groups: [{ events: 1, event_ids: ['done_1'] }] });
+  expect(await load('retry', { source: 'other' })).toEqual({ matching: 0, groups: [] });
+  expect((await locks()).length).toBe(before.length);
+});
+
+it('a filter by error finds what failed so, whatever ids are in it, but no other numbers', async () => {
+  const fail = (id: string, error: string) =>
+    sql('update webhooks.events set last_error = $2 where event_id = $1', [id, error]);
+  await fail('parked_1', 'Error: order 6204481798402 of cus_9aX77b is unknown, HTTP 404');
+  await fail('parked_2', 'Error: order 6204481790001 of cus_1bY88c is unknown, HTTP 404');
+  const error = 'Error: order 1111111111111 of cus_000000 is unknown, HTTP 404';
+  expect(await loadMatching(database.ops, 'retry', { error })).toMatchObject({ matching: 2 });
+  expect(await loadMatching(database.ops, 'retry', { error: error.replace('404', '410') })).toMatchObject({
+    matching: 0,
+  });
+});
+
+it('a retry of one event also ends its wait for the next attempt, and a retry of many does not', async () => {
+  const wait = () =>
+    sql(`update webhooks.events set status = 'pending', not_before = $1 where event_id = 'parked_1'`, [LATER]);
+  await wait();
+  expect(await retry({ type: 'paid' })).toEqual(changed(0, 0));
+  expect(await retry({ source: 'test', eventId: 'parked_1' })).toEqual(changed(1, 0));
+  expect(await sql(`select not_before from webhooks.events where event_id = 'parked_1'`)).toEqual([
+    { not_before: null },
+  ]);
+});
+
+it('more than 5,000 events are not run again at a time', async () => {
+  await sql(
+    `
+    with added as (
+      insert into webhooks.events (source, event_id, status, completions, received_at, due_at, finished_at)
+      select 'many', n, 'done', 1, now(), now(), now() from generate_series(1, $1::int) n returning source, event_id)
+    insert into webhooks.bodies (source, event_id, body, headers, received_at) select source, event_id, '{}', '{}', now() from added`,
+    [MAX_RERUN + 2],
+  );
+  expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({ matching: MAX_RERUN + 1 });
+  expect(await rerun({ source: 'many' }, false, MAX_RERUN + 1)).toMatchObject({ outcome: 'unexpected' });
+  expect(await rerun({ source: 'many', eventId: '1' }, false, 1)).toEqual(changed(1, 0));
+});
+
+describe('what an operator takes back', () => {
+  const undo = (done: DoneAction) => undoAction(database.ops, done, { who: 'bob@example.com', at: LATER });
+
+  it('a discard: its events are parked again, and only those', async () => {
+    await discard({ eventId: 'parked_1' }, 'sent by mistake');
+    await sql(`update webhooks.events set status = 'ignored', summary = 'not mine' where event_id = 'parked_2'`);
+    expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 1, effects: 0 });
+    const rows = await sql(
+      `select event_id, status, summary from webhooks.events where event_id like 'parked%' order by 1`,
+    );
+    expect(rows).toEqual([
+      { event_id: 'parked_1', status: 'parked', summary: null },
+      { event_id: 'parked_2', status: 'ignored', summary: 'not mine' },
+    ]);
+    expect(await actionsOf('parked_1')).toMatchObject([
+      { action: 'discard' },
+      { action: 'undo', who: 'bob@example.com' },
+    ]);
+    expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 0, effects: 0 });
+  });
+
+  it('a retry: what has not run yet is parked again, and its progress is known', async () => {
+    await sql(`update webhooks.events set failure = 'handler' where status = 'parked'`);
+    await sql(`update webhooks.effects set failure = 'response' where status = 'parked'`);
+    await retry({ source: 'test' });
+    const done = { action: 'retry', at: LATER } as const;
+    expect(await loadProgress(database.ops, done)).toEqual({ pending: 3, parked: 0 });
+    await sql(`update webhooks.events set status = 'done', completions = 1 where event_id = 'parked_1'`);
+    expect(await loadProgress(database.ops, done)).toEqual({ pending: 2, parked: 0 });
+    expect(await undo(done)).toEqual({ events: 1, effects: 1 });
+    expect((await states()).map((row) => Reflect.get(row, 'status'))).toEqual(['done', 'done', 'done', 'parked']);
+    expect(await effects()).toContainEqual({ event_id: 'done_2', status: 'parked' });
+  });
+
+  it('a rerun can not be taken back', async () => {
+    await rerun({ eventId: 'done_1' });
+    expect(await undo({ action: 'rerun', at: LATER })).toEqual({ events: 0, effects: 0 });
+  });
 });

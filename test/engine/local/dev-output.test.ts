@@ -81,7 +81,7 @@ it('ids of strangers are printed with their hidden characters as escapes, and no
 
 it('what Postgres said is printed below a line with its SQLSTATE, which is all that the Workers log', async () => {
   const said: string[] = [];
-  const events = { detailsOf: async () => ({}) };
+  const events = { detailsOf: async () => ({}), keepPlace: async () => {} };
   const printer = createPrinter({ events, json: false, verbose: false, say: (text) => said.push(text) });
   printer.refusal({ code: '23505', message: 'duplicate key value', detail: 'Key (id)=(7) already exists.' });
   const line = { step: 'completion', outcome: 'retry', reason: 'Postgres refused with SQLSTATE 23505' } as const;
@@ -132,7 +132,7 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
 it('with --json the log lines are printed as they are, and everything else elsewhere', async () => {
   const said: string[] = [];
   const out = vi.spyOn(console, 'log').mockImplementation(() => {});
-  const events = { detailsOf: () => Promise.reject(new Error('not needed')) };
+  const events = { detailsOf: () => Promise.reject(new Error('not needed')), keepPlace: async () => {} };
   const printer = createPrinter({ events, json: true, verbose: false, say: (text) => said.push(text) });
   const raw = '{"step":"delivery","outcome":"accepted"}';
   printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' } });

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { OPS, useRunning, WAIT } from '../running.ts';
 import { expectAccessible, useBrowser, widthOf } from './browser.ts';
+import { fillShopDay } from './shop-day.ts';
 import { TOKEN } from './start.ts';
 
 const running = useRunning({
@@ -47,83 +46,89 @@ async function parked(count: number): Promise<void> {
 }
 
 describe('somebody on call', () => {
-  it('sees the parked events, opens one, and after the cause is fixed retries it and watches it become done', async () => {
+  it('sees what failed, since when and where, opens it, and after the cause is fixed retries it and watches it', async () => {
     const { id, body } = charge();
     await deliver(body);
     await deliver(charge().body);
     await parked(2);
     const page = await browser.visit(ADA);
     await page.goto(address('/ops'));
-    expect(await page.getByText('2 events parked').isVisible()).toBe(true);
-    await page.getByRole('link', { name: 'See the parked events' }).click();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(
+      /^2 events are parked, since \d\d:\d\d UTC$/,
+    );
+    await page.getByRole('link', { name: 'no exchange rate for EUR' }).first().click();
     await page.getByRole('link', { name: id }).click();
     await page.getByText('no exchange rate for EUR: the rate service answered 503').waitFor();
     expect(await page.locator('.body').innerText()).toContain('"customer": "cus_1"');
 
     breakRates(false);
-    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByLabel('Reason').first().fill('the rates are back');
+    await page.getByRole('button', { name: 'Retry this event' }).click();
     await page.getByText('Retried 1 event.').waitFor();
-    // Nobody reloads the page: its script sees the event become done.
-    await page.locator('h1 .status.done').waitFor();
-    expect(await page.getByText('retried by token (Ada)').isVisible()).toBe(true);
-    await vi.waitFor(async () => {
-      await page.reload();
-      expect(await page.locator('table .status').innerText()).toBe('sent');
-    }, WAIT);
+    // Nobody reloads the page: its script sees the event become done, and its effect sent.
+    await page.locator('.side .status.done').waitFor();
+    await page.locator('table .status.sent').waitFor();
+    expect(await page.getByText('retried by token (Ada): the rates are back').isVisible()).toBe(true);
     const key = running.stack.outside.requests.at(-1)?.idempotencyKey ?? 'none';
-    expect(await page.locator('td.key').innerText()).toContain(key);
+    expect(await page.locator('td .id').getAttribute('title')).toBe(key);
   });
 
-  it('retries all events that match a filter, after the count was asked back', async () => {
+  it('retries all of a kind after having seen which they are, watches them, and stops those that wait', async () => {
     for (let n = 0; n < 3; n++) await deliver(charge().body);
     await parked(3);
-    await sql(`update webhooks.events set received_at = received_at - interval '3 hours' where event_id = (
-      select event_id from webhooks.events limit 1)`);
     const page = await browser.visit(ADA);
-    await page.goto(address('/ops/events?status=parked'));
-    await page.getByRole('link', { name: 'last hour' }).click();
-    await page.getByRole('link', { name: 'Retry all that match' }).click();
-    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Retry 2 events?');
+    await page.goto(address('/ops'));
+    await page.getByRole('link', { name: /^Retry 3 events/ }).click();
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Retry 3 events?');
+    expect(await page.locator('tbody').innerText()).toMatch(/^stripe\s+permanent\s+3\s+0\s+evt_/);
 
     // Somebody else retries one in the meantime: the number is not the one that was seen.
     await sql(`update webhooks.events set status = 'done' where event_id = (
       select event_id from webhooks.events order by received_at desc limit 1)`);
+    await page.getByRole('button', { name: 'Retry 3 events' }).click();
+    await page.getByText('Nothing was changed: the filter matches 2 events now, not 3.').waitFor();
     await page.getByRole('button', { name: 'Retry 2 events' }).click();
-    await page.getByText('Nothing was changed: the filter matches 1 event now, not 2.').waitFor();
-    breakRates(false);
-    await page.getByRole('button', { name: 'Retry 1 event' }).click();
-    await page.getByText('Retried 1 event.').waitFor();
-    await parked(1);
-    await vi.waitFor(async () => {
-      expect(await sql(`select 1 from webhooks.events where status = 'done'`)).toHaveLength(2);
-    }, WAIT);
+    await page.getByRole('heading', { name: 'Retried 2 events' }).waitFor();
+    await page.getByText('Nothing of it is pending any more.').waitFor();
+    expect(await page.locator('.figures').innerText()).toMatch(/Finished\s+0\s+Pending\s+0\s+Parked again\s+2/);
+
+    // What waits for its ticket can be stopped.
+    await sql(`update webhooks.events set status = 'pending', attempts = 0 where status = 'parked'`);
+    await page.reload();
+    await page.getByRole('button', { name: 'Stop those that have not begun' }).click();
+    await page.getByText('Parked again: 2 events.').waitFor();
+    expect(await sql(`select 1 from webhooks.events where status = 'parked'`)).toHaveLength(2);
   });
 
-  it('discards an event with a reason, and runs a finished one again', async () => {
+  it('discards an event with a reason, takes that back, and runs a finished one again', async () => {
     await deliver(charge('evt_discarded').body);
     await parked(1);
     const page = await browser.visit(ADA);
-    await page.goto(address('/ops/event?source=stripe&event_id=evt_discarded'));
-    await page.getByText('Discard…').click();
-    await page.getByRole('button', { name: 'Discard', exact: true }).click();
+    const open = (id: string) => page.goto(address(`/ops/events/stripe/${id}`));
+    await open('evt_discarded');
+    await page.getByText('Discard this event…').click();
+    await page.getByRole('button', { name: 'Discard this event', exact: true }).click();
     // The browser itself asks for the reason.
     expect(await page.locator('input:invalid').count()).toBe(1);
-    await page.getByLabel('Reason').fill('a test of the provider');
-    await page.getByRole('button', { name: 'Discard', exact: true }).click();
-    await page.locator('h1 .status.ignored').waitFor();
+    await page.locator('details').getByLabel('Reason').fill('a test of the provider');
+    await page.getByRole('button', { name: 'Discard this event', exact: true }).click();
+    await page.locator('.side .status.ignored').waitFor();
     expect(await page.getByText('discarded by token (Ada): a test of the provider').isVisible()).toBe(true);
+    await page.getByRole('button', { name: 'Take the discard back' }).click();
+    await page.getByText('Parked again: 1 event.').waitFor();
+    await parked(1);
 
     breakRates(false);
     await deliver(charge('evt_done').body);
     await vi.waitFor(async () => {
       expect(await sql(`select 1 from webhooks.events where status = 'done'`)).toHaveLength(1);
     }, WAIT);
-    await page.goto(address('/ops/event?source=stripe&event_id=evt_done'));
-    await page.getByText('Run again…').click();
+    await open('evt_done');
+    await page.getByText('Run this event again…').click();
     await page.getByLabel('a second time').check();
-    await page.getByRole('button', { name: 'Run again', exact: true }).click();
+    await page.getByRole('button', { name: 'Run this event again', exact: true }).click();
     await page.getByText('run again by token (Ada)').waitFor();
-    await page.locator('h1 .status.done').waitFor();
+    await page.locator('.side .status.done').waitFor();
   });
 
   it('sees which field of a payload did not match the schema', async () => {
@@ -140,17 +145,59 @@ describe('somebody on call', () => {
     await parked(1);
     const page = await browser.visit({ ...ADA, javaScriptEnabled: false });
     await page.goto(address('/ops'));
-    await page.getByRole('link', { name: 'See the parked events' }).click();
-    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('link', { name: 'no exchange rate for EUR' }).first().click();
+    expect(await page.locator('h1').innerText()).toBe(id);
     breakRates(false);
-    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('button', { name: 'Retry this event' }).click();
     await vi.waitFor(async () => {
       await page.reload();
-      expect(await page.locator('h1 .status').innerText()).toBe('done');
+      expect(await page.locator('.side .status').innerText()).toBe('done');
     }, WAIT);
   });
 
-  it('is told that Postgres is down, and the page works again when it is back', async () => {
+  it('can do all of it with a keyboard', async () => {
+    const { id, body } = charge();
+    await deliver(charge().body);
+    await deliver(body);
+    await parked(2);
+    const page = await browser.visit(ADA);
+    await page.goto(address('/ops/events'));
+    await page.keyboard.press('/');
+    await page.keyboard.type(id);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/q=evt/);
+    for (const key of ['j', 'j', 'k', 'Enter']) await page.keyboard.press(key);
+    await page.getByRole('heading', { name: id }).waitFor();
+    await page.goBack();
+    breakRates(false);
+    for (const key of ['j', 'r']) await page.keyboard.press(key);
+    await page.getByText('Retried 1 event.').waitFor();
+    await page.locator('.side .status.done').waitFor();
+  });
+
+  it('copies an id and a body whole, and searches and folds a body', async () => {
+    const { id, body } = charge();
+    await deliver(body);
+    await parked(1);
+    const page = await browser.visit({ ...ADA, permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(address('/ops/events'));
+    await page.evaluate(`getSelection().selectAllChildren(document.querySelector('.event a'))`);
+    expect(await page.evaluate('String(getSelection())')).toBe(id);
+    await page.locator('.event a').click();
+    const [stored] = await sql<{ body: string }>('select body from webhooks.bodies');
+    for (const [n, wanted] of [id, stored?.body].entries()) {
+      await page.locator('.copy').nth(n).click();
+      await page.locator('.copy').nth(n).filter({ hasText: 'Copied' }).waitFor();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(wanted);
+    }
+    await page.locator('.body summary').first().click();
+    expect(await page.getByText('cus_1').isVisible()).toBe(false);
+    await page.getByLabel('Search the body').fill('CUS_1');
+    await page.getByText('1 found').waitFor();
+    expect(await page.getByText('cus_1').isVisible()).toBe(true);
+  });
+
+  it('is told that Postgres is down, and sees the page as soon as it is back', async () => {
     const page = await browser.visit(ADA);
     await page.goto(address('/ops'));
     running.stack.neon.fault = () => ({ kind: 'refused' });
@@ -162,8 +209,7 @@ describe('somebody on call', () => {
     } finally {
       running.stack.neon.fault = undefined;
     }
-    await page.getByRole('link', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'Sources' }).waitFor();
+    await page.getByRole('heading', { name: 'Nothing is parked' }).waitFor();
   });
 });
 
@@ -230,83 +276,51 @@ describe('access by a browser', () => {
   });
 });
 
-describe.each([
-  ['375 px', 375, 812],
-  ['1440 px', 1440, 900],
-])('at %s', (_name, width, height) => {
+describe.each([390, 768, 1440])('at %s px', (width) => {
   it.each(['light', 'dark'] as const)('every page is readable and accessible in %s', async (colorScheme) => {
-    await fill();
-    const page = await browser.visit({ ...ADA, colorScheme, viewport: { width, height } });
-    for (const [name, path] of Object.entries(PAGES)) {
+    const pages = await fill();
+    const page = await browser.visit({ ...ADA, colorScheme, viewport: { width, height: 900 } });
+    for (const [name, path] of Object.entries(pages)) {
       await page.goto(address(path));
-      await look(page, name);
-    }
-
-    async function look(shown: Page, name: string): Promise<void> {
-      await expectAccessible(shown);
-      expect(await widthOf(shown), name).toBeLessThanOrEqual(width);
+      await expectAccessible(page);
+      expect(await widthOf(page), name).toBeLessThanOrEqual(width);
+      // A status or a time never breaks inside of a word.
+      const lines = await page.evaluate<number[]>(LINES_OF_WORDS);
+      expect(Math.max(1, ...lines), name).toBe(1);
       // Only if somebody wants new ones.
-      if (!process.env.SCREENSHOTS || name !== PICTURE || width !== 1440) return;
-      mkdirSync('docs/images', { recursive: true });
-      await shown.screenshot({ path: `docs/images/console-${name}-${width}-${colorScheme}.png` });
+      if (process.env.SCREENSHOTS && PICTURES.includes(name) && width === 1440) {
+        await page.screenshot({ path: `docs/images/console-${name}-${width}-${colorScheme}.png` });
+      }
     }
   });
 });
 
-/** The page that docs/console.md and the README show. */
-const PICTURE = 'overview';
+/** In how many lines each status and each time of a table is. */
+const LINES_OF_WORDS = `[...document.querySelectorAll('.status, table time')].map((one) => one.getClientRects().length)`;
 
-const PAGES = {
-  overview: '/ops',
-  events: '/ops/events',
-  parked: '/ops/events?status=parked',
-  none: '/ops/events?q=nothing',
-  event: '/ops/event?source=stripe&event_id=evt_1PmNq5parked',
-  bulk: '/ops/bulk?action=rerun&source=stripe',
-  discard: '/ops/bulk?action=discard&status=parked',
-  missing: '/ops/event?source=stripe&event_id=none',
-};
+/** The pages that docs/console.md and the README show. */
+const PICTURES = ['overview', 'event'];
 
-/** A day that looks like one: a busy source, a quiet one, and some failures. */
-async function fill(): Promise<void> {
-  await sql(`
-    insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, attempts, completions, summary)
-    select case when n % 4 = 0 then 'github' else 'stripe' end, 'evt_1Pm' || substr(md5(n::text), 1, 12),
-      case when n % 4 = 0 then 'push' else 'charge.succeeded' end, 'done', at, at, at + n % 7 * interval '0.3 s', 1, 1,
-      '1 change, receipt'
-    from generate_series(1, 400) n, lateral (
-      select now() - interval '2 minutes' - (24 * power(n / 401.0, 1.5)) * interval '1 hour' as at) as received
-    where n % 24 not in (5, 6)`);
-  await sql(`
-    insert into webhooks.events
-      (source, event_id, type, status, received_at, due_at, finished_at, attempts, failure, last_error, failed_paths)
-    select 'stripe', 'evt_1PmNq' || n || 'parked', 'charge.succeeded', 'parked', at, at, at + interval '3 s', 12, 'schema',
-      'the payload does not match the handler''s schema at data.object.amount', '["data.object.amount"]'
-    from generate_series(1, 7) n, lateral (select now() - n * interval '20 minutes' as at) as received`);
+/** A shop's day, and an event whose every text is as long as it can be. */
+async function fill(): Promise<Record<string, string>> {
+  await fillShopDay(sql);
   await sql(
-    `
-    insert into webhooks.bodies (source, event_id, body, headers, received_at)
-    select source, event_id, $1, '{"content-type": "application/json"}', received_at from webhooks.events`,
-    [
-      JSON.stringify({
-        id: 'evt_1PmNq5parked',
-        type: 'charge.succeeded',
-        data: { object: { customer: 'cus_9', amount: null } },
-      }),
-    ],
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, attempts, failure, last_error, position)
+     values ('stripe', $1, $1, 'parked', now() - interval '1 h', now(), 12, 'handler', $2, $1)`,
+    ['x'.repeat(500), 'e'.repeat(1000)],
   );
-  await sql(`
-    insert into webhooks.events (source, event_id, type, status, received_at, due_at, attempts, failure, last_error,
-      not_before)
-    values ('sesmetric', 'b7f1d3', 'bounce', 'pending', now() - interval '9 minutes', now(), 3, 'handler',
-      'Error: the mail service answered 429', now() + interval '4 minutes')`);
-  await sql(`
-    insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, attempts, failure, last_error)
-    select source, event_id, 'receipt', 'receipt', '{}', 'parked', now(), 12, 'response', 'HttpError: HTTP 410'
-    from webhooks.events where event_id = 'evt_1PmNq5parked'`);
-  await sql(`
-    update webhooks.events set finished_at = received_at + interval '31 minutes', actions = jsonb_build_array(
-      jsonb_build_object('at', received_at + interval '30 minutes', 'who', 'token (Ada)', 'action', 'retry',
-        'reason', 'the schema was fixed'))
-    where event_id = 'evt_1PmNq5parked'`);
+  const [row] = await sql<{ id: string }>(`select event_id as id from webhooks.events where actions is not null`);
+  const now = new Date().toISOString();
+  return {
+    overview: '/ops',
+    events: '/ops/events',
+    parked: '/ops/events?status=parked',
+    none: '/ops/events?q=nothing',
+    event: `/ops/event?source=shopify&event_id=${row?.id}`,
+    long: `/ops/event?source=stripe&event_id=${'x'.repeat(500)}`,
+    bulk: '/ops/bulk?action=rerun&source=stripe',
+    discard: '/ops/bulk?action=discard&status=parked',
+    result: `/ops/result?done=retry_${now}_3_1_${now}_${now}`,
+    missing: '/ops/event?source=stripe&event_id=none',
+  };
 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { beginningOf } from '../../../src/ops/pages/parts.tsx';
+import { beginningOf } from '../../../src/ops/pages/body.tsx';
 import { OPS, useRunning } from '../running.ts';
 import { useBrowser } from './browser.ts';
 

@@ -24,6 +24,9 @@ const EVENT = {
   type: 'paid',
   status: 'pending',
   attempts: 1,
+  max_attempts: 12,
+  position: null,
+  parked_effects: 0,
   failure: 'schema',
   last_error: 'PermanentError: the payload does not match',
   received_at: TIME,
@@ -76,13 +79,21 @@ it.each([
 
 it('the page of an event with 10,000 actions of operators and 1,000 effects shows the last and the first of them', () => {
   const action = { at: '2026-03-01T12:00:00.000Z', who: 'w'.repeat(254), action: 'retry', reason: 'r'.repeat(500) };
-  const effect = { kind: 'mail', status: 'pending', attempts: 1, failure: 'response', last_error: 'e'.repeat(1000) };
+  const effect = {
+    kind: 'mail',
+    status: 'pending',
+    attempts: 1,
+    max_attempts: 12,
+    position: null,
+    failure: 'response',
+    last_error: 'e'.repeat(1000),
+  };
   const times = { due_at: TIME, not_before: TIME, sent_at: null };
   const actions = Array.from({ length: 10_000 }, () => action);
   const effects = Array.from({ length: 1000 }, (_, n) => ({ name: `mail-${n}`, ...effect, ...times }));
   const { status, length, sentences } = open(PAGE, { ...EVENT, actions, effects, body: '{}' });
   expect(status).toBe(200);
-  expect(sentences).toEqual(['The last 200 of 11,003 moments.', 'The first 200 of 1,000 effects.']);
+  expect(sentences).toEqual(['The first 200 of 1,000 effects.', 'The last 200 of 11,003 moments.']);
   expect(length).toBeLessThan(1.5 * MIB);
 });
 

@@ -17,7 +17,7 @@ describe('a person at a terminal', () => {
   it('is asked with the number of events, and the action is done after a yes', async () => {
     const ask = vi.fn(async () => ' Y ');
     expect(await actOnMany(api, { source: 'stripe' }, action('retry'), ask, () => {})).toMatchObject({ events: 2 });
-    expect(ask).toHaveBeenCalledWith('retry 2 events? [y/N] ');
+    expect(ask).toHaveBeenCalledWith('  2 events: stripe, handler: evt_1, evt_2\nretry 2 events? [y/N] ');
     expect(changes()).toHaveLength(1);
   });
 

@@ -29,6 +29,9 @@ export function event(id: string, more: object = {}) {
     type: 'paid',
     status: 'parked',
     attempts: 1,
+    max_attempts: 12,
+    position: null,
+    parked_effects: 0,
     failure: 'handler',
     last_error: 'Error: no',
     ...times,
@@ -88,7 +91,7 @@ function answer({ method, path, headers, body }: Call, events: ReturnType<typeof
     };
   }
   if (id === undefined) {
-    if (query.get('dry_run') === '1') return { json: { matching: events.length } };
+    if (query.get('dry_run') === '1') return { json: { matching: events.length, groups: groupsOf(events) } };
     const { expected } = body as { expected: number };
     if (expected !== events.length) return problem(409, 'Another number matches', `${events.length} events match now`);
     return { json: { events: events.length, effects: 1 } };
@@ -99,12 +102,37 @@ function answer({ method, path, headers, body }: Call, events: ReturnType<typeof
   return { json: { ...found, ...DETAILS } };
 }
 
+function groupsOf(events: ReturnType<typeof event>[]): object[] {
+  const event_ids = events.map(({ event_id }) => event_id).slice(0, 5);
+  return events.length === 0
+    ? []
+    : [{ source: 'stripe', failure: 'handler', events: events.length, effects: 0, event_ids }];
+}
+
 const STATUS = {
+  problems: [
+    {
+      what: 'event',
+      count: 2,
+      source: 'stripe',
+      type: 'paid',
+      kinds: [],
+      failure: 'handler',
+      error: 'Error: no',
+      errors: 1,
+      position: 'handle (src/app/handlers/paid.ts:24)',
+      event_id: 'evt_1',
+      since: NOW,
+      latest: NOW,
+    },
+  ],
   sources: [
     {
       source: 'stripe',
       last_accepted_at: NOW,
       accepted_per_hour: Array.from({ length: 24 }, (_, n) => n),
+      accepted_last_week: null,
+      unusually_silent: false,
       pending: 3,
       parked: 2,
       oldest_pending_at: NOW,
@@ -114,6 +142,8 @@ const STATUS = {
       source: 'github',
       last_accepted_at: null,
       accepted_per_hour: Array.from({ length: 24 }, () => 0),
+      accepted_last_week: 0,
+      unusually_silent: false,
       pending: 0,
       parked: 0,
       oldest_pending_at: null,
@@ -142,6 +172,8 @@ const DETAILS = {
       kind: 'mail',
       status: 'sent',
       attempts: 1,
+      max_attempts: null,
+      position: null,
       failure: null,
       last_error: null,
       idempotency_key: 'key-1',

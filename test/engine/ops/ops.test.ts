@@ -22,7 +22,10 @@ describe('npm run ops -- status', () => {
   it('shows each source on a line, and the effects', async () => {
     const { code, out } = await ops(['status']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95\n/);
+    expect(out).toMatch(
+      /^2 events and 4 effects are parked, since 1 Mar 12:00 UTC\n {2}2 events +since 1 Mar 12:00 +stripe, paid, handler, paid.ts:24 +Error: no\n\n/,
+    );
+    expect(out).toMatch(/\nSOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95\n/);
     expect(out).toMatch(/\nstripe .* ago +\.▁▁▂.*█ +276 +3 .* ago +2 +0\.4 s +12 s\n/);
     expect(out).toMatch(/\ngithub +- +\.{24} +0 +0 +- +0 +- +-\n/);
     expect(out).toMatch(/\neffects: 1 pending, 4 parked, 312 sent in 24 h\n$/);
@@ -109,7 +112,7 @@ describe('npm run ops -- show', () => {
     const { code, out } = await ops(['show', 'stripe', 'evt_1']);
     expect(code).toBe(0);
     expect(out).toMatch(/^source +stripe\nevent +evt_1\n/);
-    expect(out).toMatch(/\nfailure +handler\nerror +Error: no\nfailed paths +data\.object\.id\n/);
+    expect(out).toMatch(/\nfailure +handler\nerror +Error: no\nthrown at +-\nfailed paths +data\.object\.id\n/);
     expect(out).toMatch(/\nreceipt +sent +1 +2026-03-01 12:00:00 +key-1 +-\n/);
     expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(ada\) +retry +the handler is fixed\n/);
     expect(out).toMatch(/\n\{"amount":12345678901234567890\}\n$/);
@@ -191,7 +194,7 @@ describe('an action on many events', () => {
   it('is not done if another number of events matches by then', async () => {
     api.instead = ({ path }) => {
       if (path.includes('dry_run')) api.events.push(event('evt_3'));
-      return path.includes('dry_run') ? { json: { matching: 2 } } : undefined;
+      return path.includes('dry_run') ? { json: { matching: 2, groups: [] } } : undefined;
     };
     expect(await ops(['retry', '--source', 'stripe', '--yes'])).toEqual({
       code: 1,

@@ -109,7 +109,8 @@ describe('judge', () => {
   ])('%s that is thrown says what to throw instead, and nothing of itself', (_what, thrown, outcome, words) => {
     const text = `${words}: throw an Error, or a PermanentError or RetryLater of #kit`;
     const failure = { outcome, failure: 'handler', failedPaths: null, position: undefined, error: text, reason: text };
-    expect(judged(thrown)).toEqual({ ...failure, seconds: outcome === 'retry' ? 5 : 0 });
+    const maxAttempts = outcome === 'retry' ? 12 : undefined;
+    expect(judged(thrown)).toEqual({ ...failure, maxAttempts, seconds: outcome === 'retry' ? 5 : 0 });
   });
 
   it.each(['', 'a'])(

@@ -83,8 +83,11 @@ describe('what npm run ops prints', () => {
       seconds_to_done: { p50: 9.96, p95: 10.4 },
     };
     const effects = { pending: 1, parked: 2, sent_last_day: 3, oldest_pending_at: null };
-    const text = (status: object) => statusText(status as never, NOW).split('\n');
+    const totals = { parked: 3 };
+    const text = (status: object) => statusText({ problems: [], totals, ...status } as never, NOW).split('\n');
     expect(text({ sources: [source], effects })).toEqual([
+      '3 events and 2 effects are parked',
+      '',
       expect.stringMatching(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95$/),
       expect.stringMatching(/^stripe +60 s ago +\.▁▄█ +13 +2 +60 min ago +3 +10\.0 s +10 s$/),
       '',
@@ -93,6 +96,8 @@ describe('what npm run ops prints', () => {
     const never = { ...source, accepted_per_hour: [0, 0], seconds_to_done: { p50: null, p95: null } };
     const waiting = { ...effects, oldest_pending_at: ago(7200) };
     expect(text({ sources: [never], effects: waiting })).toMatchObject([
+      {},
+      {},
       {},
       expect.stringMatching(/ \.\. +0 .* - +-$/),
       '',

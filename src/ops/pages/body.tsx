@@ -1,0 +1,68 @@
+import { parseJson } from '../../shared/json.ts';
+import type { ShownEvent } from '../api.ts';
+import { counted } from '../words.ts';
+import { eventPath, visible } from './parts.tsx';
+
+/** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */
+export const MAX_SHOWN = 100_000;
+
+/** The script adds buttons that copy and fold it, and a search. */
+export function Body({ event }: { event: ShownEvent }) {
+  const { body } = event;
+  if (body === null) {
+    return <p class="empty">The body has been deleted: bodies of finished events are kept for BODY_DAYS days.</p>;
+  }
+  const shown = beginningOf(body);
+  const raw = eventPath(event).replace('/ops/event?', '/ops/event/body?');
+  return (
+    <>
+      <p class="tools" id="body-tools">
+        <a href={raw}>Raw body</a> <span class="quiet">{counted(event.body_length ?? 0, 'character')}</span>
+      </p>
+      {/* tabindex: a keyboard must be able to scroll it. */}
+      <section class="body" aria-label="Body" tabindex={0}>
+        <pre id="body" data-raw={raw}>
+          {visible(shown)}
+        </pre>
+      </section>
+      {Math.max(shown.length, body.length) >= MAX_SHOWN && (
+        <p class="quiet">This is the beginning. The raw body has the rest.</p>
+      )}
+    </>
+  );
+}
+
+/**
+ * The beginning of a body. JSON gets line breaks and indents, and keeps every other character as it was: to parse it and
+ * write it again would round long numbers, and lose repeated keys. Only what is shown is looked at.
+ */
+export function beginningOf(body: string): string {
+  const isJson = body.length > MAX_SHOWN ? /^\s*[{[]/.test(body) : parseJson(body).outcome === 'parsed';
+  const beginning = body.slice(0, MAX_SHOWN);
+  return isJson ? prettyJson(beginning).slice(0, MAX_SHOWN) : beginning;
+}
+
+/** Deeper levels begin where this one does: in JSON of brackets alone, the indents would be all that is shown. */
+const MAX_DEPTH = 20;
+
+/** Takes a beginning as well, whose last text is cut. */
+function prettyJson(text: string): string {
+  let depth = 0;
+  const line = () => `\n${'  '.repeat(Math.max(0, Math.min(depth, MAX_DEPTH)))}`;
+  const tokens = text.match(/"(?:[^"\\]+|\\.)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs) ?? [];
+  const pretty = tokens.map((token, index) => {
+    if (token === ',') return token + line();
+    if (token === ':') return ': ';
+    if (OPENING.test(token)) {
+      depth++;
+      return CLOSING.test(tokens[index + 1] ?? '') ? token : token + line();
+    }
+    if (!CLOSING.test(token)) return token;
+    depth--;
+    return OPENING.test(tokens[index - 1] ?? '') ? token : line() + token;
+  });
+  return pretty.join('');
+}
+
+const OPENING = /^[{[]$/;
+const CLOSING = /^[}\]]$/;

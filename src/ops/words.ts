@@ -1,0 +1,66 @@
+// How the pages and `npm run ops` say the same thing.
+import type { Problem, Status } from '../db/status.ts';
+
+/** `1 event`, `2 events`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `3 events`, `1 effect`, `3 events and 1 effect`. */
+export function countedBoth({ events, effects }: { events: number; effects: number }): string {
+  const counts = [events > 0 && counted(events, 'event'), effects > 0 && counted(effects, 'effect')].filter(Boolean);
+  return counts.length === 0 ? 'nothing' : counts.join(' and ');
+}
+
+const UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+] as const;
+
+/** `0.4 s`, `12 s`, `3 min`, `2 h`, `5 d`. */
+export function duration(seconds: number): string {
+  const unit = UNITS.find(([size]) => seconds >= size);
+  if (unit) return `${Math.floor(seconds / unit[0])} ${unit[1]}`;
+  return `${seconds >= 10 || seconds < 0.05 ? Math.max(0, Math.round(seconds)) : seconds.toFixed(1)} s`;
+}
+
+/** `4 min ago`, `in 2 h`. */
+export function relative(at: string, now: Date): string {
+  const seconds = (now.getTime() - Date.parse(at)) / 1000;
+  return seconds < 0 ? `in ${duration(-seconds)}` : `${duration(seconds)} ago`;
+}
+
+/** In UTC: `09:03` today, and `17 Nov 09:03` on another day. */
+export function clock(at: string, now: Date): string {
+  const time = new Date(at).toISOString();
+  const date = new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  return time.slice(0, 10) === now.toISOString().slice(0, 10) ? time.slice(11, 16) : `${date} ${time.slice(11, 16)}`;
+}
+
+/** What is wrong, and since when. */
+export function headline({ totals, effects, problems }: Pick<Status, 'totals' | 'effects' | 'problems'>, now: Date) {
+  const parked = { events: totals.parked, effects: effects.parked };
+  const count = parked.events + parked.effects;
+  if (count === 0) return 'Nothing is parked';
+  const [since] = problems.flatMap((problem) => problem.since ?? []).sort();
+  return `${countedBoth(parked)} ${count === 1 ? 'is' : 'are'} parked${since ? `, since ${clock(since, now)} UTC` : ''}`;
+}
+
+/** `5 of 12`, while more attempts can follow, and after all of them. */
+export function attemptsOf(one: { status: string; attempts: number; max_attempts: number | null }): string {
+  const { status, attempts, max_attempts: max } = one;
+  return max !== null && (status === 'pending' || attempts === max) ? `${attempts} of ${max}` : String(attempts);
+}
+
+/** Where the code of src/app has thrown an error: `order-paid.ts:24`, and the path from the root of the repository. */
+export function placeOf(position: string | null): { readonly short: string; readonly path: string } | undefined {
+  const path = /\bsrc\/app\/[^\s():]+:\d+/.exec(position ?? '')?.[0];
+  return path === undefined ? undefined : { short: path.replace(/^.*\//, ''), path };
+}
+
+/** What has failed, without the error itself: `stripe, invoice.paid, permanent, invoice-paid.ts:24`. */
+export function originOf({ source, type, kinds, failure, position }: Problem): string[] {
+  const kind = kinds.length > 0 ? `effect ${kinds.join(', ')}` : undefined;
+  return [source, type, kind, failure, placeOf(position)?.short].filter((one) => one !== undefined && one !== null);
+}
