@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { NeonRequest } from '../scripts/local/neon/endpoint.ts';
 import { startStack } from '../scripts/local/stack.ts';
-import { countMatching } from '../src/db/actions.ts';
+import { loadMatching, loadProgress } from '../src/db/actions.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { loadMetrics, loadStatus } from '../src/db/status.ts';
 import { type EventFilter, listEvents, loadDetails, type Position } from '../src/db/views.ts';
@@ -38,8 +38,9 @@ export default async function main(): Promise<void> {
       await load();
       const measured: Measured[] = [];
       for (const request of requests.splice(0)) measured.push(await measure(client, request));
-      // The overview and the metrics make queries side by side.
-      const ms = Math.max(...measured.map((one) => one.ms));
+      // The queries of the overview run side by side. A list that is not full asks twice.
+      const times = measured.map((one) => one.ms);
+      const ms = name.startsWith('overview') ? Math.max(...times) : times.reduce((sum, time) => sum + time, 0);
       const plan = measured.map((one) => one.plan).join('\n\n');
       console.log(`${ms.toFixed(1).padStart(7)} ms  ${name}`);
       rows.push(`| ${name} | ${ms.toFixed(1)} |`);
@@ -64,7 +65,7 @@ export default async function main(): Promise<void> {
 function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unknown>> {
   const db = openDatabase(databaseUrl);
   const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
-  const list = (filter: EventFilter, after?: Position) => () => listEvents(db, filter, { after, limit: 50, now });
+  const list = (filter: EventFilter, after?: Position) => () => listEvents(db, filter, { after, limit: 50 });
   const middle = {
     receivedAt: `${ago(24 * 15)
       .toISOString()
@@ -82,15 +83,17 @@ function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unk
     'events of a type that there is three times in a million': list({ type: 'rare' }),
     'parked events': list({ status: 'parked' }),
     'parked events of today': list({ status: 'parked', since: ago(12) }),
-    'parked events of a failure': list({ status: 'parked', failure: 'permanent' }),
+    'parked events of an error': list({ status: 'parked', error: 'PermanentError: the account 4711 is unknown' }),
     'pending events': list({ status: 'pending' }),
     'ignored events': list({ status: 'ignored' }),
     'events of one day, two weeks ago': list({ since: ago(24 * 15), until: ago(24 * 14) }),
     'events with a parked effect': list({ effectStatus: 'parked' }),
     'search by event id': list({ eventId: `evt_${EVENTS / 2}` }),
     'an event': () => loadDetails(db, { source: 'stripe', eventId: `evt_${EVENTS}` }),
-    'how many a retry of all parked would change': () => countMatching(db, 'retry', {}),
-    'how many a rerun of the last hour would change': () => countMatching(db, 'rerun', { since: ago(1) }),
+    'before a retry of all that is parked': () => loadMatching(db, 'retry', {}),
+    'before a rerun of a rare type': () => loadMatching(db, 'rerun', { type: 'rare' }),
+    'before a rerun of a type': () => loadMatching(db, 'rerun', { type: 'type.3' }),
+    'what became of a retry': () => loadProgress(db, { action: 'retry', at: now }),
     '`GET /ops/metrics`': () => loadMetrics(db, now),
   };
 }
