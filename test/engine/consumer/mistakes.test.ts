@@ -68,6 +68,15 @@ it('a setting that the changes of one event set does not apply to the changes of
   expect((await events()).map(({ status }) => status)).toEqual(['done', 'pending']);
 });
 
+it('a thousand changes are committed together', async () => {
+  await claimEvents({ id: 'a', type: 'returns a thousand changes', source: 'mistakes' });
+  await consume([ticket('a', 'mistakes')]);
+  expect(await query(sql`select status, summary from webhooks.events`)).toEqual([
+    { status: 'done', summary: '1000 changes' },
+  ]);
+  expect(await balanceOf('thousand')).toBe('1');
+});
+
 describe('the handler’s db', () => {
   it('statements of every form that a handler returns are committed read-write', async () => {
     await claimEvents({ id: 'a', type: 'returns statements of every form', source: 'mistakes' });
@@ -82,7 +91,9 @@ describe('the handler’s db', () => {
     await query(sql`insert into fixture.balances (customer, balance) values ('c', 7)`);
     await claimEvents({ id: 'a', type: 'reads in every form', source: 'mistakes' });
     await consume([ticket('a', 'mistakes')]);
-    expect(await events()).toEqual([{ id: 'a', status: 'done', attempts: 1, failure: null, last_error: null }]);
+    expect(await query(sql`select status, summary from webhooks.events`)).toEqual([
+      { status: 'done', summary: '1 change' },
+    ]);
     expect(await balanceOf('c')).toBe('8');
   });
 });

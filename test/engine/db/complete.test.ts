@@ -3,6 +3,7 @@ import pg from 'pg';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { run } from '../../../src/db/client.ts';
+import { type EffectResult, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
 import { type Completion, complete, parkEvents, recordFailures } from '../../../src/db/events.ts';
 import type { Query } from '../../../src/db/sql.ts';
@@ -191,5 +192,56 @@ it('a completion clears why the attempts before it failed', async () => {
   await complete(database.consumer, [completion('a')], NOW);
   expect(await sql('select attempts, failure, last_error, failed_paths from webhooks.events')).toEqual([
     { attempts: 2, failure: null, last_error: null, failed_paths: null },
+  ]);
+});
+
+it('an effect is due ten minutes after its event is done, and after a failure ten minutes after its wait', async () => {
+  await claimAll('a');
+  const names = ['fails', 'is parked', 'is sent', 'was not sent'];
+  const effects = names.map((name) => ({ name, kind: 'post', payload: name === 'fails' ? undefined : { name } }));
+  await complete(database.consumer, [{ ...completion('a', []), effects }], NOW);
+  const loaded = await loadEffects(
+    database.consumer,
+    names.map((name) => ({ source: 'test', eventId: 'a', name })),
+    NOW,
+  );
+  const later = new Date(NOW.getTime() + 60_000);
+  const notBefore = new Date(NOW.getTime() + 3_600_000);
+  const results = loaded.flatMap((effect): EffectResult[] => {
+    const failed = { failure: 'response', error: 'no' } as const;
+    if (effect.name === 'fails') return [{ ...effect, ...failed, status: 'pending', notBefore }];
+    if (effect.name === 'is parked') return [{ ...effect, ...failed, status: 'parked', notBefore: null }];
+    return effect.name === 'is sent'
+      ? [{ ...effect, status: 'sent', failure: null, error: null, notBefore: null }]
+      : [];
+  });
+  await recordEffectResults(database.consumer, results, later);
+  const dueAt = new Date(NOW.getTime() + 600_000);
+  const common = { attempts: 1, failure: 'response', last_error: 'no', not_before: null, due_at: dueAt, sent_at: null };
+  const columns = 'name, payload, status, attempts, failure, last_error, not_before, due_at, sent_at, begun_at';
+  const wait = { not_before: notBefore, due_at: new Date(notBefore.getTime() + 600_000) };
+  expect(await sql(`select ${columns} from webhooks.effects order by 1`)).toEqual([
+    { ...common, ...wait, name: 'fails', payload: 'null', status: 'pending', begun_at: null },
+    { ...common, name: 'is parked', payload: '{"name":"is parked"}', status: 'parked', begun_at: null },
+    {
+      ...common,
+      name: 'is sent',
+      payload: '{"name":"is sent"}',
+      status: 'sent',
+      failure: null,
+      last_error: null,
+      sent_at: later,
+      begun_at: null,
+    },
+    {
+      ...common,
+      name: 'was not sent',
+      payload: '{"name":"was not sent"}',
+      status: 'pending',
+      attempts: 0,
+      failure: null,
+      last_error: null,
+      begun_at: NOW,
+    },
   ]);
 });
