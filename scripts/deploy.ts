@@ -88,7 +88,7 @@ async function sendOne(account: Account, { receiver: config }: WorkerConfigs, da
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     throw new UserError(
-      `everything is deployed, but a delivery did not get through it: ${error.message}. Back: npm run deploy -- --rollback`,
+      `everything is deployed, but a delivery did not get through it: ${error.message}. To go back, run this with --rollback`,
     );
   } finally {
     await client.end();

@@ -56,7 +56,7 @@ export async function deployWorkers(configs: WorkerConfigs): Promise<void> {
 
 function stateAfterFailure(deployed: readonly WorkerKind[]): string {
   if (deployed.length === 0) return 'No Worker has changed';
-  return `Already deployed: ${deployed.join(' and ')}. What is new works with what is old: run this again, or npm run deploy -- --rollback`;
+  return `Already deployed: ${deployed.join(' and ')}. What is new works with what is old: run this again, or with --rollback`;
 }
 
 /** `2026-11-19T14:03:12Z` */

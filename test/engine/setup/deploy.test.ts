@@ -95,7 +95,7 @@ it('a deploy that fails halfway leaves Workers that work together, and a rollbac
   expect(await changesBy(async () => (result = await deploy()))).toEqual(['consumer', 'receiver']);
   cloudflare.fault = undefined;
   expect(result.error.trim().split('\n').at(-1)).toBe(
-    'deploy: the Worker checkout-ops was not deployed: wrangler says above why. Already deployed: consumer and receiver. What is new works with what is old: run this again, or npm run deploy -- --rollback',
+    'deploy: the Worker checkout-ops was not deployed: wrangler says above why. Already deployed: consumer and receiver. What is new works with what is old: run this again, or with --rollback',
   );
   expect(runningTag('consumer')).toBe(runningTag('receiver'));
   expect([runningTag('receiver') === first, runningTag('ops')]).toEqual([false, first]);
