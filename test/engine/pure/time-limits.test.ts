@@ -2,6 +2,7 @@
 // answer are functions here, so that no test waits.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../scripts/ops/api.ts';
+import deployed from '../../../src/consumer/index.ts';
 import { sendAlerts } from '../../../src/consumer/send-alerts.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
 import { currentState } from '../../../src/kit/index.ts';
@@ -98,6 +99,32 @@ const alert = async () => {
   return lines[0];
 };
 
+/** What the deployed consumer records of the effect of a ticket, while the other side never answers. */
+const deployedEffect = async () => {
+  const key = { source: 'stripe', eventId: 'evt_1', name: 'receipt' };
+  const row = {
+    ...key,
+    generation: '',
+    kind: 'receipt',
+    payload: '{}',
+    status: 'pending',
+    attempts: 0,
+    notBefore: null,
+  };
+  const recorded: unknown[] = [];
+  vi.mocked(fetch).mockImplementation(async (url, init) => {
+    if (!String(url).endsWith('/sql')) return hanging(url, init);
+    const { query, params } = JSON.parse(String(init?.body));
+    if (query.includes('update')) recorded.push(...params);
+    return neonAnswer(...(query.includes('update') ? [] : [row]));
+  });
+  const message = { body: { version: 1, ...key }, attempts: 1, retry() {} };
+  const batch = { queue: 'effects', messages: [message] } as unknown as MessageBatch<unknown>;
+  const env = { DATABASE_URL, EFFECTS_QUEUE: 'effects', RECEIPTS_URL: 'https://receipts.example.com' };
+  await deployed.queue?.(batch, env as unknown as ConsumerEnv, {} as ExecutionContext);
+  return JSON.stringify(recorded);
+};
+
 it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
   [
     'a query of the consumer',
@@ -140,6 +167,12 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     10_000,
     { step: 'alert', outcome: 'not_sent', reason: expect.stringContaining('(TimeoutError)'), begun: 1, over: 0 },
     alert,
+  ],
+  [
+    'an effect of the deployed consumer',
+    10_000,
+    expect.stringContaining('the effect took longer than 10 s'),
+    deployedEffect,
   ],
   ['a claim, whose delivery is forwarded', 1500, 200, () => signedPost({ EVENTS: { send: async () => {} } })],
   ['a claim while the queue hangs too', 2500, 503, () => signedPost({ EVENTS: { send: never } })],
