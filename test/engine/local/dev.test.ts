@@ -146,7 +146,7 @@ describe('npm run dev', () => {
     await client.end();
     await fetch(`http://localhost:${port}/cdn-cgi/local/scheduled`);
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_first {2}done/m);
-    expect(printed()).toMatch(/^sweep +done {2}events 1/m);
+    await expect.poll(printed, SOON).toMatch(/^sweep +done {2}events 1/m);
   });
 
   it('takes changes of the code and of the wrangler files: no URL that is added to the variables or written into the code is called, and a secret that an effect needs is made up', async () => {
@@ -193,10 +193,10 @@ describe('npm run dev', () => {
       .poll(printed, SOON)
       .toMatch(/^completion .*evt_broken {2}retry \(attempt 1\) .*TypeError: no such customer$/m);
     await expect.poll(printed, SOON).toContain('at fails (src/app/handlers/index.ts:13:9)');
-    expect(printed()).toMatch(/^mine\nand more$/m);
+    await expect.poll(printed, SOON).toMatch(/^mine\nand more$/m);
     await checkout.write('src/app/handlers/index.ts', HANDLER);
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_broken {2}done/m);
-    expect(printed()).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
+    await expect.poll(printed, SOON).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
   });
 
   it('shows the path of a schema that failed, what was expected there, and how to try the parked event again', async () => {
@@ -204,7 +204,7 @@ describe('npm run dev', () => {
     await send('evt_schema', { record: 7 });
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
     await expect.poll(printed, SOON).toContain('npm run ops -- retry orders evt_schema');
-    expect(printed()).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
+    await expect.poll(printed, SOON).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
     expect(printed()).not.toMatch(/^ +at /m);
     const list = await checkout.run(['ops', 'list', '--status', 'parked']).result;
     expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +PermanentError/);
@@ -218,7 +218,7 @@ describe('npm run dev', () => {
     await send('evt_table');
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
     await expect.poll(printed, SOON).toContain('no migration creates dev_test_notes: run npm run db:generate');
-    expect(printed()).toContain('Postgres: relation "dev_test_notes" does not exist');
+    await expect.poll(printed, SOON).toContain('Postgres: relation "dev_test_notes" does not exist');
     // What db:generate writes: the statement first, then the journal that names it.
     const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/app/meta/_journal.json'), 'utf8'));
     journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
@@ -240,7 +240,7 @@ describe('npm run dev', () => {
     const printed = since();
     await checkout.write('src/app/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
     await expect.poll(printed, SOON).toContain('the Workers can not start');
-    expect(printed()).toContain('half-typed');
+    await expect.poll(printed, SOON).toContain('half-typed');
     await checkout.write('src/app/handlers/index.ts', HANDLER);
     await expect.poll(printed, SOON).toContain('started again');
     expect(await send('after_a_stop')).toContain('accepted');
@@ -251,7 +251,9 @@ describe('npm run dev', () => {
     const printed = since();
     await checkout.write('src/app/sources.ts', SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'] },"));
     await expect.poll(printed, SOON).toContain('.dev.vars: added SHOP_WEBHOOK_SECRET');
-    expect(printed()).toContain('source shop has no secret: add "SHOP_WEBHOOK_SECRET" to secrets.required');
+    await expect
+      .poll(printed, SOON)
+      .toContain('source shop has no secret: add "SHOP_WEBHOOK_SECRET" to secrets.required');
     await expect.poll(async () => (await checkout.run(['send', 'shop']).result).text, SOON).toContain('accepted');
   });
 
