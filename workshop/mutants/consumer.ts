@@ -364,11 +364,6 @@ export const consumer: readonly Mutant[] = [
         '[state, condition, source, failure]);',
       ],
       [
-        'the alerts of two sources have the same id',
-        '[state, condition, source, failure, since]);',
-        '[state, condition, failure, since]);',
-      ],
-      [
         'the log counts what is over as what has begun',
         "over: alerts.filter(({ state }) => state === 'over').length",
         "over: alerts.filter(({ state }) => state === 'begun').length",

@@ -180,8 +180,11 @@ describe('listEvents', () => {
        from generate_series(1, 25) n`,
       [ago(HOUR)],
     );
-    const ids = (await readAll({}, 1)).map(({ event_id }) => event_id);
-    expect(ids).toEqual(Array.from({ length: 25 }, (_, n) => `evt_${25 - n}`));
+    // With 100 they are all on the first page, and an hour ago is the end of one of its spans.
+    for (const limit of [1, 100]) {
+      const ids = (await readAll({}, limit)).map(({ event_id }) => event_id);
+      expect(ids).toEqual(Array.from({ length: 25 }, (_, n) => `evt_${25 - n}`));
+    }
   });
 
   it('listEvents finds an event id in every source, also in one that is not configured any more', async () => {
