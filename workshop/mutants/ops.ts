@@ -79,14 +79,9 @@ export const ops: readonly Mutant[] = [
     ['db/views'],
     [
       [
-        'a page begins behind the events that have the time of the last one',
-        '(after ? new Date(after.receivedAt) : filter.until, now)',
-        '(after ? new Date(Date.parse(after.receivedAt) - 1) : filter.until, now)',
-      ],
-      [
-        'an event at the very beginning of a span of time is left out',
-        `\${events.receivedAt} > span.oldest and`,
-        `\${events.receivedAt} > span.oldest + interval '1 ms' and`,
+        'a page leaves out the events that have the time of the last one it looked at',
+        '>= coalesce(look."end"',
+        '> coalesce(look."end"',
       ],
       ['a filter includes its end', `\${events.receivedAt} < \${at(until)}`, `\${events.receivedAt} <= \${at(until)}`],
       [

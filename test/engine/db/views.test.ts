@@ -180,7 +180,6 @@ describe('listEvents', () => {
        from generate_series(1, 25) n`,
       [ago(HOUR)],
     );
-    // With 100 they are all on the first page, and an hour ago is the end of one of its spans.
     for (const limit of [1, 100]) {
       const ids = (await readAll({}, limit)).map(({ event_id }) => event_id);
       expect(ids).toEqual(Array.from({ length: 25 }, (_, n) => `evt_${25 - n}`));
