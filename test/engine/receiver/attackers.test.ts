@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { defineProvider, defineSources } from '../../../src/kit/index.ts';
 import { github } from '../../../src/providers/github.ts';
 import { gitlab } from '../../../src/providers/gitlab.ts';
+import { meta } from '../../../src/providers/meta.ts';
 import { learnCredentials } from '../canaries/answers.ts';
 import { BODY_MARK, search, takeLeaks } from '../canaries/canaries.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
@@ -60,6 +61,20 @@ it('a captured delivery is refused at another source of the same provider', asyn
 it('a source that has its own secret can not send an event of another source', async () => {
   const forged = await captured(SECRETS.GITHUB_TWO_WEBHOOK_SECRET);
   expect((await deliver('github-one', forged)).status).toBe(401);
+});
+
+it('the verify token of a source confirms no other source of the same provider', async () => {
+  const tokens = { META_ONE_VERIFY_TOKEN: 'the first token', META_TWO_VERIFY_TOKEN: 'the second token' };
+  const secrets = { META_ONE_WEBHOOK_SECRET: 'the secret of Meta', META_TWO_WEBHOOK_SECRET: 'the secret of Meta' };
+  const both = { 'meta-one': { provider: meta, types: [] }, 'meta-two': { provider: meta, types: [] } };
+  const { send } = startReceiver({ sources: both, env: { ...tokens, ...secrets } });
+  const ask = async (source: string, token: string) => {
+    const query = new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.challenge': '1', 'hub.verify_token': token });
+    return (await send(`${source}?${query}`, { method: 'GET' })).status;
+  };
+  const [one, two] = Object.values(tokens) as [string, string];
+  expect([await ask('meta-one', one), await ask('meta-two', two)]).toEqual([200, 200]);
+  expect([await ask('meta-one', two), await ask('meta-two', one)]).toEqual([401, 401]);
 });
 
 it('a stolen previous secret signs whatever its thief wants, until it is removed', async () => {
