@@ -69,7 +69,17 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
             rows={groups}
             columns={[
               ['Source', ({ source }) => <Code value={source} />],
-              ['Failure', ({ failure }) => (failure === null ? '–' : <span title={MEANING[failure]}>{failure}</span>)],
+              [
+                'Failure',
+                ({ failure }) =>
+                  failure === null ? (
+                    '–'
+                  ) : (
+                    <span class="tag" title={MEANING[failure]}>
+                      {failure}
+                    </span>
+                  ),
+              ],
               ['Events', ({ events: count }) => count.toLocaleString('en'), 'number'],
               ['Effects', ({ effects: count }) => count.toLocaleString('en'), 'number'],
               [

@@ -116,7 +116,7 @@ function BulkLinks({ filter }: { filter: EventFilter }) {
           </a>
         </>
       )}
-      {!isParked && (
+      {!isParked && Object.keys(fieldsOf(filter)).length > 0 && (
         <a class="button plain" href={bulkPath('rerun', filter)}>
           Run the finished again…
         </a>
