@@ -7,7 +7,7 @@ import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 import { WAIT } from '../running.ts';
-import { consumeInNode, FakeMessage } from './in-node.ts';
+import { consumeInNode, FakeMessage, hurried } from './in-node.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -96,7 +96,7 @@ it('an effect whose result can not be recorded at once is not sent again', async
   let requests = 0;
   database.stack.neon.fault = () => faults[requests++];
   answer = Promise.resolve(new Response(null, { status: 503 }));
-  await send();
+  await hurried(send);
   expect(sent).toEqual(['old']);
   // The second try was written although its answer was lost, and the third changes nothing.
   expect(await state()).toEqual([{ status: 'pending', attempts: 1, payload: '"old"' }]);

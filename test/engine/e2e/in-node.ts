@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import type { ConsumerDependencies } from '../../../src/consumer/batch.ts';
 import { createConsumer } from '../../../src/consumer/consumer.ts';
 import type { Handler } from '../../../src/kit/index.ts';
@@ -31,6 +32,14 @@ export class FakeMessage {
   retry({ delaySeconds = 0 } = {}) {
     this.settled ??= delaySeconds;
   }
+}
+
+/** While this works, what waits for a second waits for ten milliseconds. */
+export async function hurried<Result>(work: () => Promise<Result>): Promise<Result> {
+  const wait = globalThis.setTimeout;
+  const faster = (then: () => void, ms = 0, ...given: []) => wait(then, ms / 100, ...given);
+  const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation(faster as typeof setTimeout);
+  return work().finally(() => timers.mockRestore());
 }
 
 interface Options {

@@ -1,5 +1,4 @@
 import { neon } from '@neondatabase/serverless';
-import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 // Points the driver at loopback hosts, as in the Workers.
 import '../../../src/db/read-only.ts';
@@ -192,18 +191,4 @@ it('a connection string without a database means the database with the name of t
   const headers = { 'neon-connection-string': connectionString(database, (url) => (url.pathname = '/')) };
   const response = await rawRequest(database, { body: '{"query":"select current_database()"}', headers });
   expect(await response.json()).toMatchObject({ rows: [['claimcheck']] });
-});
-
-it('the same port speaks PostgreSQL’s own protocol', async () => {
-  const client = new pg.Client({ connectionString: database.stack.databaseUrl });
-  await client.connect();
-  expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-  await client.end();
-});
-
-it('twenty concurrent claims of a row have one winner and no error', async () => {
-  const claims = await Promise.all(
-    Array.from({ length: 20 }, () => sql()`insert into things values (1, 'a') on conflict do nothing returning id`),
-  );
-  expect(claims.filter((rows) => rows.length === 1)).toHaveLength(1);
 });
