@@ -93,6 +93,9 @@ describe('Meta’s challenge', () => {
 
   it('is answered if the verify token is right', async () => {
     expect(await answerOf(await get('meta', query(token())))).toEqual(text('1158201444'));
+    // Whatever it carries, a GET is not a delivery.
+    const init = { method: 'GET', headers: { 'x-hub-signature-256': 'sha256=00' } };
+    expect((await receiver.send(`meta?${query(token())}`, init)).status).toBe(200);
   });
 
   it.each(['', 'wrong'])('is refused with the token %j', async (wrong) => {
@@ -108,6 +111,7 @@ describe('Meta’s challenge', () => {
       '',
     ];
     for (const wrong of queries) expect((await get('meta', wrong)).status, wrong).toBe(401);
+    expect(new Set(receiver.lines.map(({ reason }) => reason))).toEqual(new Set(['no such handshake']));
   });
 });
 
