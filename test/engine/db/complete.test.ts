@@ -41,24 +41,6 @@ const balance = async () => (await sql<{ balance: string }>('select balance from
 
 beforeEach(() => sql('truncate webhooks.events, fixture.balances cascade'));
 
-it('complete commits a hundred events and their changes in one request', async () => {
-  const ids = Array.from({ length: 100 }, (_, n) => `evt_${n}`);
-  await claimAll(...ids);
-  let requests = 0;
-  database.stack.neon.fault = () => {
-    requests++;
-    return undefined;
-  };
-  await complete(
-    database.consumer,
-    ids.map((id) => completion(id)),
-    NOW,
-  );
-  database.stack.neon.fault = undefined;
-  expect(requests).toBe(1);
-  expect(await balance()).toBe('100');
-});
-
 it('no Worker can make room for a second completion by a number below zero', async () => {
   await claimAll('a');
   for (const worker of ['consumer', 'ops'] as const) {
