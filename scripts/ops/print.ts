@@ -52,7 +52,7 @@ export function age(time: string | null, now: Date): string {
 export function statusText(status: Status, now: Date): string {
   const { sources, effects, problems } = status;
   const wrong = problems.map((problem) => [
-    `  ${counted(problem.count, problem.what)}`,
+    `  ${counted(problem.count, problem.what)}${problem.status === 'pending' ? ' tried again' : ''}`,
     problem.since === null ? '-' : `since ${clock(problem.since, now)}`,
     originOf(problem).join(', '),
     problem.error ?? '-',

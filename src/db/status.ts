@@ -48,9 +48,10 @@ export const EffectKindStatus = v.strictObject({
 });
 export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
 
-/** What is parked for the same reason. */
+/** What fails for the same reason: it is parked, or pending, which means that it is tried again. */
 export const Problem = v.strictObject({
   what: v.picklist(['event', 'effect']),
+  status: v.picklist(['parked', 'pending']),
   count: Count,
   source: v.string(),
   type: v.nullable(v.string()),
@@ -69,7 +70,10 @@ export type Problem = v.InferOutput<typeof Problem>;
 const MAX_PROBLEMS = 50;
 
 export const Status = v.strictObject({
-  problems: v.pipe(v.array(Problem), v.description(`What is parked, the newest first: ${MAX_PROBLEMS} at most`)),
+  problems: v.pipe(
+    v.array(Problem),
+    v.description(`What is parked, and then what keeps failing, the newest first: ${MAX_PROBLEMS} at most`),
+  ),
   sources: v.array(SourceStatus),
   effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: Time }),
   effect_kinds: v.array(EffectKindStatus),
@@ -195,35 +199,35 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
 }
 
 /**
- * What is parked, in groups. Postgres has an index of parked events, and one of parked effects. Equal errors are counted
- * first, because it takes time to find out which errors differ only in ids.
+ * What fails, in groups. Postgres has indexes of parked and of pending rows. Equal errors are counted first, because it
+ * takes time to find out which errors differ only in ids.
  */
 async function loadProblems(db: Database): Promise<Problem[]> {
+  const failing = (status: string) => sql`
+      select 'event' as what, ${events.status} as status, ${events.source} as source, ${events.type} as type, null as kind,
+        ${events.failure} as failure, ${events.lastError} as error, ${events.position} as position,
+        ${events.eventId} as event_id, ${events.receivedAt} as at
+      from ${events} where ${events.status} = ${sql.raw(status)} and (${events.status} = 'parked' or ${events.attempts} > 0)
+      union all
+      select 'effect', ${effects.status}, ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure},
+        ${effects.lastError}, ${effects.position}, ${effects.eventId}, coalesce(${events.finishedAt}, ${events.receivedAt})
+      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)`;
   const rows = await run<Problem & { since: string; latest: string }>(
     db,
     sql`
-    with parked as (
-      select 'event' as what, ${events.source} as source, ${events.type} as type, null as kind, ${events.failure} as failure,
-        ${events.lastError} as error, ${events.position} as position, ${events.eventId} as event_id,
-        ${events.receivedAt} as at
-      from ${events} where ${events.status} = 'parked'
-      union all
-      select 'effect', ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure}, ${effects.lastError},
-        ${effects.position}, ${effects.eventId}, coalesce(${events.finishedAt}, ${events.receivedAt})
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${effects.status} = 'parked'
-    ),
+    with failing as (${failing("'parked'")} union all ${failing("'pending'")}),
     same_error as (
-      select what, source, type, kind, failure, error, count(*)::int as count, min(at) as since, max(at) as latest,
+      select what, status, source, type, kind, failure, error, count(*)::int as count, min(at) as since, max(at) as latest,
         (array_agg(event_id order by at desc))[1] as event_id, (array_agg(position order by at desc))[1] as position
-      from parked group by 1, 2, 3, 4, 5, 6
+      from failing group by 1, 2, 3, 4, 5, 6, 7
     )
-    select what, source, type, coalesce(array_to_json(array_remove(array_agg(distinct kind), null)), '[]') as kinds, failure,
+    select what, status, source, type, coalesce(array_to_json(array_remove(array_agg(distinct kind), null)), '[]') as kinds, failure,
       sum(count)::int as count, count(distinct error)::int as errors, min(since) as since, max(latest) as latest,
       (array_agg(error order by latest desc))[1] as error, (array_agg(position order by latest desc))[1] as position,
       (array_agg(event_id order by latest desc))[1] as event_id
-    from same_error group by what, source, type, failure, ${kindOfError(sql`error`)}
-    order by max(latest) desc limit ${MAX_PROBLEMS}`,
+    from same_error group by what, status, source, type, failure, ${kindOfError(sql`error`)}
+    order by status, max(latest) desc limit ${MAX_PROBLEMS}`,
   );
   return rows.map((row) => ({ ...row, since: isoOf(row.since), latest: isoOf(row.latest) }));
 }

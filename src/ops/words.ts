@@ -40,11 +40,18 @@ export function clock(at: string, now: Date): string {
 
 /** What is wrong, and since when. */
 export function headline({ totals, effects, problems }: Pick<Status, 'totals' | 'effects' | 'problems'>, now: Date) {
-  const parked = { events: totals.parked, effects: effects.parked };
-  const count = parked.events + parked.effects;
-  if (count === 0) return 'Nothing is parked';
-  const [since] = problems.flatMap((problem) => problem.since ?? []).sort();
-  return `${countedBoth(parked)} ${count === 1 ? 'is' : 'are'} parked${since ? `, since ${clock(since, now)} UTC` : ''}`;
+  const isParked = totals.parked + effects.parked > 0;
+  const those = problems.filter(({ status }) => status === (isParked ? 'parked' : 'pending'));
+  const [since] = those.flatMap((problem) => problem.since ?? []).sort();
+  const when = since ? `, since ${clock(since, now)} UTC` : '';
+  const of = (what: Problem['what']) =>
+    those.filter((problem) => problem.what === what).reduce((sum, { count }) => sum + count, 0);
+  const counts = isParked
+    ? { events: totals.parked, effects: effects.parked }
+    : { events: of('event'), effects: of('effect') };
+  const isOne = counts.events + counts.effects === 1;
+  if (isParked) return `${countedBoth(counts)} ${isOne ? 'is' : 'are'} parked${when}`;
+  return those.length === 0 ? 'Nothing is parked' : `${countedBoth(counts)} ${isOne ? 'keeps' : 'keep'} failing${when}`;
 }
 
 /** `5 of 12`, while more attempts can follow, and after all of them. */

@@ -33,7 +33,9 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
         <p class="lead">
           {stuck > 0
             ? 'What is parked has failed for good, and waits for you: correct the cause, then retry. Nothing is lost.'
-            : 'No event and no effect waits for you.'}
+            : problems.length > 0
+              ? 'It is tried again until its attempts are used up, and then it is parked. Nothing is lost.'
+              : 'No event and no effect waits for you.'}
         </p>
         {(problems.length > 0 || unusual.length > 0) && (
           <ul class="problems" aria-label="What is wrong">
@@ -149,8 +151,8 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
 }
 
 function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
-  const { what, count, errors, source, type, failure, error, event_id, since, latest } = problem;
-  const parked: EventFilter = what === 'event' ? { status: 'parked' } : { effectStatus: 'parked' };
+  const { what, status, count, errors, source, type, failure, error, event_id, since, latest } = problem;
+  const parked: EventFilter = what === 'event' ? { status } : { effectStatus: status };
   const filter = {
     ...parked,
     source,
@@ -160,7 +162,7 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
   };
   const title = visible(error ?? failure ?? 'failed');
   return (
-    <li class="problem">
+    <li class={status === 'parked' ? 'problem' : 'problem warn'}>
       <h2>
         <a href={count === 1 ? eventPath({ source, event_id }) : listPath(filter)} title={title}>
           {title}
@@ -174,6 +176,7 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
       </p>
       <p class="since">
         <strong>{counted(count, what)}</strong>
+        {status === 'pending' && ' tried again,'}
         {since && (
           <>
             {' '}
@@ -186,18 +189,20 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
           </>
         )}
       </p>
-      <p class="buttons">
-        <a class="button" href={bulkPath('retry', filter)} aria-label={`Retry ${counted(count, what)}: ${title}`}>
-          Retry
-        </a>
-        <a
-          class="button plain"
-          href={bulkPath('discard', filter)}
-          aria-label={`Discard ${counted(count, what)}: ${title}`}
-        >
-          Discard
-        </a>
-      </p>
+      {status === 'parked' && (
+        <p class="buttons">
+          <a class="button" href={bulkPath('retry', filter)} aria-label={`Retry ${counted(count, what)}: ${title}`}>
+            Retry
+          </a>
+          <a
+            class="button plain"
+            href={bulkPath('discard', filter)}
+            aria-label={`Discard ${counted(count, what)}: ${title}`}
+          >
+            Discard
+          </a>
+        </p>
+      )}
     </li>
   );
 }

@@ -99,6 +99,52 @@ describe('loadStatus', () => {
     expect(kinds.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? [])).toEqual([finished]);
   });
 
+  it('loadStatus groups what fails by source, type, failure and error, whatever ids are in the error', async () => {
+    await receive('stripe', ['a', 'b', 'c', 'd', 'e'], ago(HOUR));
+    const fail = (ids: string[], status: string, error: string) =>
+      sql(
+        `update webhooks.events set status = $2, attempts = 1, failure = 'handler', last_error = $3 || event_id || '-1234567',
+           position = 'handle (src/app/handlers/a.ts:7)', received_at = received_at + interval '1 min'
+         where event_id = any($1)`,
+        [ids, status, error],
+      );
+    await fail(['a', 'b'], 'parked', 'Error: no order ');
+    await fail(['c'], 'parked', 'Error: no customer ');
+    await fail(['d'], 'pending', 'Error: no order ');
+    await sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, last_error, due_at)
+       values ('stripe', 'e', '1', 'mail', '{}', 'parked', 'response', 'HTTP 410', now())`,
+    );
+    const { problems } = await loadStatus(database.ops, [], NOW);
+    const brief = problems.map(({ what, status, count, errors }) => [what, status, count, errors]);
+    expect(brief).toHaveLength(4);
+    expect(brief).toEqual(
+      expect.arrayContaining([
+        ['event', 'parked', 2, 2],
+        ['event', 'parked', 1, 1],
+        ['event', 'pending', 1, 1],
+        ['effect', 'parked', 1, 1],
+      ]),
+    );
+    expect(brief.at(-1)).toEqual(['event', 'pending', 1, 1]);
+    const since = ago(59 * MINUTE).toISOString();
+    expect(problems.find(({ count }) => count === 2)).toMatchObject({
+      position: 'handle (src/app/handlers/a.ts:7)',
+      since,
+    });
+    expect(problems.find(({ what }) => what === 'effect')).toMatchObject({ kinds: ['mail'], failure: 'response' });
+    // Each group is found again by its own fields.
+    for (const { what, status, count, source, failure, error } of problems) {
+      const filter = { source, failure: failure ?? undefined, error: error ?? undefined };
+      const found = await listEvents(
+        database.ops,
+        what === 'event' ? { ...filter, status } : { ...filter, effectStatus: status },
+        { after: undefined, limit: 9 },
+      );
+      expect(found.events).toHaveLength(count);
+    }
+  });
+
   it('loadStatus works on an empty database', async () => {
     const { sources, effects, totals } = await loadStatus(database.ops, [], NOW);
     expect(sources).toEqual([]);

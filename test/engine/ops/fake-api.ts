@@ -113,6 +113,7 @@ const STATUS = {
   problems: [
     {
       what: 'event',
+      status: 'parked',
       count: 2,
       source: 'stripe',
       type: 'paid',
