@@ -37,6 +37,8 @@ describe('JSON', () => {
     ['9007199254740993.5', '9007199254740993.5'],
     ['-0.12345678901234567891', '-0.12345678901234567891'],
     ['1.00000000000000000001', '1.00000000000000000001'],
+    // 16 digits, of which JavaScript keeps 15.
+    ['9007199254740.993', '9007199254740.993'],
     // More digits than it needs, as C, PHP and Python write them, but no other number.
     ['0.10000000000000001', 0.1],
     ['1.0000000000000000', 1],
@@ -134,7 +136,8 @@ it.each([
 });
 
 describe('a trace', () => {
-  const ID = '4bf92f3577b34da6a3ce929d0e0e4736';
+  // Zeros at both ends are not nothing but zeros.
+  const ID = '00f92f3577b34da6a3ce929d0e0e4700';
   const PARENT = '00f067aa0ba902b7';
   const good = `00-${ID}-${PARENT}-01`;
 
