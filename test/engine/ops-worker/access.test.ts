@@ -34,19 +34,19 @@ describe('without OPS_TOKEN and Cloudflare Access', () => {
 
   it('nothing is changed, whatever a request says', async () => {
     const { call, sent, lines } = startOpsWorker({ env: DATABASE });
+    const paths = [
+      ACTION,
+      '/ops/api/events/stripe/evt_1/retry',
+      '/ops/event?source=a&event_id=b',
+      '/ops/bulk',
+      '/ops/undo',
+    ];
     for (const headers of [{}, BEARER, basic('ada'), { 'sec-fetch-site': 'same-origin' }]) {
-      for (const path of [
-        ACTION,
-        '/ops/api/events/stripe/evt_1/retry',
-        '/ops/event?source=a&event_id=b',
-        '/ops/bulk',
-      ]) {
-        expect((await call(path, { method: 'POST', headers })).status).toBe(403);
-      }
+      for (const path of paths) expect((await call(path, { method: 'POST', headers })).status).toBe(403);
     }
     // A request that had come as far as the database would have left another line: nothing answers at its URL.
     expect(sent).toEqual([]);
-    expect(lines).toEqual(Array.from({ length: 16 }, () => REFUSED));
+    expect(lines).toEqual(Array.from({ length: 20 }, () => REFUSED));
   });
 });
 
@@ -260,7 +260,7 @@ describe('a request that changes something', () => {
     for (const same of SAME) expect([same, await status(same)]).toEqual([same, UNDERSTOOD]);
     for (const other of OTHER) {
       expect([other, await status(other)]).toEqual([other, 403]);
-      for (const path of ['/ops/event?source=a&event_id=b', '/ops/bulk']) {
+      for (const path of ['/ops/event?source=a&event_id=b', '/ops/bulk', '/ops/undo']) {
         expect([other, await status(other, { body: 'action=retry' }, path)]).toEqual([other, 403]);
       }
       for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) expect(await status(other, { method })).toBe(403);
