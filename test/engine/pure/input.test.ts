@@ -9,7 +9,10 @@ const cursor = (...position: unknown[]) => Buffer.from(JSON.stringify(position))
 
 describe('a filter', () => {
   it.each([
-    [{ sorce: 'a' }, /^there is no filter "sorce": source, status, type, failure, error, effect_status, q, since, until$/],
+    [
+      { sorce: 'a' },
+      /^there is no filter "sorce": source, status, type, failure, error, effect_status, q, since, until$/,
+    ],
     [{ status: 'failed' }, /^status is one of pending, done, ignored, parked$/],
     [{ failure: 'none' }, /^failure is one of handler, /],
     [{ effect_status: 'sent' }, /^effect_status is one of pending, parked$/],
