@@ -214,4 +214,70 @@ export const receiver: readonly Mutant[] = [
       ],
     ],
   ),
+  ...faultsIn(
+    'src/receiver/receive.ts',
+    ['receiver/bad-input', 'receiver/answers', 'receiver/providers/handshakes'],
+    [
+      [
+        'the limit of a provider goes before the one that a source sets',
+        'source.maxBytes ?? provider.maxBytes ??',
+        'provider.maxBytes ?? source.maxBytes ??',
+      ],
+      [
+        'only the first missing secret of all sources is logged',
+        '!reported.has(missing.variable)',
+        'reported.size === 0',
+      ],
+      ['lost tickets are looked up ten times a second', 'LOOK_UP_EVERY_MS = 1000', 'LOOK_UP_EVERY_MS = 100'],
+      [
+        'a handshake is signed with the current secret although the previous one has signed it',
+        "secrets[secretIndex] ?? ''",
+        "secrets[0] ?? ''",
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/queue/forwarded.ts',
+    ['pure/round-trips', 'pure/queue'],
+    [
+      [
+        'a forwarded event loses its replay key',
+        'return { eventId, type, occurredAt, fingerprint, body };',
+        'return { eventId, type, occurredAt, fingerprint: null, body };',
+      ],
+      [
+        'one unusable event of a forwarded delivery takes the others along',
+        'events: usable ? events.flatMap(({ event }) => event ?? []) : [],',
+        'events: usable && events.every(({ event }) => event) ? events.flatMap(({ event }) => event ?? []) : [],',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/queue/tickets.ts',
+    ['pure/time-limits', 'pure/queue'],
+    [
+      [
+        'a slow queue is waited for as long as it takes',
+        'return withTimeLimit(SEND_TIMEOUT_MS, sent, () => false);',
+        'return sent;',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/consumer/index.ts',
+    ['pure/time-limits'],
+    [['the deployed consumer waits half a minute for an effect', 'effectMs: 10_000', 'effectMs: 30_000']],
+  ),
+  ...faultsIn(
+    'src/ops/input.ts',
+    ['pure/round-trips', 'pure/input'],
+    [
+      [
+        'a link of the console loses the end of its span of time',
+        'since: since?.toISOString(), until: until?.toISOString()',
+        'since: since?.toISOString()',
+      ],
+      ['a rerun that does not say so sends the effects again', 'effects = false }', 'effects = true }'],
+    ],
+  ),
 ];
