@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import type { ActionName } from '../src/db/schema.ts';
 import { Status } from '../src/db/status.ts';
 import { ShownEvent } from '../src/ops/api.ts';
+import { opsAddress } from './cloudflare/api.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
@@ -32,6 +33,8 @@ which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID -
 --yes   acts without asking. Needed where nobody can be asked, and if a script runs it
 --json  one JSON object per line, for pipes: npm run -s ops -- list --json | jq .event_id
 --url   a deployed ops Worker: --url https://ops.example.com. Without it: that of npm run dev.
+--env   the deployed ops Worker of an environment, for who is logged in to Cloudflare: --env staging. --env= is the one
+        without a name
         The environment says who you are: OPS_TOKEN, or the service token of Cloudflare Access as CF_ACCESS_CLIENT_ID
         and CF_ACCESS_CLIENT_SECRET
 
@@ -45,17 +48,19 @@ export default async function main(): Promise<void> {
   const { values, positionals } = readOptions();
   const [command, ...rest] = positionals;
   if (command === undefined) return console.log(USAGE);
+  const { url, env } = values;
+  const api = async () => connect(url ?? (env === undefined ? undefined : await opsAddress(env)));
   switch (command) {
     case 'status':
-      return status(connect(values.url), values);
+      return status(await api(), values);
     case 'list':
-      return list(connect(values.url), values);
+      return list(await api(), values);
     case 'show':
-      return show(connect(values.url), keyOf(command, rest), values);
+      return show(await api(), keyOf(command, rest), values);
     case 'retry':
     case 'discard':
     case 'rerun':
-      return act(connect(values.url), command, rest, values);
+      return act(await api(), command, rest, values);
     case 'position':
       return console.log(placesOf(rest[0], values.receiver ? 'receiver' : values.ops ? 'ops' : 'consumer').join('\n'));
     case 'unseal':
@@ -169,6 +174,7 @@ function readOptions() {
         yes: flag,
         json: flag,
         url: text,
+        env: text,
         receiver: flag,
         ops: flag,
       },

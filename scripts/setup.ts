@@ -8,9 +8,9 @@ import {
   allEnvironments,
   filesWithout,
   listed,
+  placementOf,
   plannedConfigs,
   readConfigs,
-  WORKERS,
   type WorkerConfigs,
 } from './config/worker-config.ts';
 import { noteOwner } from './database/connect.ts';
@@ -67,7 +67,8 @@ export default async function main(): Promise<void> {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const) {
-    process.once(signal, () => {
+    // npm passes on what the terminal has sent as well: a second one must not end us before the secrets are removed.
+    process.on(signal, () => {
       console.log('\nstopped. Run it again: it goes on where it was');
       process.exit(code);
     });
@@ -124,13 +125,12 @@ async function setUp(
   }
 
   // From here on, every step can be the last: the next run goes on from it.
-  const changed = writeFiles(terminal, configs, database.region);
+  writeFiles(terminal, configs, database.region);
   const migrations = await missingMigrations(locked.client);
   if (migrations.length > 0) await migrate(database.url.href);
   terminal.step(migrations.length > 0 ? 'done' : 'ok', 'migrations', migrations.join(', ') || 'all are applied');
   const { isFree } = await ensureQueues(account, configs, terminal);
   await deployAll(context, secrets, database, locked);
-  await noteOwner(locked.client, database.url, receiver.name);
   await sendOne(terminal, secrets, address, locked);
   const made = {
     configs,
@@ -140,7 +140,6 @@ async function setUp(
     database: describe(database),
     secrets,
     isFree,
-    changed,
   };
   console.log(summary(made));
   if (terminal.questions > 0) console.log(`\n${terminal.questions} questions were asked.`);
@@ -179,21 +178,31 @@ async function foresee({ terminal, configs, before }: Context, locked: LockedDat
   terminal.note('nothing was changed');
 }
 
-/** Returns the files that were changed: they belong into a commit. */
-function writeFiles(terminal: Terminal, { receiver, ops }: WorkerConfigs, region: string): string[] {
+function writeFiles(terminal: Terminal, { receiver, ops }: WorkerConfigs, region: string): void {
   const { environment } = receiver;
   const files = filesWithout(environment);
   for (const path of files) addEnvironment(path, environment);
-  if (files.length > 0) terminal.step('done', 'files', `added the environment ${environment} to ${files.join(', ')}`);
+  if (files.length > 0) {
+    writeTypes();
+    terminal.step('done', 'files', `added the environment ${environment} to ${files.join(', ')}`);
+  }
   // It applies to what answers requests, so not to the consumer.
-  const placed = [receiver, ops].filter((config) => config !== undefined && config.raw.placement === undefined);
-  for (const config of placed) if (config) addPlacement(config, region);
-  const paths = placed.map((config) => config?.path ?? '');
-  if (placed.length > 0) terminal.step('done', 'region', `${region} in ${paths.join(', ')}: beside the database`);
-  else terminal.step('ok', 'region', `${receiver.raw.placement?.region ?? 'as the wrangler file says'}`);
-  const changed = [...new Set([...files, ...paths])];
-  if (files.length > 0) writeTypes();
-  return changed;
+  for (const config of [receiver, ops]) {
+    if (!config) continue;
+    const { path } = config;
+    const { placement, isOwn } = placementOf(config);
+    if (placement?.region === region) terminal.step('ok', 'region', `${region} in ${path}`);
+    else if (isOwn) {
+      terminal.step(
+        'needs',
+        'region',
+        `${path} places the Worker elsewhere, and the database is in ${region}: change one`,
+      );
+    } else {
+      addPlacement(config, region);
+      terminal.step('done', 'region', `${region} in ${path}, beside the database`);
+    }
+  }
 }
 
 /** Consumer, receiver, ops: so what the receiver sends is understood from its first message. */
@@ -201,32 +210,28 @@ async function deployAll(
   { terminal, configs, before }: Context,
   secrets: Secrets,
   { url }: OwnerDatabase,
-  { client, owner }: LockedDatabase,
+  { client, served }: LockedDatabase,
 ): Promise<void> {
-  const missing = await workersWithoutRole(client);
-  const kinds = WORKERS.filter((kind) => configs[kind] !== undefined);
-  // A password can't be read again, so a Worker that may not have the right one gets a new one.
-  const rotate = kinds.filter(
-    (kind) =>
-      owner !== 'us' ||
-      missing.includes(kind) ||
-      !before.workers[configs[kind]?.name ?? '']?.secrets.includes('DATABASE_URL'),
-  );
   const release = newRelease();
+  const withoutRole = await workersWithoutRole(client);
+  const done = new Set(served);
   for (const kind of ORDER) {
     const config = configs[kind];
     if (!config) continue;
     const own = { ...secrets.values[config.name] };
-    if (rotate.includes(kind)) {
+    const hasUrl = before.workers[config.name]?.secrets.includes('DATABASE_URL') && served.includes(kind);
+    // A password can't be read again, so a Worker that may not have the right one gets a new one.
+    if (!hasUrl || withoutRole.includes(kind)) {
       own.DATABASE_URL = (await createWorkerRoles(url.href, { rotate: [kind] })).urls[kind] ?? '';
     }
     const outcome = await ensureWorker(config, release, before, own);
+    if (outcome !== 'ok') await noteOwner(client, url, configs.receiver.name, [...done.add(kind)]);
     const names = Object.keys(own).join(', ');
-    if (outcome === 'ok')
+    if (outcome === 'ok') {
       terminal.step('ok', kind, `${config.name} is deployed (npm run deploy brings a newer version)`);
-    else if (outcome === 'deployed')
+    } else if (outcome === 'deployed') {
       terminal.step('done', kind, `deployed ${config.name}${names && `, with ${names}`}`);
-    else terminal.step('done', kind, `gave ${config.name} ${names}`);
+    } else terminal.step('done', kind, `gave ${config.name} ${names}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { CONFIGS, readConfig, type WorkerConfig } from '../config/worker-config.ts';
+import { CONFIGS, readConfig, readConfigs, type WorkerConfig } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { askWrangler } from './wrangler.ts';
 
@@ -58,6 +58,16 @@ export async function addressOf(account: Account, { name, raw }: WorkerConfig): 
   for (const route of routes) if (typeof route === 'object' && route.custom_domain) return `https://${route.pattern}`;
   const found = await account.get<{ subdomain: string }>('/workers/subdomain');
   return found && raw.workers_dev !== false ? `https://${name}.${found.subdomain}.workers.dev` : undefined;
+}
+
+/** Where the deployed ops Worker of an environment is. */
+export async function opsAddress(environment: string): Promise<string> {
+  const { ops } = readConfigs(environment);
+  const address = ops && (await addressOf(await openAccount(), ops));
+  if (address) return address;
+  throw new UserError(
+    `there is no address of an ops Worker: ${CONFIGS.ops} is missing, or gives it none. Name it with --url`,
+  );
 }
 
 async function tokenOfLogin(): Promise<string> {

@@ -66,7 +66,7 @@ export async function askWrangler<Result>(args: readonly string[], options: Wran
 function problemIn(output: string): string {
   const text = stripVTControlCharacters(output);
   const [, reason = text.slice(-500)] =
-    /(?:✘ \[ERROR\]|Error:|🚨) ?([\s\S]*?)(?:If you think this is a bug|🪵|$)/u.exec(text) ?? [];
+    /(?:✘ \[ERROR\]|Error:|🚨) ?([\s\S]*?)(?:If you think this is a bug|✘|🪵|$)/u.exec(text) ?? [];
   return reason.replaceAll(/\s+/g, ' ').trim() || 'it said nothing';
 }
 

@@ -191,6 +191,15 @@ export function plannedConfigs(environment: string): WorkerConfigs {
   };
 }
 
+/** `isOwn`: the file says so, and not only for what the environment inherits from. */
+export function placementOf({ path, environment, raw }: WorkerConfig): {
+  readonly placement: { readonly region?: string } | undefined;
+  readonly isOwn: boolean;
+} {
+  const file = readRaw(path);
+  return { placement: raw.placement, isOwn: (environment ? file.env?.[environment] : file)?.placement !== undefined };
+}
+
 /** Where the Worker's `fetch` handler runs: beside the database. */
 export function addPlacement({ path, environment }: WorkerConfig, region: string): void {
   const at = environment === '' ? 'placement' : `env.${environment}.placement`;

@@ -88,28 +88,29 @@ export async function holderOf(client: pg.Client, lock: string): Promise<string>
 }
 
 /**
- * A database belongs to one environment, whose receiver setup names in a comment on the schema. `copy`: a branch of Neon's has
- * the comment and the roles of the database that it was made from, but another host.
+ * A database belongs to one environment: setup notes its receiver in a comment on the schema, and which Workers have got the URL
+ * of their role. Those are returned. A branch of Neon's is a copy with another host, so it belongs to nobody yet.
  */
-export async function ownerOf(
-  client: pg.Client,
-  { hostname }: URL,
-  receiver: string,
-): Promise<'us' | 'nobody' | 'copy'> {
+export async function ownerOf(client: pg.Client, { hostname }: URL, receiver: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ comment: string | null }>(
     `select obj_description(to_regnamespace('webhooks'), 'pg_namespace') as comment`,
   );
-  const [name, host] = rows[0]?.comment?.split(' at ') ?? [];
-  if (!name) return 'nobody';
-  if (host !== direct(hostname)) return 'copy';
-  if (name === receiver) return 'us';
+  const [, name, host, workers = ''] = /^(\S+) at (\S+): (.*)$/.exec(rows[0]?.comment ?? '') ?? [];
+  if (host !== direct(hostname)) return [];
+  if (name === receiver) return workers.split(' ');
   throw new UserError(
     `this database is that of ${name}: two environments never share one. Name the right one with --env, or give ${receiver} a database or a Neon branch of its own`,
   );
 }
 
-export async function noteOwner(client: pg.Client, { hostname }: URL, receiver: string): Promise<void> {
-  await client.query(`comment on schema webhooks is ${pg.escapeLiteral(`${receiver} at ${direct(hostname)}`)}`);
+export async function noteOwner(
+  client: pg.Client,
+  { hostname }: URL,
+  receiver: string,
+  workers: readonly string[],
+): Promise<void> {
+  const comment = `${receiver} at ${direct(hostname)}: ${workers.join(' ')}`;
+  await client.query(`comment on schema webhooks is ${pg.escapeLiteral(comment)}`);
 }
 
 /** For a command with `--env`: refuses the database of another environment. A local one belongs to none. */

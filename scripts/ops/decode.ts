@@ -4,7 +4,7 @@ import { SourceMap } from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { secretName, unseal } from '../../src/receiver/secrets.ts';
 import { requireVar } from '../config/dev-vars.ts';
-import { CONFIGS, OFFLINE, readConfig, type WorkerKind } from '../config/worker-config.ts';
+import { CONFIGS, OFFLINE, readConfig, type WorkerKind, wranglerArguments } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { WRONG_USAGE } from './api.ts';
 
@@ -62,7 +62,14 @@ export function readBundle(folder: string): Bundle | undefined {
 export function buildBundle(worker: WorkerKind, options: readonly string[] = []): Bundle | undefined {
   const folder = resolve('node_modules/.cache/claimcheck/position', worker);
   const wrangler = 'node_modules/wrangler/bin/wrangler.js';
-  const args = ['deploy', '--dry-run', '--outdir', folder, '-c', CONFIGS[worker], ...options];
+  const args = [
+    'deploy',
+    '--dry-run',
+    '--outdir',
+    folder,
+    ...wranglerArguments({ path: CONFIGS[worker], environment: '' }),
+    ...options,
+  ];
   execFileSync(process.execPath, [wrangler, ...args], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...OFFLINE },

@@ -55,7 +55,8 @@ function checked(terminal: Terminal, text: string): OwnerDatabase {
 
 export interface LockedDatabase {
   readonly client: pg.Client;
-  readonly owner: 'us' | 'nobody' | 'copy';
+  /** The Workers that have the URL of their role in it. */
+  readonly served: readonly string[];
 }
 
 /** Any number, but not the one of migrations: those run while this is held. */
@@ -81,7 +82,7 @@ export async function lockDatabase({ url }: OwnerDatabase, receiver: string): Pr
     }
     if (!row.free)
       throw new UserError('somebody else runs setup on this database right now: run this again afterwards');
-    return { client, owner: await ownerOf(client, url, receiver) };
+    return { client, served: await ownerOf(client, url, receiver) };
   } catch (error) {
     await client.end();
     throw error;

@@ -1,8 +1,10 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Source } from '../../src/kit/index.ts';
+import type { Provider } from '../../src/providers/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
+import { tryGit } from '../lib/fork-files.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Secrets } from './workers.ts';
 
@@ -91,13 +93,11 @@ export interface Made {
   readonly database: string;
   readonly secrets: Secrets;
   readonly isFree: boolean;
-  /** Files that belong into a commit. */
-  readonly changed: readonly string[];
 }
 
 /** What there is now, and what only a person can do: never more than five things, each with a link or a command. */
 export function summary(made: Made): string {
-  const { configs, sources, account, subdomain, database, secrets, isFree, changed } = made;
+  const { configs, sources, account, subdomain, database, secrets, isFree } = made;
   const { receiver, consumer, ops } = configs;
   const address = (name: string) => `https://${name}.${subdomain}.workers.dev`;
   const wrangler = (command: string, config = receiver) => `npx wrangler ${command} ${wranglerFlags(config)}`;
@@ -126,7 +126,8 @@ export function summary(made: Made): string {
     );
   }
   todo.push(`be told when work fails: ${wrangler('secret put ALERT_WEBHOOK_URL', consumer)} (docs/alerts.md)`);
-  if (changed.length > 0) todo.push(`commit what was written: git commit -m "Where it runs" ${changed.join(' ')}`);
+  const written = tryGit(['status', '--porcelain', '--', 'wrangler*.toml', 'worker-configuration*.d.ts']);
+  if (written.out.length > 0) todo.push('commit what was written: git commit -am "Where it runs"');
   return `
 what there is
 ${rows.map(([name = '', text]) => `  ${name.padEnd(10)}${text}`).join('\n')}
@@ -140,4 +141,9 @@ function registration(sources: Readonly<Record<string, Source>>, receiver: strin
     ([name, { provider }]) => `     ${receiver}/webhooks/${name}  ${provider.docs}`,
   );
   return `register these addresses at the senders:\n${lines.join('\n')}`;
+}
+
+/** The sender's own page about it, if there is one. */
+export function pageOf({ docs }: Provider): string {
+  return docs.startsWith('https://') ? docs : '';
 }

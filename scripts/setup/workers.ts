@@ -1,22 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import type { Source } from '../../src/kit/index.ts';
+import type { Provider } from '../../src/providers/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
+import { keyBytes } from '../../src/verify/algorithms.ts';
 import { PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
 import { deployWorker, type Release } from '../cloudflare/deploys.ts';
 import { runWrangler, withSecretsFile } from '../cloudflare/wrangler.ts';
-import { madeUpSecrets } from '../config/dev-vars.ts';
+import { madeUpSecrets, signingKeyName } from '../config/dev-vars.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Existing } from './account.ts';
-import type { Terminal } from './terminal.ts';
+import { pageOf, type Terminal } from './terminal.ts';
 
 export interface Secrets {
   /** By the Worker's name. */
   readonly values: Readonly<Record<string, Record<string, string>>>;
   /** What each source's sender signs with, as far as it is known. */
-  readonly keys: Readonly<Record<string, string>>;
+  readonly keys: Record<string, string>;
   /** Sources whose secret was made up. */
-  readonly madeUp: readonly string[];
+  readonly madeUp: string[];
+  /** The password of the console, if it was made up. */
   readonly opsToken: string | undefined;
 }
 
@@ -30,59 +33,71 @@ export async function askForSecrets(
 ): Promise<Secrets> {
   const { receiver, ops } = configs;
   const values: Record<string, Record<string, string>> = {};
-  const keys: Record<string, string> = {};
-  const madeUp: string[] = [];
-  let opsToken: string | undefined;
-  const bySecret = new Map(Object.keys(sources).map((source) => [secretName(source), source]));
+  const known: Pick<Secrets, 'keys' | 'madeUp'> = { keys: {}, madeUp: [] };
+  const sourceOf = new Map(Object.keys(sources).map((source) => [secretName(source), source]));
   for (const config of listed(configs)) {
-    const has = new Set(workers[config.name]?.secrets);
     const own: Record<string, string> = {};
     values[config.name] = own;
     for (const name of config.secrets) {
-      const source = config === receiver ? bySecret.get(name) : undefined;
+      const source = config === receiver ? sourceOf.get(name) : undefined;
       const given = process.env[name];
-      if (source !== undefined && given) keys[source] = given;
-      if (name === 'DATABASE_URL' || has.has(name)) continue;
+      if (source !== undefined && given) known.keys[source] = given;
+      if (name === 'DATABASE_URL' || workers[config.name]?.secrets.includes(name)) continue;
       if (given) own[name] = given;
       else if (source !== undefined) {
-        const provider = sources[source]?.provider;
-        if (terminal.isAsking) console.log(`\n${source}: register ${address}/${source} there (${provider?.docs})`);
-        const answer = await terminal.askHidden(
-          `the secret of ${source} (what you type is not shown; Enter makes one up)`,
-        );
-        Object.assign(own, answer ? { [name]: answer } : madeUpFor(source, sources, keys));
-        if (answer) keys[source] = answer;
-        else madeUp.push(source);
-        // The only time that anybody sees it. With --yes nobody does, and it is to be replaced.
-        if (!answer && terminal.isAsking) console.log(`made up, enter it at the sender: ${own[name]}`);
+        Object.assign(own, await askForSource(source, sources[source], known, terminal, address));
       } else {
-        const answer = await terminal.askHidden(`${name} of ${config.path} (not shown)`);
-        if (!answer)
+        own[name] = await terminal.askHidden(`${name} of ${config.path} (what you type is not shown)`);
+        if (!own[name])
           throw new UserError(`${config.path} requires ${name}: set it in the environment, and run this again`);
-        own[name] = answer;
       }
     }
-    if (config === ops && !ops.vars.ACCESS_AUD && !has.has('OPS_TOKEN')) {
-      opsToken = process.env.OPS_TOKEN || (terminal.isAsking ? randomBytes(32).toString('hex') : undefined);
-      if (opsToken) own.OPS_TOKEN = opsToken;
-    }
   }
-  return { values, keys, madeUp, opsToken };
+  let opsToken: string | undefined;
+  if (ops && !ops.vars.ACCESS_AUD && !workers[ops.name]?.secrets.includes('OPS_TOKEN')) {
+    const given = process.env.OPS_TOKEN;
+    // With --yes nobody would see it.
+    if (!given && terminal.isAsking) opsToken = randomBytes(32).toString('hex');
+    const token = given || opsToken;
+    if (token) Object.assign(values[ops.name] ?? {}, { OPS_TOKEN: token });
+  }
+  return { values, ...known, opsToken };
 }
 
-/** In the sender's own form. Whoever sends a public key, or gives out a secret, must still replace it. */
-function madeUpFor(
-  source: string,
-  sources: Readonly<Record<string, Source>>,
-  keys: Record<string, string>,
-): Record<string, string> {
-  const one = sources[source];
-  if (!one) return {};
-  const made = madeUpSecrets({ [source]: one });
-  const secret = made[secretName(source)] ?? '';
-  keys[source] = made[secretName(source).replace(/_SECRET$/, '_SIGNING_KEY')] ?? secret;
-  const token = made[verifyTokenName(source)];
-  return { [secretName(source)]: secret, ...(token ? { [verifyTokenName(source)]: token } : {}) };
+async function askForSource(
+  name: string,
+  source: Source | undefined,
+  known: Pick<Secrets, 'keys' | 'madeUp'>,
+  terminal: Terminal,
+  address: string,
+): Promise<Record<string, string>> {
+  if (!source) return {};
+  const { provider } = source;
+  if (terminal.isAsking) console.log(`\n${name}: register ${address}/${name} there. ${pageOf(provider)}`);
+  for (;;) {
+    const question = `the secret of ${name} (what you type is not shown; Enter makes one up)`;
+    const answer = await terminal.askHidden(question);
+    if (answer && !fits(provider, answer)) {
+      console.log(`${provider.name} gives out no such secret: copy it again`);
+      continue;
+    }
+    if (answer) {
+      known.keys[name] = answer;
+      return { [secretName(name)]: answer };
+    }
+    const made = madeUpSecrets({ [name]: source });
+    const { [secretName(name)]: secret = '', [verifyTokenName(name)]: token } = made;
+    known.keys[name] = made[signingKeyName(name)] ?? secret;
+    known.madeUp.push(name);
+    // The only time that anybody sees it. With --yes nobody does.
+    if (terminal.isAsking)
+      console.log(`made up: enter it at the sender, or run npx wrangler secret put later: ${secret}`);
+    return { [secretName(name)]: secret, ...(token ? { [verifyTokenName(name)]: token } : {}) };
+  }
+}
+
+function fits({ scheme, otherSchemes = [] }: Provider, secret: string): boolean {
+  return [scheme, ...otherSchemes].some((one) => one.token !== undefined || keyBytes(secret, one) !== undefined);
 }
 
 /** Whether all that a deploy makes is there: it may have ended half-way. */

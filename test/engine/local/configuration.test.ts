@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type Configuration, checkConfiguration } from '../../../scripts/config/configuration.ts';
+import {
+  type Configuration,
+  checkConfiguration,
+  differencesBetween,
+  sharedByEnvironments,
+} from '../../../scripts/config/configuration.ts';
 import type { WorkerConfig } from '../../../scripts/config/worker-config.ts';
 import { adyen } from '../../../src/providers/adyen.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
@@ -173,4 +178,41 @@ it('two Workers with the same name are refused', () => {
 
 it('a Worker without a name is refused', () => {
   expect(check({ receiver: { name: '' } }).errors).toEqual(['receiver.toml has no name']);
+});
+
+describe('environments', () => {
+  const environment = (name: string, config: Partial<WorkerConfig>) => ({
+    receiver: worker('wrangler.toml', { environment: name, name: `receiver${name}`, ...config }),
+    consumer: worker('wrangler.consumer.toml', {
+      environment: name,
+      name: `consumer${name}`,
+      consumes: [`events${name}`],
+    }),
+    ops: undefined,
+  });
+
+  it('what one lacks or has alone is named: variables, required secrets, bindings', () => {
+    const binding = (one: string) => ({ kv_namespaces: [{ binding: one }] });
+    const top = environment('', { vars: { A: 1 }, secrets: ['S'], raw: binding('K') });
+    const staging = environment('staging', { vars: { B: 1 }, secrets: ['S'], raw: binding('L') });
+    expect(differencesBetween([top, staging])).toEqual([
+      '[env.staging] in wrangler.toml lacks the variable A, which the file has at the top',
+      '[env.staging] in wrangler.toml lacks the binding K, which the file has at the top',
+      '[env.staging] in wrangler.toml has the variable B, which the file lacks at the top',
+      '[env.staging] in wrangler.toml has the binding L, which the file lacks at the top',
+    ]);
+    expect(
+      differencesBetween([top, environment('staging', { vars: { A: 2 }, secrets: ['S'], raw: binding('K') })]),
+    ).toEqual([]);
+  });
+
+  it('two never share a Worker or a queue', () => {
+    const top = environment('', {});
+    expect(sharedByEnvironments([top, environment('staging', {})])).toEqual([]);
+    const same = { ...environment('staging', {}), consumer: { ...top.consumer, environment: 'staging' } };
+    expect(sharedByEnvironments([top, same])).toEqual([
+      '[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the name consumer: two environments never share one',
+      '[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the queue events: two environments never share one',
+    ]);
+  });
 });

@@ -197,7 +197,7 @@ export class Cloudflare {
     try {
       const fault = await this.fault?.(call);
       if (fault?.status === 0) throw HANG_UP;
-      if (fault) throw new Refusal(fault.status, fault.code ?? 10000, fault.message ?? 'a fault of the test');
+      if (fault) throw new Refusal(fault.status, fault.code ?? 10013, fault.message ?? 'a fault of the test');
       if (!headers.authorization?.startsWith('Bearer ')) throw new Refusal(401, 10000, 'Authentication error');
       const result = await this.route(method, path, searchParams, headers['content-type'] ?? '', body);
       const info = { page: 1, per_page: 100, count: 1, total_count: 1 };
@@ -223,6 +223,7 @@ export class Cloudflare {
     switch (room) {
       case 'user':
         if (path === '/user/tokens/verify') return { id: 'token', status: 'active' };
+        if (path === '/user') return { id: 'user', email: 'you@example.com' };
         break;
       case 'accounts':
         if (method === 'GET') return this.accounts;
