@@ -1,8 +1,9 @@
 import pg from 'pg';
 import type { NeonRequest } from '../scripts/local/neon/endpoint.ts';
 import { startStack } from '../scripts/local/stack.ts';
-import { loadMatching, loadProgress } from '../src/db/actions.ts';
+import { loadMatching } from '../src/db/actions.ts';
 import { openDatabase } from '../src/db/client.ts';
+import { loadProgress } from '../src/db/done-actions.ts';
 import { loadMetrics, loadStatus } from '../src/db/status.ts';
 import { type EventFilter, listEvents, loadDetails, type Position } from '../src/db/views.ts';
 import { writeSection } from './page-section.ts';

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
-import { type ActionResult, loadMatching, loadProgress, undoAction } from '../db/actions.ts';
+import { type ActionResult, loadMatching } from '../db/actions.ts';
+import { loadProgress, undoAction } from '../db/done-actions.ts';
 import type { EventKey } from '../db/keys.ts';
 import { type ActionName, UNDO } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';

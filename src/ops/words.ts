@@ -1,5 +1,6 @@
 // How the pages and `npm run ops` say the same thing.
-import type { Problem, Status } from '../db/status.ts';
+import type { Problem } from '../db/problems.ts';
+import type { Status } from '../db/status.ts';
 
 /** `1 event`, `2 events`. */
 export function counted(count: number, noun: string): string {

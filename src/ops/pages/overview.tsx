@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { LOOK_BACK_DAYS, type Problem, type SourceStatus, type Status } from '../../db/status.ts';
+import type { Problem } from '../../db/problems.ts';
+import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
 import type { EventFilter } from '../../db/views.ts';
 import { clock, counted, duration, headline, originOf } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';

@@ -1,13 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import {
-  type DoneAction,
-  loadMatching,
-  loadProgress,
-  MAX_RERUN,
-  runAction,
-  undoAction,
-} from '../../../src/db/actions.ts';
+import { loadMatching, MAX_RERUN, runAction } from '../../../src/db/actions.ts';
 import { claim } from '../../../src/db/claim.ts';
+import { type DoneAction, loadProgress, undoAction } from '../../../src/db/done-actions.ts';
 import { type LoadedEffect, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
 import type { ActionName } from '../../../src/db/schema.ts';
 import type { EventFilter } from '../../../src/db/views.ts';

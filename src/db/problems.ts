@@ -1,0 +1,65 @@
+// What fails, in groups of the same reason: the beginning of the overview.
+import { sql } from 'drizzle-orm';
+import * as v from 'valibot';
+import { type Database, run } from './client.ts';
+import { effects, events, FAILURES } from './schema.ts';
+import { isoOf } from './sql.ts';
+import { kindOfError } from './views.ts';
+
+const Time = v.nullable(v.pipe(v.string(), v.isoTimestamp()));
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What fails for the same reason: it is parked, or pending, which means that it is tried again. */
+export const Problem = v.strictObject({
+  what: v.picklist(['event', 'effect']),
+  status: v.picklist(['parked', 'pending']),
+  count: Count,
+  source: v.string(),
+  type: v.nullable(v.string()),
+  kinds: v.pipe(v.array(v.string()), v.description('Of effects')),
+  failure: v.nullable(v.picklist(FAILURES)),
+  error: v.pipe(v.nullable(v.string()), v.description('The newest. Ids and long numbers differ in the others')),
+  errors: v.pipe(Count, v.description('How many different errors these are')),
+  position: v.nullable(v.string()),
+  event_id: v.pipe(v.string(), v.description('Of the newest')),
+  since: v.pipe(Time, v.description('When the first of these events was received. Of effects: was done')),
+  latest: Time,
+});
+export type Problem = v.InferOutput<typeof Problem>;
+
+/** More different problems than anybody reads. */
+export const MAX_PROBLEMS = 50;
+
+/**
+ * What fails, in groups. Postgres has indexes of parked and of pending rows. Equal errors are counted first, because it
+ * takes time to find out which errors differ only in ids.
+ */
+export async function loadProblems(db: Database): Promise<Problem[]> {
+  const failing = (status: string) => sql`
+      select 'event' as what, ${events.status} as status, ${events.source} as source, ${events.type} as type, null as kind,
+        ${events.failure} as failure, ${events.lastError} as error, ${events.position} as position,
+        ${events.eventId} as event_id, ${events.receivedAt} as at
+      from ${events} where ${events.status} = ${sql.raw(status)} and (${events.status} = 'parked' or ${events.attempts} > 0)
+      union all
+      select 'effect', ${effects.status}, ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure},
+        ${effects.lastError}, ${effects.position}, ${effects.eventId}, coalesce(${events.finishedAt}, ${events.receivedAt})
+      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)`;
+  const rows = await run<Problem & { since: string; latest: string }>(
+    db,
+    sql`
+    with failing as (${failing("'parked'")} union all ${failing("'pending'")}),
+    same_error as (
+      select what, status, source, type, kind, failure, error, count(*)::int as count, min(at) as since, max(at) as latest,
+        (array_agg(event_id order by at desc))[1] as event_id, (array_agg(position order by at desc))[1] as position
+      from failing group by 1, 2, 3, 4, 5, 6, 7
+    )
+    select what, status, source, type, coalesce(array_to_json(array_remove(array_agg(distinct kind), null)), '[]') as kinds, failure,
+      sum(count)::int as count, count(distinct error)::int as errors, min(since) as since, max(latest) as latest,
+      (array_agg(error order by latest desc))[1] as error, (array_agg(position order by latest desc))[1] as position,
+      (array_agg(event_id order by latest desc))[1] as event_id
+    from same_error group by what, status, source, type, failure, ${kindOfError(sql`error`)}
+    order by status, max(latest) desc limit ${MAX_PROBLEMS}`,
+  );
+  return rows.map((row) => ({ ...row, since: isoOf(row.since), latest: isoOf(row.latest) }));
+}
