@@ -5,7 +5,7 @@ import type { EventFilter, Position } from '../../../src/db/views.ts';
 import { EFFECT_STATUSES, STATUSES } from '../../../src/ops/input.ts';
 
 /** The same values at every run. A failure prints the seed and the path to its counterexample. */
-export const RUNS = { seed: 20_260_301, numRuns: 200 };
+export const RUNS = { seed: 20_260_301, numRuns: 200, includeErrorInReport: true };
 
 export const sourceNames = fc.constantFrom('stripe', 'github-org');
 /** Also ids that look like a field of a form, like another filter, or like the end of a text. */

@@ -22,7 +22,7 @@ const verified = { outcome: 'verified' };
 const refused = { outcome: 'refused' };
 
 /** A fixed seed, so that a failure can be repeated. The number of runs is for each property and provider. */
-const runs = (numRuns: number) => ({ seed: 20_260_301, numRuns });
+const runs = (numRuns: number) => ({ seed: 20_260_301, numRuns, includeErrorInReport: true });
 
 /** Replaces each character in turn with another printable one. */
 async function refusesEveryFlip(name: string, { value, put }: Spot): Promise<void> {
