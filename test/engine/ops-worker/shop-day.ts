@@ -55,9 +55,7 @@ const BODY = {
   note_attributes: [],
 };
 
-const LONG_ERROR =
-  "TypeError: Cannot read properties of undefined (reading 'head_commit'): the run has no head_commit, because it was started " +
-  'by a schedule on a branch that was force-pushed and deleted afterwards. '.repeat(13);
+const LONG_ERROR = `TypeError: Cannot read properties of undefined (reading 'head_commit') of ${JSON.stringify(BODY)}`;
 
 /** What is parked: how many, when the last one came, and why. */
 const PARKED = [
@@ -76,7 +74,7 @@ const PARKED = [
 
 /** Fills the tables with a day that ends now. `sql` runs a statement as the owner of the tables. */
 export async function fillShopDay(sql: Sql): Promise<void> {
-  // The night is quiet. A retry comes two minutes later, a slow event takes seconds.
+  // The night, twelve hours ago, is quiet, and a slow event takes seconds.
   await sql(`
     insert into webhooks.events (source, event_id, type, status, received_at, occurred_at, due_at, finished_at, attempts,
       completions, summary)
@@ -93,7 +91,8 @@ export async function fillShopDay(sql: Sql): Promise<void> {
       lateral (select case source when 'shopify' then (array['orders/create', 'orders/paid', 'products/update'])[1 + mixed % 3]
         when 'stripe' then (array['charge.succeeded', 'invoice.paid'])[1 + mixed % 2]
         when 'sesmetric' then (array['delivery', 'delivery', 'bounce'])[1 + mixed % 3] else 'push' end as type) t,
-      lateral (select now() - interval '90 s' - interval '1 day' * ((n + 0.5 * sin(n)) / 1401) as at) a
+      lateral (select (n + 0.5 * sin(n)) / 1401 as part) p,
+      lateral (select now() - interval '90 s' - interval '1 day' * (part - 0.11 * sin(2 * pi() * part)) as at) a
     where source <> 'github-org' or mixed % 3 = 0
       and abs(extract(hour from now() - at) - 11) > 3 + sin(n)`);
   for (const [source, type, count, minutes, failure, error, place] of PARKED) {
