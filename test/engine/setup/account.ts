@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { LOOPBACK } from '../../../scripts/lib/port.ts';
 import { type LocalDatabase, startDatabase } from '../../../scripts/local/stack.ts';
 import { learnPassword, learnVariables } from '../canaries/canaries.ts';
-import { type Checkout, makeCheckout, type RunningCommand } from '../checkout.ts';
+import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
 import { Cloudflare, type Fault } from './cloudflare.ts';
 
 /** A Neon host, which leads to this machine in every command and Worker. */
@@ -100,6 +100,8 @@ export function useAccount(): Account {
         return onChange?.(call, () => child.killed || child.kill('SIGINT'));
       };
       const { code, text, error } = await result;
+      // A wrangler that was stopped may still have sent a request.
+      await vi.waitFor(() => expect(processesOf(checkout.path)).toEqual([]), { timeout: 60_000 });
       cloudflare.fault = undefined;
       for (const { parentPath, name } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
         if (!/\.(json|log|env)$/.test(name)) continue;
