@@ -142,7 +142,7 @@ async function setUp(
     isFree,
   };
   console.log(summary(made));
-  if (terminal.questions > 0) console.log(`\n${terminal.questions} questions were asked.`);
+  if (terminal.questions > 0) console.log(`\nquestions asked: ${terminal.questions}`);
 }
 
 /** For --dry-run. */

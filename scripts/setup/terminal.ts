@@ -137,8 +137,8 @@ ${todo.map((text, index) => `  ${index + 1}  ${text}`).join('\n')}`;
 }
 
 function registration(sources: Readonly<Record<string, Source>>, receiver: string): string {
-  const lines = Object.entries(sources).map(
-    ([name, { provider }]) => `     ${receiver}/webhooks/${name}  ${provider.docs}`,
+  const lines = Object.entries(sources).map(([name, { provider }]) =>
+    `     ${receiver}/webhooks/${name}  ${pageOf(provider)}`.trimEnd(),
   );
   return `register these addresses at the senders:\n${lines.join('\n')}`;
 }

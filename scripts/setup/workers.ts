@@ -73,7 +73,7 @@ async function askForSource(
 ): Promise<Record<string, string>> {
   if (!source) return {};
   const { provider } = source;
-  if (terminal.isAsking) console.log(`\n${name}: register ${address}/${name} there. ${pageOf(provider)}`);
+  if (terminal.isAsking) console.log(`\n${name}: register ${address}/${name} there. ${pageOf(provider)}`.trimEnd());
   for (;;) {
     const question = `the secret of ${name} (what you type is not shown; Enter makes one up)`;
     const answer = await terminal.askHidden(question);

@@ -18,7 +18,7 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   expect(text).toMatch(
     /^done {2}delivery {3}signed as orders: 200 after \d+ ms, ignored by the consumer \d+ ms later$/m,
   );
-  expect(text).toContain('3 questions were asked.');
+  expect(text).toContain('questions asked: 3');
   expect(text.match(/^ {2}\d /gm)?.length).toBeLessThanOrEqual(5);
   expect(text).not.toContain(SECRET);
   expect(account.cloudflare.valuesOf('checkout-receiver').ORDERS_WEBHOOK_SECRET).toBe(SECRET);
