@@ -299,7 +299,7 @@ describe.each([390, 768, 1440])('at %s px', (width) => {
 const LINES_OF_WORDS = `[...document.querySelectorAll('.status, table time')].map((one) => one.getClientRects().length)`;
 
 /** The pages that docs/console.md and the README show. */
-const PICTURES = ['overview light', 'overview dark', 'event light'];
+const PICTURES = ['overview light', 'overview dark'];
 
 /** A shop's day, and an event whose every text is as long as it can be. */
 async function fill(): Promise<Record<string, string>> {
