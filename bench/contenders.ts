@@ -32,17 +32,26 @@ export async function startReceiver(
   return { ...workerd, name };
 }
 
-/** Node, Express and pg, in one process. */
-export async function startTextbook(
-  workMs: number,
-  { directUrl }: BenchDatabase,
+/** Node and pg, in one process. */
+export async function startNode(
+  framework: 'hono' | 'express',
+  { delayedUrl }: BenchDatabase,
   keys: SigningKeys,
 ): Promise<Contender> {
-  const child = await startChild<number>('peers/express.ts', directUrl, keys.github.secret, String(workMs));
+  const child = await startChild<number>('peers/node.ts', framework, delayedUrl, keys.github.secret);
   return {
-    name: `textbook, ${workMs} ms of work`,
+    name: framework === 'hono' ? 'Hono on Node, stores the event' : 'Express on Node, does the work',
     url: `http://127.0.0.1:${child.started}`,
     cpu: () => cpuOf(child.pid),
     stop: () => child.stop(),
   };
+}
+
+/** A Worker that only puts the event on a queue. */
+export async function startQueueOnly(keys: SigningKeys): Promise<Contender> {
+  const vars = secretsFor(keys);
+  const script = bundle('bench/workers/queue-only.ts').script;
+  const sink = { script: bundle('bench/workers/sink.ts').script };
+  const workerd = await startWorkerd({ receiver: { script, vars, queues: { EVENTS: 'sink' } }, sink });
+  return { ...workerd, name: "Cloudflare's example, queues the event" };
 }

@@ -1,17 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The kernel counts CPU time in ticks, of which Linux has 100 a second on every platform that Node runs on. */
+/** What has ended is counted in ticks, of which Linux has 100 a second on every platform that Node runs on. */
 const MS_PER_TICK = 10;
 
-/** CPU time of a process with all its threads, in ms. `NaN` without /proc, as on a Mac. */
+/** CPU time of a process in ms: the threads that it has now, in nanoseconds. `NaN` without /proc, as on a Mac. */
 export function cpuOf(pid: number): number {
-  const [utime = Number.NaN, stime = Number.NaN] = timesOf(pid) ?? [];
-  return (utime + stime) * MS_PER_TICK;
+  try {
+    return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + threadCpuOf(`${pid}/task/${thread}`), 0);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /**
  * CPU time of Postgres, in ms: of its first process and of all children that it has (one for each connection) or had.
- * Processes that still run are read in nanoseconds, because a completion of a hundred events takes less than a tick.
+ * Each has one thread. Those that still run are read in nanoseconds: a completion of a hundred events takes less than a tick.
  */
 export function cpuOfFamily(pid: number): number {
   const own = timesOf(pid);
@@ -23,8 +26,8 @@ export function cpuOfFamily(pid: number): number {
   return running + (endedUser + endedSystem) * MS_PER_TICK;
 }
 
-/** A process of Postgres has one thread. It may have ended a moment ago: then it is among the ended ones next time. */
-function threadCpuOf(pid: number): number {
+/** It may have ended a moment ago: a process of Postgres is among the ended ones next time. */
+function threadCpuOf(pid: number | string): number {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
   } catch {

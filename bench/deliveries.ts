@@ -40,7 +40,11 @@ function bodyOf(source: BenchSource, id: string, now: Date): string {
     case 'github':
       return JSON.stringify({ action: 'opened', issue: { id, title: FILLER }, repository: { full_name: 'acme/shop' } });
     case 'standardwebhooks':
-      return JSON.stringify({ type: TYPES[source], timestamp: now.toISOString(), data: { id, memo: FILLER } });
+      return JSON.stringify({
+        type: TYPES[source],
+        timestamp: now.toISOString(),
+        data: { object: { id, customer: id.slice(-3), amount_paid: 1 }, memo: FILLER },
+      });
     case 'sendgrid': {
       const timestamp = Math.floor(now.getTime() / 1000);
       const items = Array.from({ length: BATCH }, (_, n) => ({

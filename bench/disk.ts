@@ -12,11 +12,11 @@ const BATCH = 100;
 const PORTIONS = 10;
 
 /** How much an event needs on disk, from its claim to its completion, and how much WAL that writes. */
-export async function benchDisk({ seconds }: Length): Promise<Row[]> {
+export async function benchDisk({ part }: Length): Promise<Row[]> {
   const rows = new Rows();
   const database = await startDatabase();
   try {
-    const events = PORTIONS * BATCH * Math.max(1, Math.round(seconds * 5));
+    const events = PORTIONS * BATCH * Math.max(1, Math.round(part * 5));
     for (const [variant, bodyBytes, hasReplayKey] of [
       ['body of 1 KB', 1000, false],
       ['body of 1 KB, replay key', 1000, true],

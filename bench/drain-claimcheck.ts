@@ -37,15 +37,16 @@ export async function createTables({ client }: BenchDatabase): Promise<void> {
     create table bench.done (source text, event_id text, primary key (source, event_id))`);
 }
 
+export const CONSUMER_VARS = {
+  EVENTS_QUEUE: 'events',
+  EVENTS_DEAD_QUEUE: 'events-dead',
+  EFFECTS_QUEUE: 'effects',
+  EFFECTS_DEAD_QUEUE: 'effects-dead',
+};
+
 /** The consumer as deployed, in workerd. The queue that calls it is in the same process, and so in its CPU time. */
 export async function startClaimcheck(database: BenchDatabase): Promise<Drainer> {
-  const vars = {
-    DATABASE_URL: database.url,
-    EVENTS_QUEUE: 'events',
-    EVENTS_DEAD_QUEUE: 'events-dead',
-    EFFECTS_QUEUE: 'effects',
-    EFFECTS_DEAD_QUEUE: 'effects-dead',
-  };
+  const vars = { DATABASE_URL: database.url, ...CONSUMER_VARS };
   const workerd = await startWorkerd({
     queue: {
       script: bundle('bench/workers/queue.ts').script,

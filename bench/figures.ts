@@ -3,9 +3,10 @@ import { MAX_PRUNE_CHUNKS } from '../src/consumer/cron.ts';
 import { PRUNE_CHUNK } from '../src/db/sweep.ts';
 import { type Section, sectionLines, writeSection } from '../workshop/page-section.ts';
 import { type MeasuredRatio, measure, RATIOS, type Ratio } from './aims.ts';
+import { writePlot } from './plot.ts';
 import { billLines, checkCosts } from './prices.ts';
-import { medianOf, type Results, readResults } from './results.ts';
-import { median, type Row } from './rows.ts';
+import { figureOf, type Results, readResults } from './results.ts';
+import { overall, type Row } from './rows.ts';
 
 const NOT_MEASURED = 'Not measured yet.';
 
@@ -17,7 +18,7 @@ const QUEUE_RATE = 5000;
 /** What the page says about these results, by section. */
 function sections(results: Results): { section: Section; lines: string[] }[] {
   const of = (name: string, lines: string[]) => ({ section: { ...PAGE, name }, lines });
-  const parts = ['ack', 'textbook', 'distance', 'footprint', 'drain', 'growth', 'pruning', 'disk', 'operations'];
+  const parts = ['wait', 'ack', 'through', 'drain', 'footprint', 'growth', 'pruning', 'disk', 'operations'];
   return [
     of('machine', [machineLine(results)]),
     of('ratios', ratioTable(results, [...RATIOS.default, ...RATIOS.long])),
@@ -29,6 +30,7 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
 
 export function writeFigures(results: Results): void {
   for (const { section, lines } of sections(results)) writeSection(section, lines);
+  writePlot(results);
 }
 
 /** Every figure in the page comes from bench/results.json. */
@@ -57,12 +59,12 @@ export function ratioTable(results: Results, ratios: readonly Ratio[]): string[]
   const found = ratios.flatMap((ratio) => measure(ratio, results) ?? []);
   const lines = found.map((ratio) => [
     ratio.title,
-    digits(ratio.median),
-    ratio.rounds === 1 ? '1' : `${ratio.rounds}: ${digits(ratio.lowest)} to ${digits(ratio.highest)}`,
+    `${digits(ratio.value)}${ratio.isChance ? ' (no difference)' : ''}`,
+    ratio.rounds === 1 ? '' : `${digits(ratio.low)} to ${digits(ratio.high)}`,
     ratio.aim,
     verdictOf(ratio),
   ]);
-  return table(['ratio', 'median', 'rounds', 'aim', 'met'], lines);
+  return table(['ratio', 'measured', 'by chance between', 'aim', 'met'], lines);
 }
 
 function verdictOf({ met }: MeasuredRatio): string {
@@ -83,26 +85,26 @@ function partTables({ parts }: Results, name: string): string[] {
 
 function lineOf(line: readonly Row[]): string[] {
   const [first] = line;
-  return [first?.row ?? '', first?.variant ?? '', ...line.map(({ values }) => digits(median(values)))];
+  return [first?.row ?? '', first?.variant ?? '', ...line.map(({ metric, values }) => digits(overall(metric, values)))];
 }
 
 function limitLines(results: Results): string[] {
-  const messages = medianOf(results, 'operations per event', 'delivery of a new event', 'queue messages');
-  const claim = medianOf(
+  const messages = figureOf(results, 'operations per event', 'delivery of a new event', 'queue messages');
+  const claim = figureOf(
     results,
-    'ack, GitHub (replay key), 32 connections, new events',
+    'ack, GitHub (replay key), new events',
     'claimcheck',
     'CPU ms per delivery in Postgres',
   );
   const drain = 'drain of 10,000 events, 10 consumers';
-  const work = medianOf(results, drain, 'claimcheck', 'CPU ms per event in Postgres');
+  const work = figureOf(results, drain, 'claimcheck', 'CPU ms per event in Postgres');
   const perCore = 1000 / (claim + work);
   const bytes = (metric: string) =>
-    medianOf(results, 'bytes per event on disk', 'body of 1 KB, replay key', `bytes: ${metric}`);
+    figureOf(results, 'bytes per event on disk', 'body of 1 KB, replay key', `bytes: ${metric}`);
   const row = bytes('row in the ledger') + bytes('its index entries');
   const perDay = 86_400;
   const pruned = (PRUNE_CHUNK * MAX_PRUNE_CHUNKS * 4 * 24) / perDay;
-  const pruning = medianOf(
+  const pruning = figureOf(
     results,
     'ack, GitHub, 32 connections, new events, while 100,000 events are pruned',
     'with pruning',
@@ -125,7 +127,7 @@ function limitLines(results: Results): string[] {
       [
         'the consumer',
         '10 batches of 100 at a time, with Postgres and the consumer on the cores of this machine',
-        whole(medianOf(results, drain, 'claimcheck', 'events/s')),
+        whole(figureOf(results, drain, 'claimcheck', 'events/s')),
       ],
       [
         'pruning',

@@ -18,6 +18,8 @@ export interface Job {
 
 export interface LoadReport {
   readonly seconds: number;
+  /** Before that: all deliveries are signed first, so that the time of signing isn't measured. */
+  readonly signingSeconds: number;
   /** Of each answer, in ms. */
   readonly latencies: readonly number[];
   /** How many, by status. */

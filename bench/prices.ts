@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { UserError } from '../scripts/lib/user-error.ts';
-import { medianOf, type Results } from './results.ts';
+import { figureOf, type Results } from './results.ts';
 
 /** The page of a fork that has the same table: a fork has no folder bench. */
 const PAGE = 'docs/deploy.md';
@@ -87,20 +87,15 @@ function paid({ dollars }: Item, volume: Volume, effects: 0 | 1): number {
 
 function itemsOf(results: Results): Item[] {
   const drain = (variant: string) =>
-    medianOf(results, 'drain of 10,000 events, 10 consumers', variant, 'CPU ms per event');
-  const ack = medianOf(
-    results,
-    'ack, GitHub (replay key), 1 connection, new events',
-    'claimcheck',
-    'CPU ms per delivery',
-  );
+    figureOf(results, 'drain of 10,000 events, 10 consumers', variant, 'CPU ms per event');
+  const ack = figureOf(results, 'ack, GitHub (replay key), new events', 'claimcheck', 'CPU ms per delivery');
   const work = { 1: drain('claimcheck, batches of 1'), 10: drain('claimcheck, batches of 10') };
   const bytes = (metric: string) =>
-    medianOf(results, 'bytes per event on disk', 'body of 1 KB, replay key', `bytes: ${metric}`);
+    figureOf(results, 'bytes per event on disk', 'body of 1 KB, replay key', `bytes: ${metric}`);
   const row = bytes('row in the ledger') + bytes('its index entries');
   const body = bytes('body, with its index');
   const wal = bytes('WAL');
-  const messages = medianOf(results, 'operations per event', 'delivery of a new event', 'queue messages');
+  const messages = figureOf(results, 'operations per event', 'delivery of a new event', 'queue messages');
   const operations = messages * QUEUES.operationsPerMessage;
   return [
     { what: 'Workers Paid plan', arithmetic: 'its minimum', dollars: () => WORKERS.plan },

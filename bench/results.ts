@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
-import { median, type Row } from './rows.ts';
+import { overall, type Row } from './rows.ts';
 
 /** What bench/results.json holds. Every figure in bench/figures.md comes from it. */
 export interface Results {
@@ -60,7 +60,7 @@ export function thisMachine(): Pick<Results, 'machine' | 'versions'> {
   };
 }
 
-const PEERS = ['autocannon', 'express', 'graphile-worker', 'pg'];
+const PEERS = ['autocannon', 'express', 'hono', 'graphile-worker', 'pg'];
 
 function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { version: string }).version;
@@ -80,9 +80,9 @@ export function valuesOf({ parts }: Results, figure: Figure): readonly number[] 
     ?.values;
 }
 
-/** The median of the rounds, which must have been measured. */
-export function medianOf(results: Results, row: string, variant: string, metric: string): number {
+/** One figure of all rounds, which must have been measured. */
+export function figureOf(results: Results, row: string, variant: string, metric: string): number {
   const values = valuesOf(results, { row, variant, metric });
   if (!values) throw new Error(`bench/results.json has no "${metric}" of ${variant} in "${row}"`);
-  return median(values);
+  return overall(metric, values);
 }

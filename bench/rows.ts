@@ -12,7 +12,8 @@ export interface Row {
 /** How long to measure. The short form only shows that everything works. */
 export interface Length {
   readonly rounds: number;
-  readonly seconds: number;
+  /** How much is done in a round: 1 is the usual amount. */
+  readonly part: number;
   /** No round begins after so many seconds: a slow machine has fewer rounds. */
   readonly maxSeconds?: number;
 }
@@ -38,7 +39,7 @@ export class Rows {
   }
 }
 
-/** Runs every task once per round. Each round begins with another one, so that none is always the first or the last. */
+/** Runs every task once per round, in a new order each time: what a task leaves behind troubles a different one. */
 export async function alternate(
   rounds: number,
   tasks: readonly ((round: number) => Promise<void>)[],
@@ -46,8 +47,25 @@ export async function alternate(
 ): Promise<void> {
   const end = performance.now() + maxSeconds * 1000;
   for (let round = 0; round < rounds && performance.now() < end; round++) {
-    for (let n = 0; n < tasks.length; n++) await tasks[(n + round) % tasks.length]?.(round);
+    for (const task of shuffled(tasks)) await task(round);
   }
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}
+
+/**
+ * One figure from all rounds, in which the work is the same: rates and costs are sums over sums, because a garbage
+ * collection in one round must count as much as it took. Percentiles are the median of the rounds.
+ */
+export function overall(metric: string, values: readonly number[]): number {
+  if (/^p\d+ /.test(metric)) return median(values);
+  const mean = (all: readonly number[]) => all.reduce((sum, value) => sum + value, 0) / all.length;
+  return metric.endsWith('/s') ? 1 / mean(values.map((value) => 1 / value)) : mean(values);
 }
 
 export function median(values: readonly number[]): number {
@@ -62,13 +80,9 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** As it is written in the names of rows. */
-export function countOf(connections: number): string {
-  return connections === 1 ? '1 connection' : `${connections} connections`;
-}
+/** Milliseconds from the receiver to Postgres and back: the same rack, the same city, a country, an ocean. */
+export const DISTANCES = [1, 5, 30, 80] as const;
 
-/**
- * With 200 ms of work, the textbook's 32 connections allow at most 160 deliveries a second, and a faster server gets more
- * of them. So all get the same number, too, in equal intervals: few enough that the slowest has connections to spare.
- */
-export const SAME_RATE = 100;
+export function waitRow(ms: number): string {
+  return `wait for the 200, GitHub, ${ms} ms from Postgres`;
+}

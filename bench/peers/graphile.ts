@@ -1,29 +1,46 @@
-// A program: `node bench/peers/graphile.ts <URL of Postgres> <jobs at once> <local queue>`. Works the jobs that its parent adds.
+// A program: `node bench/peers/graphile.ts <URL of Postgres> <settings> <jobs at once>`. Works the jobs that its parent adds.
 
 import { Logger, run, runMigrations } from 'graphile-worker';
 import pg from 'pg';
+import type { GraphileSettings } from '../drain-peers.ts';
 import { INCREMENT, UPSERT } from './statements.ts';
 
 interface Paid {
   readonly data: { readonly object: { readonly id: string; readonly customer: string; readonly amount_paid: number } };
 }
 
-const [url, jobsAtOnce, localQueue] = process.argv.slice(2);
+const [url, settings, jobsAtOnce] = process.argv.slice(2);
 const concurrency = Number(jobsAtOnce);
 
 // One connection for each job, one for its notifications, and some for its own queries.
 const pool = new pg.Pool({ connectionString: url ?? '', max: concurrency + 5 });
 pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
 
-/** As its documentation on performance advises: a local queue of as many jobs as a batch of ours, completed in batches. */
-const BATCHING = { worker: { localQueue: { size: 100 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } };
+const BATCHING = { completeJobBatchDelay: 0, failJobBatchDelay: 0 };
+const WORKER: Readonly<Record<GraphileSettings, object>> = {
+  default: {},
+  'local queue': { localQueue: { size: 100 }, ...BATCHING },
+  tuned: { localQueue: { size: 500, refetchDelay: { durationMs: 10 } }, ...BATCHING },
+};
 
-process.on('message', (jobs: number) => void drain(jobs));
+let drained: Promise<void> | undefined;
+
+// The first message starts it and is answered when the first job begins, the second one when no job is left.
+process.on('message', async (jobs: number | 'the end') => {
+  if (typeof jobs === 'number') {
+    const begun = Promise.withResolvers<void>();
+    drained = drain(jobs, begun.resolve);
+    await begun.promise;
+    process.send?.('begun');
+  } else {
+    await drained;
+    process.send?.('drained');
+  }
+});
 await runMigrations({ pgPool: pool });
 process.send?.('ready');
 
-/** Works until no job is left. To stop is not part of the work. */
-async function drain(jobs: number): Promise<void> {
+async function drain(jobs: number, onBegin: () => void): Promise<void> {
   const { promise: worked, resolve } = Promise.withResolvers<void>();
   let left = jobs;
   const runner = await run({
@@ -31,9 +48,10 @@ async function drain(jobs: number): Promise<void> {
     concurrency,
     noHandleSignals: true,
     logger: new Logger(() => () => {}),
-    ...(localQueue === 'true' ? { preset: BATCHING } : {}),
+    preset: { worker: WORKER[settings as GraphileSettings] },
     taskList: {
       async paid(payload, { withPgClient }) {
+        onBegin();
         const { id, customer, amount_paid: amount } = (payload as Paid).data.object;
         await withPgClient(async (client) => {
           await client.query('begin');
@@ -48,6 +66,6 @@ async function drain(jobs: number): Promise<void> {
   await worked;
   // The last jobs are not done before they are deleted.
   while ((await pool.query('select from graphile_worker._private_jobs limit 1')).rowCount) {}
-  process.send?.('drained');
-  await runner.stop();
+  // To stop is not part of the work.
+  setImmediate(() => void runner.stop());
 }

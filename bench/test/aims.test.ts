@@ -2,14 +2,11 @@ import { expect, it } from 'vitest';
 import { measure, type Ratio } from '../aims.ts';
 import type { Results } from '../results.ts';
 
-const figure = (variant: string) => ({ row: 'ack', variant, metric: 'deliveries/s' });
+const figure = (variant: string, metric = 'deliveries/s') => ({ row: 'ack', variant, metric });
 const ratio: Ratio = { title: 'to the floor', of: figure('ours'), to: figure('floor'), aim: { atLeast: 0.9 } };
 
-function resultsWith(ours: number[], floor: number[]): Results {
-  const rows = [
-    { ...figure('ours'), values: ours },
-    { ...figure('floor'), values: floor },
-  ];
+function resultsWith(values: Readonly<Record<string, number[]>>, metric?: string): Results {
+  const rows = Object.entries(values).map(([variant, all]) => ({ ...figure(variant, metric), values: all }));
   return {
     machine: { cores: 2, cpu: 'a CPU', memoryGiB: 4, system: 'linux x64' },
     versions: {},
@@ -17,27 +14,35 @@ function resultsWith(ours: number[], floor: number[]): Results {
   };
 }
 
-it('a ratio divides the figures of the same round, and is judged by the median of the rounds', () => {
-  // The machine was three times as fast in the last round.
-  expect(measure(ratio, resultsWith([95, 80, 300], [100, 100, 300]))).toEqual({
-    title: 'to the floor',
-    aim: 'at least 0.9',
-    median: 0.95,
-    lowest: 0.8,
-    highest: 1,
-    rounds: 3,
-    met: true,
-  });
-  expect(measure(ratio, resultsWith([85, 80, 300], [100, 100, 300]))?.met).toBe(false);
+it('a rate is all deliveries by all seconds: a slow round counts as long as it took', () => {
+  // 100 deliveries each: 1 s and 4 s are 40 a second.
+  const results = resultsWith({ ours: [100, 25], floor: [50, 50] });
+  expect(measure(ratio, results)).toMatchObject({ value: 0.8, rounds: 2, met: false, low: 0.5, high: 2 });
+});
+
+it('a cost is the mean of the rounds, and a percentile their median', () => {
+  const of = (metric: string): Ratio => ({ title: '', of: figure('ours', metric) });
+  const values = { ours: [1, 1, 10] };
+  expect(measure(of('CPU ms per delivery'), resultsWith(values, 'CPU ms per delivery'))?.value).toBe(4);
+  expect(measure(of('p50 ms'), resultsWith(values, 'p50 ms'))?.value).toBe(1);
+});
+
+it('a difference that equals have in the same rounds is one of chance', () => {
+  const chance = { of: figure('floor again'), to: figure('floor') };
+  const noisy = resultsWith({ ours: [95, 95], floor: [100, 100], 'floor again': [100, 80] });
+  const quiet = resultsWith({ ours: [95, 95], floor: [100, 100], 'floor again': [100, 99] });
+  expect(measure({ ...ratio, chance }, noisy)?.isChance).toBe(true);
+  expect(measure({ ...ratio, chance }, quiet)?.isChance).toBe(false);
 });
 
 it('an aim of "at most" is met by a smaller ratio, and a ratio without an aim is neither met nor missed', () => {
   const { aim, ...without } = ratio;
-  expect(measure({ ...without, aim: { atMost: 0.9 } }, resultsWith([80], [100]))?.met).toBe(true);
-  expect(measure({ ...without, aim: { atMost: 0.9 } }, resultsWith([95], [100]))?.met).toBe(false);
-  expect(measure(without, resultsWith([80], [100]))?.met).toBeUndefined();
+  const results = resultsWith({ ours: [80], floor: [100] });
+  expect(measure({ ...without, aim: { atMost: 0.9 } }, results)?.met).toBe(true);
+  expect(measure({ ...without, aim: { atMost: 0.7 } }, results)?.met).toBe(false);
+  expect(measure(without, results)?.met).toBeUndefined();
 });
 
 it('a ratio whose figures were not measured is left out', () => {
-  expect(measure({ ...ratio, to: figure('somebody') }, resultsWith([1], [1]))).toBeUndefined();
+  expect(measure({ ...ratio, to: figure('somebody') }, resultsWith({ ours: [1] }))).toBeUndefined();
 });

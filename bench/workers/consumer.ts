@@ -60,8 +60,8 @@ export const handlers = {
 
 // As src/consumer/index.ts, log lines included.
 export default createConsumer({
-  handlers: { bench: handlers },
-  sources: { bench: { types: [] } },
+  handlers: { bench: handlers, standardwebhooks: { 'invoice.paid': handlers.paid } },
+  sources: { bench: { types: [] }, standardwebhooks: { types: [] } },
   effects,
   now: () => new Date(),
   random: Math.random,

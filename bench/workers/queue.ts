@@ -18,17 +18,19 @@ export interface Delivered {
   readonly failed: number;
 }
 
-interface Env {
-  /** A service binding, with the flag service_binding_extra_handlers. */
-  readonly CONSUMER: {
-    queue(
-      name: string,
-      messages: readonly Ticket[],
-    ): Promise<{ outcome: string; explicitAcks: string[]; retryMessages: { msgId: string; delaySeconds?: number }[] }>;
-  };
+/** A service binding, with the flag service_binding_extra_handlers. */
+export interface Consumer {
+  queue(
+    name: string,
+    messages: readonly Ticket[],
+  ): Promise<{ outcome: string; explicitAcks: string[]; retryMessages: { msgId: string; delaySeconds?: number }[] }>;
 }
 
-interface Ticket {
+interface Env {
+  readonly CONSUMER: Consumer;
+}
+
+export interface Ticket {
   readonly id: string;
   readonly timestamp: Date;
   readonly attempts: number;
