@@ -49,17 +49,10 @@ export async function benchWait({ rounds, part }: Length): Promise<Row[]> {
       }),
     );
     await alternate(rounds, tasks);
-    return inOrder(rows.all(), contenders);
+    return rows.all();
   } finally {
     for (const contender of contenders) await contender.stop();
     await load.stop();
     await database.stop();
   }
-}
-
-/** The rounds are shuffled, the table is not. */
-function inOrder(rows: readonly Row[], contenders: readonly Contender[]): Row[] {
-  const place = ({ row, variant }: Row) =>
-    DISTANCES.findIndex((ms) => row === waitRow(ms)) * 100 + contenders.findIndex(({ name }) => name === variant);
-  return rows.toSorted((a, b) => place(a) - place(b));
 }
