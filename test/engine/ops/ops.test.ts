@@ -1,6 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../../../scripts/lib/port.ts';
 import { type Action, actOnMany, actOnOne } from '../../../scripts/ops/action.ts';
 import { connect } from '../../../scripts/ops/api.ts';
@@ -15,6 +15,8 @@ beforeAll(async () => {
   checkout = await makeCheckout();
 });
 afterAll(() => checkout.remove());
+// The next file may run in this process.
+afterEach(() => vi.unstubAllEnvs());
 
 const start = (args: string[], env: Record<string, string> = { OPS_TOKEN: TOKEN }) => startOps(checkout, args, env);
 const ops = (line: string, env?: Record<string, string>) => start([...line.split(' '), '--url', api.url], env).ended;
