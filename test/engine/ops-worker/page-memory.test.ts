@@ -45,12 +45,15 @@ const EVENT = {
 };
 
 /** A process whose heap is limited dies when it needs more. The garbage of young objects is collected early. */
-function open(path: string, row: object): { status: number; length: number; sentences: string[] } {
+function open(
+  path: string,
+  { body, ...row }: { body: string },
+): { status: number; length: number; sentences: string[] } {
   const flags = [`--max-old-space-size=${HEAP_MIB}`, '--max-semi-space-size=1'];
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
     [...flags, 'test/engine/ops-worker/page-memory.ts', resolve(script), path],
-    { input: JSON.stringify(row), encoding: 'utf8', maxBuffer: 64 * MIB },
+    { input: `${JSON.stringify(row)}\n${body}`, encoding: 'utf8', maxBuffer: 64 * MIB },
   );
   expect(status, `needs more than ${HEAP_MIB} MiB: ${stderr.trim().slice(0, 400)}`).toBe(0);
   return JSON.parse(stdout);
