@@ -1,4 +1,5 @@
 // What a delivery of many events is taken apart into: an event that breaks a rule changes nothing about its neighbours.
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../../src/db/claim.ts';
@@ -100,6 +101,47 @@ it('each of two items has its own values, with a replay key only where its type 
   expect(other?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
 });
 
+it('an event of a source that goes by content has the hash of its JSON as its id, whatever id it has', async () => {
+  const provider = providers['that signs its ids'];
+  const events = await eventsOf(
+    provider,
+    [
+      { id: 'a', n: 1 },
+      { id: 'a', n: 2 },
+      { id: 'a', n: 1 },
+    ],
+    { dedupe: 'content' },
+  );
+  const [one, two] = ['{"id":"a","n":1}', '{"id":"a","n":2}'].map((body) =>
+    createHash('sha256').update(body).digest('hex'),
+  );
+  expect(events.map(({ eventId }) => eventId)).toEqual([one, two, one]);
+});
+
+describe('lines of JSON', () => {
+  const lined = defineProvider({ ...facts, batch: { each: ['*'], lines: true } });
+  const readText = (provider: Provider, text: string) => {
+    const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(), body: Buffer.from(text) };
+    return identify({ provider, types: [] }, delivery, () => 'random');
+  };
+  const idsIn = (text: string) =>
+    readText(lined, text).then((result) =>
+      result.outcome === 'identified' ? result.events.map(({ eventId }) => eventId) : result.reason,
+    );
+
+  it('are a batch where the provider says so, beside a list and a single object', async () => {
+    expect(await idsIn('{"id":"a"}\n{"id":"b"}')).toEqual(['a', 'b']);
+    expect(await idsIn('[{"id":"a"},{"id":"b"}]')).toEqual(['a', 'b']);
+    expect(await idsIn('{"id":"a"}')).toEqual(['a']);
+    expect(await idsIn('{"id":"a"}\n{')).toBe('not JSON');
+    expect(await idsIn('7')).toBe('no list of events');
+    expect(await readText(providers['that does not'], '{"id":"a"}\n{"id":"b"}')).toEqual({
+      outcome: 'unclaimable',
+      reason: 'not JSON',
+    });
+  });
+});
+
 describe('a batch of several lists', () => {
   const each = ['entry.*.messages.*', 'entry.*.changes.*'];
   const envelope = { list: 'contacts', elementIds: ['wa_id', 'old_id'], itemIds: ['from', 'to'] };
@@ -183,9 +225,11 @@ describe('the size of a batch', () => {
   });
 
   it('is at most 6 MiB as Postgres receives them: as JSON inside JSON, which escapes a quote and a backslash twice', async () => {
-    const sizes = { x: 1, é: 2, '\u07ff': 2, '\u0800': 3, '€': 3, '😀': 4, '"': 8, '\\': 8 };
-    const mixed = Object.keys(sizes).join('').repeat(1000);
-    const bytes = 1000 * Object.values(sizes).reduce((sum, size) => sum + size);
+    const sizes = ['x', '"', '\\', '\u0080', 'é', '\u07ff', '\u0800', '€', '\uffff', '\u{10000}', '\u{10ffff}'];
+    const bytesOf = (char: string) => ('"\\'.includes(char) ? 8 : Buffer.byteLength(char));
+    // Of each another number, so that two wrong sizes don't make up for each other.
+    const mixed = sizes.map((char, n) => char.repeat(100 + n ** 2)).join('');
+    const bytes = sizes.reduce((sum, char, n) => sum + (100 + n ** 2) * bytesOf(char), 0);
     // The two events are an empty text and this one, whose quotes take four bytes each.
     const text = (length: number) => mixed + 'x'.repeat(length - bytes - 4 * 4);
     const limit = 6 * 1024 * 1024;

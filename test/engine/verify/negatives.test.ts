@@ -164,6 +164,11 @@ describe.each(names)('%s', (name) => {
   });
 });
 
+it('a signed body of Linear’s without its time is refused, and the log says what is missing', async () => {
+  const refusal = { outcome: 'refused', reason: 'timestamp malformed', missing: 'json:webhookTimestamp' };
+  expect(await check('linear', deliver('linear', { body: '{"type":"Issue"}' }))).toEqual(refusal);
+});
+
 it('a token that is sent twice is refused, even if the first one is right', async () => {
   const sent = deliver('mollie-classic');
   expect(await check('mollie-classic', { ...sent, url: `${sent.url}&token=another` })).toMatchObject(refused);

@@ -155,6 +155,9 @@ it('uses an OpenAI secret without a prefix as text', async () => {
   // Both of its schemes read this place, which is named once.
   const missing = { ...refused('signature missing'), missing: 'header:webhook-signature#v1' };
   expect(await check('openai', { headers: {}, body: BODY }, [TEXT_KEY])).toEqual(missing);
+  // Of two schemes, the one whose signature matched says what is wrong with the time.
+  const stale = await check('openai', { headers, body: BODY }, [TEXT_KEY], ago(-301));
+  expect(stale).toEqual({ ...refused('timestamp outside the window'), secondsOff: 301 });
 });
 
 describe('a delivery that npm run send signs', () => {

@@ -7,6 +7,7 @@ import { requestOf, useProvidersInNode } from './running.ts';
 
 const { env, start, sample } = useProvidersInNode({
   NOTION_SHORT_WEBHOOK_SECRET: 'only thirty-one characters long',
+  NOTION_NEW_WEBHOOK_SECRET: 'the thirty-two characters needed',
   ZOOM_WEBHOOK_SECRET_PREVIOUS: 'the one before',
 });
 const secretOf = (source: string) => env[secretName(source)] ?? '';
@@ -222,6 +223,13 @@ describe.each(HAND_OVERS)('a secret that $name hands over', ({ name, headers, bo
     );
     expect(answer.status).toBe(401);
   });
+});
+
+it('a signed delivery is an event, also if it looks like a secret that is handed over', async () => {
+  const body = JSON.stringify({ id: 'evt_1', type: 'page.created', verification_token: 'secret_0123456789abcdef' });
+  expect((await send('notion-new', sample('notion', { source: 'notion-new', body }))).status).toBe(200);
+  expect((await receiver.events()).map(({ eventId }) => eventId)).toEqual(['evt_1']);
+  receiver.forwarded.length = 0;
 });
 
 it('a secret that would be sealed with a guessable one is not taken', async () => {
