@@ -47,7 +47,7 @@ const EVENT = {
 /** A process whose heap is limited dies when it needs more. The garbage of young objects is collected early. */
 function open(
   path: string,
-  { body, ...row }: { body: string },
+  { body, ...row }: { readonly body: string; readonly [column: string]: unknown },
 ): { status: number; length: number; sentences: string[] } {
   const flags = [`--max-old-space-size=${HEAP_MIB}`, '--max-semi-space-size=1'];
   const { stdout, stderr, status } = spawnSync(
