@@ -34,10 +34,9 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const { stop, postgres } of stacks.splice(0)) {
-    await stop();
-    await rm(postgres.dataDir, { recursive: true, force: true });
-  }
+  const started = stacks.splice(0);
+  for (const { stop } of started) await stop();
+  for (const { postgres } of started) await rm(postgres.dataDir, { recursive: true, force: true });
   await rm(join(dataDir, '..'), { recursive: true, force: true });
 });
 
