@@ -22,13 +22,12 @@ export async function sendAlerts(env: ConsumerEnv, now: Date, log: Log): Promise
   if (alerts.length === 0) return;
 
   const body = JSON.stringify(messageOf(alerts, now, pendingMinutes, settingOf(env, 'OPS_URL')));
-  const counts = {
-    begun: alerts.filter(({ state }) => state === 'begun').length,
-    over: alerts.filter(({ state }) => state === 'over').length,
-  };
   const headers = await standardHeaders(await idOf(alerts), body, now, settingOf(env, 'ALERT_WEBHOOK_SECRET'));
   const refusal = await post(url, headers, body);
-  log({ step: 'alert', outcome: refusal === undefined ? 'sent' : 'not_sent', reason: refusal, ...counts });
+  const outcome = refusal === undefined ? 'sent' : 'not_sent';
+  for (const { state, condition, source, failure, events, effects } of alerts) {
+    log({ step: 'alert', outcome, reason: refusal, state, condition, source, failure, events, effects });
+  }
   // Alerts that were not accepted are found again by the next tick.
   if (refusal === undefined) await recordSentAlerts(db, alerts, now);
 }
@@ -77,8 +76,8 @@ async function idOf(alerts: readonly Alert[]): Promise<string> {
   return `alert_${await sha256(new TextEncoder().encode(JSON.stringify(keys)))}`;
 }
 
-/** Slack and Discord cut or refuse long texts: Discord takes 2,000 characters. The other alerts are in `data`. */
-const MAX_LINES = 12;
+/** Discord refuses more than 2,000 characters, and a few are in the other lines. The other alerts are in `data`. */
+const MAX_LENGTH = 1800;
 
 /**
  * One body for every endpoint: Slack reads `text`, Discord reads `content`, and both ignore other fields.
@@ -87,8 +86,10 @@ const MAX_LINES = 12;
  */
 function messageOf(alerts: readonly Alert[], now: Date, pendingMinutes: number, opsUrl: string | undefined): object {
   const consoleUrl = opsUrl && `${opsUrl.replace(/\/+$/, '')}/ops`;
-  const lines = alerts.slice(0, MAX_LINES).map((alert) => lineOf(alert, pendingMinutes));
-  const more = alerts.length > MAX_LINES ? [`… and ${alerts.length - MAX_LINES} more`] : [];
+  const linked = alerts.map((alert) => ({ ...alert, links: consoleUrl ? linksOf(alert, consoleUrl) : [] }));
+  const lines = linked.map((alert) => [lineOf(alert, pendingMinutes), ...alert.links].join(' '));
+  while (lines.join('\n').length > MAX_LENGTH) lines.pop();
+  const more = lines.length < alerts.length ? [`… and ${alerts.length - lines.length} more`] : [];
   const text = ['Claimcheck', ...lines, ...more, consoleUrl].filter((line) => line !== undefined).join('\n');
   return {
     type: 'claimcheck.alert',
@@ -97,8 +98,20 @@ function messageOf(alerts: readonly Alert[], now: Date, pendingMinutes: number, 
     content: text,
     // Discord: whatever a source is called, nobody is mentioned.
     allowed_mentions: { parse: [] },
-    data: { console: consoleUrl ?? null, alerts },
+    data: { console: consoleUrl ?? null, alerts: linked },
   };
+}
+
+/** The console's lists of what an alert counts: of its events, and of the events with its effects. */
+function linksOf({ state, condition, source, failure, events, effects }: Alert, consoleUrl: string): string[] {
+  if (state === 'over') return [];
+  const link = (fields: Record<string, string>) =>
+    `${consoleUrl}/events?${new URLSearchParams({ source, ...fields, ...(failure && { failure }) })}`;
+  if (condition === 'silent') return [link({})];
+  return [
+    ...(events > 0 ? [link({ status: condition })] : []),
+    ...(effects > 0 ? [link({ effect_status: condition })] : []),
+  ];
 }
 
 function lineOf({ condition, state, source, failure, events, effects, oldest }: Alert, pendingMinutes: number): string {

@@ -364,9 +364,9 @@ export const consumer: readonly Mutant[] = [
         '[state, condition, source, failure]);',
       ],
       [
-        'the log counts what is over as what has begun',
-        "over: alerts.filter(({ state }) => state === 'over').length",
-        "over: alerts.filter(({ state }) => state === 'begun').length",
+        'an alert about effects leads to a list of parked events',
+        'effects > 0 ? [link({ effect_status: condition })]',
+        'effects > 0 ? [link({ status: condition })]',
       ],
     ],
   ),

@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks';
+import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tick } from '../../../src/consumer/cron.ts';
 import { runAction } from '../../../src/db/actions.ts';
@@ -6,8 +7,10 @@ import { claim } from '../../../src/db/claim.ts';
 import { parkEffects } from '../../../src/db/effects.ts';
 import { parkEvents, recordFailures } from '../../../src/db/events.ts';
 import type { ActionName, Failure } from '../../../src/db/schema.ts';
+import { EventPage } from '../../../src/ops/api.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
+import { startOpsWorker, TOKEN } from '../ops-worker/start.ts';
 import { useAlertEndpoint } from './alert-endpoint.ts';
 
 const database = useDatabase();
@@ -84,6 +87,7 @@ const act = (action: ActionName) =>
 describe('an alert about parked events', () => {
   const HANDLER = 'handler (the code threw an error)';
   const PERMANENT = 'permanent (the code threw a PermanentError)';
+  const PARKED = { condition: 'parked', source: 'stripe', failure: 'handler' };
 
   it('is sent once, and once more when nothing is parked any more', async () => {
     await parkOne('evt_1');
@@ -95,8 +99,8 @@ describe('an alert about parked events', () => {
     expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more because of handler']);
     expect(await run(later({ minutes: 45 }))).toEqual([]);
     expect(logged()).toEqual([
-      { step: 'alert', outcome: 'sent', reason: undefined, begun: 1, over: 0 },
-      { step: 'alert', outcome: 'sent', reason: undefined, begun: 0, over: 1 },
+      { step: 'alert', outcome: 'sent', reason: undefined, state: 'begun', ...PARKED, events: 2, effects: 0 },
+      { step: 'alert', outcome: 'sent', reason: undefined, state: 'over', ...PARKED, events: 0, effects: 0 },
     ]);
   });
 
@@ -154,6 +158,41 @@ describe('an alert about parked events', () => {
       expect.objectContaining({ failure: 'handler', events: 1 }),
       expect.objectContaining({ failure: 'schema', events: 1 }),
     ]);
+  });
+});
+
+describe('the links of an alert', () => {
+  it('lead to the lists of exactly what it counts, in the console and in the API', async () => {
+    await parkOne('evt_1');
+    await parkOne('evt_2', 'permanent');
+    await parkOne('evt_3', 'handler', 'github');
+    await claimOne('evt_4');
+    for (const id of ['evt_5', 'evt_6']) await addEffect(id);
+    const effect = { source: 'stripe', eventId: 'evt_5', name: 'receipt' };
+    await parkEffects(database.consumer, [effect], { failure: 'handler', error: 'Error: away' });
+    const settings = { ALERT_WEBHOOK_URL: endpoint.url, OPS_URL: 'https://ops.example.com' };
+    await run(later({ minutes: 61 }), settings);
+    await run(later({ minutes: 75 }), settings);
+    const ops = startOpsWorker({ env: { OPS_TOKEN: TOKEN, DATABASE_URL: database.stack.workerUrls.ops } });
+    const alerts = endpoint.posts.flatMap(({ body }) => JSON.parse(body).data.alerts);
+    const listed = await Promise.all(
+      alerts.map(async ({ links, condition, source, failure }) => {
+        const lists = links.map(async (link: string) => {
+          expect((await ops.get(link)).status).toBe(200);
+          const list = v.parse(EventPage, await (await ops.get(link.replace('/ops/events', '/ops/api/events'))).json());
+          return list.events.map(({ event_id }) => event_id);
+        });
+        return [condition, source, failure, ...(await Promise.all(lists))];
+      }),
+    );
+    expect(listed).toEqual([
+      ['parked', 'github', 'handler', ['evt_3']],
+      ['parked', 'stripe', 'handler', ['evt_1'], ['evt_5']],
+      ['parked', 'stripe', 'permanent', ['evt_2']],
+      ['pending', 'stripe', null, ['evt_4'], ['evt_6']],
+    ]);
+    const { text } = JSON.parse(endpoint.posts[1]?.body ?? '');
+    expect(text).toContain(' https://ops.example.com/ops/events?source=stripe&effect_status=pending\n');
   });
 });
 
@@ -276,12 +315,12 @@ describe('an alert endpoint', () => {
     await run(NOW);
     expect(lines).toEqual([
       expect.objectContaining({ step: 'sweep', outcome: 'done' }),
-      { step: 'alert', outcome: 'not_sent', reason, begun: 1, over: 0 },
+      expect.objectContaining({ step: 'alert', outcome: 'not_sent', reason, state: 'begun' }),
       expect.objectContaining({ step: 'prune', outcome: 'done' }),
     ]);
     endpoint.answer = { status: 200, headers: {} };
     expect(await run(later({ minutes: 15 }))).toHaveLength(1);
-    expect(logged().at(-1)).toMatchObject({ outcome: 'sent', begun: 1, over: 0 });
+    expect(logged().at(-1)).toMatchObject({ outcome: 'sent', state: 'begun' });
     expect(endpoint.posts).toHaveLength(2);
     expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(await run(later({ minutes: 30 }))).toEqual([]);
@@ -347,8 +386,9 @@ describe('an alert endpoint', () => {
     for (let n = 0; n < 40; n++) await parkOne('evt_1', 'changes', `a-source-with-quite-a-long-name-${n}`);
     await run(NOW, { ALERT_WEBHOOK_URL: endpoint.url, OPS_URL: 'https://ops.example.com/' });
     const { text, content, allowed_mentions, data } = JSON.parse(endpoint.posts[0]?.body ?? '');
-    expect(text).toMatch(/\n… and 28 more\nhttps:\/\/ops\.example\.com\/ops$/);
+    expect(text).toMatch(/\n… and \d\d more\nhttps:\/\/ops\.example\.com\/ops$/);
     expect(text.length).toBeLessThan(2000);
+    expect(text.split('\nALERT ').length - 1 + Number(/and (\d+) more/.exec(text)?.[1])).toBe(40);
     expect(content).toBe(text);
     expect(allowed_mentions).toEqual({ parse: [] });
     expect(data.alerts).toHaveLength(40);
