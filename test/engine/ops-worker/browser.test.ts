@@ -19,7 +19,7 @@ const address = (path: string) => new URL(path, running.workers.url).href;
 const ADA = { httpCredentials: { username: 'Ada', password: TOKEN } };
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await running.empty();
   breakRates(true);
 });
 
@@ -44,6 +44,17 @@ async function parked(count: number): Promise<void> {
     expect(rows).toHaveLength(count);
   }, WAIT);
 }
+
+/** Markup that would run a script, an attribute that would end, and characters that would reorder or hide text. */
+const HOSTILE = [
+  `"'><img src=x onerror="window.pwned=1"><script>window.pwned=1</script>`,
+  '</code></pre></bdi></main><h1>forged</h1><style>*{display:none}</style>{{7*7}}{%7*7%}&lt;b&gt;&#x3c;',
+  'evt_\u202etxt.exe\u202c \u2066\u2067\u2069 \u200e\u200f\u061c zero\u200bwidth\ufeff \u2028line\u2029 \u00ad',
+  'control \u0001\u0007\u0008\u001b[31m\u007f\u0085\r end',
+  `javascript:window.pwned=1//%0d%0aset-cookie:x=1`,
+].join(' ');
+/** Characters that nobody sees. A tab is shown as space. */
+const UNSEEN = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 describe('somebody on call', () => {
   it('sees what failed, since when and where, opens it, and after the cause is fixed retries it and watches it', async () => {
@@ -199,6 +210,7 @@ describe('somebody on call', () => {
 
   it('is told that Postgres is down, and sees the page as soon as it is back', async () => {
     const page = await browser.visit(ADA);
+    await page.clock.install();
     await page.goto(address('/ops'));
     running.stack.neon.fault = () => ({ kind: 'refused' });
     try {
@@ -209,6 +221,7 @@ describe('somebody on call', () => {
     } finally {
       running.stack.neon.fault = undefined;
     }
+    await page.clock.fastForward('05');
     await page.getByRole('heading', { name: 'Nothing is parked' }).waitFor();
   });
 });
@@ -276,30 +289,112 @@ describe('access by a browser', () => {
   });
 });
 
-describe.each([390, 768, 1440])('at %s px', (width) => {
-  it.each(['light', 'dark'] as const)('every page is readable and accessible in %s', async (colorScheme) => {
-    const pages = await fill();
-    const page = await browser.visit({ ...ADA, colorScheme, viewport: { width, height: 900 } });
-    for (const [name, path] of Object.entries(pages)) {
-      await page.goto(address(path));
-      await expectAccessible(page);
-      expect(await widthOf(page), name).toBeLessThanOrEqual(width);
-      // A status or a time never breaks inside of a word.
-      const lines = await page.evaluate<number[]>(LINES_OF_WORDS);
-      expect(Math.max(1, ...lines), name).toBe(1);
-      // Only if somebody wants new ones.
-      if (process.env.SCREENSHOTS && width === 1440 && PICTURES.includes(`${name} ${colorScheme}`)) {
-        await page.screenshot({ path: `docs/images/console-${name}-${width}-${colorScheme}.png` });
+const query = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
+
+describe('hostile text in every field of an event', () => {
+  beforeEach(async () => {
+    await sql(
+      `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, failure, last_error,
+         failed_paths, summary, actions, completions)
+       values ('stripe', $1, $1, 'parked', now(), now(), now(), 'schema', $1, $3, $1, $2, 0),
+         ('stripe', 'done', $1, 'done', now(), now(), now(), null, null, null, $1, null, 1)`,
+      [
+        HOSTILE,
+        JSON.stringify([{ at: '2026-01-01T00:00:00Z', who: HOSTILE, action: HOSTILE, reason: HOSTILE }]),
+        JSON.stringify(['', HOSTILE, `a.${HOSTILE}`]),
+      ],
+    );
+    await sql(
+      `insert into webhooks.bodies (source, event_id, body, headers, received_at) values ('stripe', $1, $2, $3, now())`,
+      [HOSTILE, JSON.stringify({ [HOSTILE]: HOSTILE }), JSON.stringify({ [HOSTILE]: HOSTILE })],
+    );
+    await sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, last_error)
+       values ('stripe', $1, $1, $2, '{}', 'parked', now(), $1)`,
+      [HOSTILE, `kind ${HOSTILE}`],
+    );
+  });
+
+  it('runs nothing, adds nothing to any page and hides nothing on it', async () => {
+    const page = await browser.visit(ADA);
+    const errors: string[] = [];
+    page.on('console', (line) => errors.push(line.text()));
+    page.on('dialog', (dialog) => errors.push(dialog.message()));
+    for (const [where, path] of [
+      ['the overview', '/ops'],
+      ['the list', '/ops/events'],
+      ['the search', `/ops/events?${query({ q: HOSTILE, type: HOSTILE, source: HOSTILE })}`],
+      ['the event', `/ops/event?${query({ source: 'stripe', event_id: HOSTILE })}`],
+      ['an event that is not there', `/ops/event?${query({ source: HOSTILE, event_id: HOSTILE })}`],
+      ['the question before an action on many', `/ops/bulk?${query({ action: 'retry', type: HOSTILE, q: HOSTILE })}`],
+      ['an unknown action', `/ops/bulk?${query({ action: HOSTILE })}`],
+      ['a wrong filter', `/ops/events?${query({ [HOSTILE]: HOSTILE })}`],
+      ['a forged notice', `/ops/events?${query({ changed: `retry-1-1${HOSTILE}` })}`],
+      ['an unknown page', `/ops/${encodeURIComponent(HOSTILE)}`],
+    ] as const) {
+      const response = await page.goto(address(path));
+      expect(response?.status(), where).toBeLessThan(500);
+      expect(await page.evaluate('window.pwned'), where).toBe(undefined);
+      const count = (selector: string) => page.locator(selector).count();
+      // One script and one style sheet of ours, and nothing that the text would have made.
+      expect([await count('script'), await count('link[rel=stylesheet]'), await count('h1')], where).toEqual([1, 1, 1]);
+      expect(
+        await count('img, iframe, style, object, embed, base, [onerror], [style], a[href^="javascript:"]'),
+        where,
+      ).toBe(0);
+      expect(await page.getByRole('heading', { level: 1 }).isVisible(), where).toBe(true);
+      const text = (await page.locator('body').innerText()).replaceAll('\n', '');
+      expect(UNSEEN.exec(text + (await page.title()))?.[0]?.codePointAt(0), where).toBe(undefined);
+    }
+    expect(errors.filter((text) => /Content Security Policy|pwned/.test(text))).toEqual([]);
+  });
+
+  it('does not stop an operator: the event can be opened from the list, and retried', async () => {
+    const page = await browser.visit(ADA);
+    await page.goto(address('/ops/events?status=parked'));
+    await page.locator('tbody a').click();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('Retried 1 event and 1 effect.').waitFor();
+  });
+
+  it('the raw body is the body as text, whatever it contains', async () => {
+    const url = address(`/ops/event/body?${query({ source: 'stripe', event_id: HOSTILE })}`);
+    const response = await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } });
+    expect(await response.text()).toBe(JSON.stringify({ [HOSTILE]: HOSTILE }));
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('content-security-policy')).toContain('sandbox');
+  });
+});
+
+it('every page is readable and accessible on a phone, a tablet and a desktop, in light and dark', async () => {
+  const pages = await fill();
+  const page = await browser.visit(ADA);
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(address(path));
+    for (const width of [390, 768, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await expectAccessible(page);
+        expect(await widthOf(page), `${name} at ${width} px`).toBeLessThanOrEqual(width);
+        // A status or a time never breaks inside of a word.
+        const lines = await page.evaluate<number[]>(LINES_OF_WORDS);
+        expect(Math.max(1, ...lines), `${name} at ${width} px`).toBe(1);
+        // Only if somebody wants new ones.
+        if (process.env.SCREENSHOTS && PICTURES.includes(`${name}-${width}`)) {
+          await page.screenshot({ path: `docs/images/console-${name}-${width}-${colorScheme}.png` });
+        }
       }
     }
-  });
+  }
 });
 
 /** In how many lines each status and each time of a table is. */
 const LINES_OF_WORDS = `[...document.querySelectorAll('.status, table time')].map((one) => one.getClientRects().length)`;
 
 /** The pages that docs/console.md and the README show. */
-const PICTURES = ['overview light', 'overview dark'];
+const PICTURES = ['overview-1440'];
 
 /** A shop's day, and an event whose every text is as long as it can be. */
 async function fill(): Promise<Record<string, string>> {
@@ -315,7 +410,7 @@ async function fill(): Promise<Record<string, string>> {
   const now = new Date().toISOString();
   return {
     overview: '/ops',
-    events: '/ops/events',
+    events: '/ops/events?limit=12',
     parked: '/ops/events?status=parked',
     none: '/ops/events?q=nothing',
     event: `/ops/event?source=shopify&event_id=${row?.id}`,

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../../scripts/config/worker-config.ts';
+import { beginningOf } from '../../../src/ops/pages/body.tsx';
 import { bundle } from '../../../workshop/bundle.ts';
 
 /** Half of what an isolate has. Node's own 10 MiB are inside it. */
@@ -103,4 +104,40 @@ it('the page of an event with 10,000 actions of operators and 1,000 effects show
 it('the API gives the whole body within 64 MiB', () => {
   const body = `[${'{},'.repeat(SIZE / 3)}1]`;
   expect(open('/ops/api/events/stripe/evt_1', { ...EVENT, body }).length).toBeGreaterThan(SIZE);
+});
+
+describe('the beginning of a body', () => {
+  it('changes nothing but the space between tokens', () => {
+    const text = '{"a":12345678901234567890,"a":[],"b":{},"c":[1.50,{"d":"x: [1, 2] \\" \\\\"}], "e" : null}';
+    expect(beginningOf(text)).toBe(
+      [
+        '{',
+        '  "a": 12345678901234567890,',
+        '  "a": [],',
+        '  "b": {},',
+        '  "c": [',
+        '    1.50,',
+        '    {',
+        '      "d": "x: [1, 2] \\" \\\\"',
+        '    }',
+        '  ],',
+        '  "e": null',
+        '}',
+      ].join('\n'),
+    );
+    expect(beginningOf('not JSON')).toBe('not JSON');
+    expect(beginningOf('"text"')).toBe('"text"');
+  });
+
+  it.each(['{"a":"\\', '{"a":"b', '[1.5', '{"a"}}}}}]]:', '{"a":1}\n{"b":"\\"'])(
+    'loses no character of a long one that begins with %j, wherever it is cut',
+    (start) => {
+      for (const rest of ['x', '"', '\\', '[', '}']) {
+        const body = start + rest.repeat(200_000);
+        const shown = beginningOf(body).replaceAll(/\s/g, '');
+        expect(shown.length).toBeGreaterThan(2000);
+        expect(body.replaceAll(/\s/g, '').startsWith(shown)).toBe(true);
+      }
+    },
+  );
 });
