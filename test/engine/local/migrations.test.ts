@@ -206,9 +206,9 @@ it('a session that holds the lock of migrations is named, and not waited for wit
 it('npm run db:migrate says in one line which database it works on', async () => {
   const url = await emptyDatabase('named');
   const checkout = await makeCheckout();
-  const shell = await checkout.run(['migrate'], { DATABASE_URL: url }).result;
+  const shell = await checkout.call(['migrate'], { DATABASE_URL: url });
   await checkout.write('.dev.vars', `DATABASE_URL="${url}"\n`);
-  const file = await checkout.run(['migrate']).result;
+  const file = await checkout.call(['migrate']);
   await checkout.remove();
   const name = `the database named on ${new URL(url).host} (DATABASE_URL is from`;
   expect(shell.text).toBe(`${name} the environment)\nthe database is up to date`);

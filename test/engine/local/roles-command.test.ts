@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => checkout.remove());
 
 const roles = (databaseUrl: string, ...args: string[]) =>
-  checkout.run(['roles', ...args], { DATABASE_URL: databaseUrl }).result;
+  checkout.call(['roles', ...args], { DATABASE_URL: databaseUrl });
 const urlsIn = (text: string) => text.match(/postgres:\S+/g) ?? [];
 
 async function userOf(url: string): Promise<unknown> {

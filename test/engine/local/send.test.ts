@@ -54,10 +54,14 @@ afterAll(async () => {
 
 const SECRETS = { ORDERS_WEBHOOK_SECRET: 'a secret', SHOP_WEBHOOK_SECRET: 'another secret' };
 const send = (args: string[], env: Record<string, string> = {}) =>
-  checkout.run(['send', ...args], { ...SECRETS, ...env }).result;
+  checkout.call(['send', ...args], { ...SECRETS, ...env });
 const sendTo = (args: string[], env: Record<string, string> = {}) => send([...args, '--url', receiver], env);
 
 describe('npm run send', () => {
+  it('without a source says how it is used', async () => {
+    expect(await send([])).toMatchObject({ code: 0, out: expect.stringContaining('npm run send -- <source> [type]') });
+  });
+
   it('sends the first type that the source is subscribed to, with the body of src/app/samples.ts', async () => {
     const { code, out } = await sendTo(['orders', '--id', 'o_1']);
     expect([code, lastBody()]).toEqual([0, '{"id":"o_1","type":"order.paid","cents":4200}']);

@@ -19,7 +19,7 @@ afterAll(() => checkout.remove());
 afterEach(() => vi.unstubAllEnvs());
 
 const start = (args: string[], env: Record<string, string> = { OPS_TOKEN: TOKEN }) => startOps(checkout, args, env);
-const ops = (line: string, env?: Record<string, string>) => start([...line.split(' '), '--url', api.url], env).ended;
+const ops = (line: string, env?: Record<string, string>) => start([...line.split(' '), '--url', api.url], env);
 const posts = () => api.calls.filter(({ method }) => method === 'POST');
 const changes = () => posts().filter(({ path }) => !path.includes('dry_run'));
 
@@ -59,9 +59,9 @@ describe('a list', () => {
       .split('\n')
       .map((line) => JSON.parse(line).event_id);
     expect([new Set(ids).size, api.calls.length, err]).toEqual([1203, 3, '']);
-    const { child, ended } = start(['list', '--all', '--json', '--url', api.url]);
+    const { child, result } = checkout.run(['ops', 'list', '--all', '--json', '--url', api.url], { OPS_TOKEN: TOKEN });
     child.stdout?.once('data', () => child.stdout?.destroy());
-    expect(await ended).toMatchObject({ code: 0, err: '' });
+    expect(await result).toMatchObject({ code: 0, error: '' });
   });
 
   it('passes the filter on, with times that the API understands', async () => {
@@ -131,7 +131,7 @@ describe('an action', () => {
       '--json',
       '--url',
       api.url,
-    ]).ended;
+    ]);
     expect(JSON.parse(out)).toEqual({ events: 2, effects: 1 });
     const action = { filter: { source: 'stripe' }, reason: 'not ours' };
     expect(posts().map(({ body }) => body)).toEqual([action, { ...action, expected: 2 }]);
@@ -219,11 +219,11 @@ describe('an error is one line that says what to do', () => {
     });
     const url = `http://127.0.0.1:${await freePort()}`;
     const err = `ops: no ops Worker answers at ${url}: start it with npm run dev, or name another with --url\n`;
-    expect(await start(['status', '--url', url]).ended).toMatchObject({ code: 1, err });
+    expect(await start(['status', '--url', url])).toMatchObject({ code: 1, err });
   });
 
   it('without a command it prints its usage', async () => {
-    expect(await start([]).ended).toMatchObject({
+    expect(await start([])).toMatchObject({
       code: 0,
       out: expect.stringContaining('Exit code: 0 done, 1 error'),
     });
@@ -239,7 +239,7 @@ describe('the token', () => {
   });
 
   it('is not sent where others could read it, and that of a service only with both of its parts', async () => {
-    const open = await start(['status', '--url', 'http://hooks.example.com']).ended;
+    const open = await start(['status', '--url', 'http://hooks.example.com']);
     expect(open).toMatchObject({ code: 2, err: expect.stringContaining('--url is not https') });
     const env = { OPS_TOKEN: TOKEN, CF_ACCESS_CLIENT_ID: 'the-id.access' };
     expect(await ops('status', env)).toMatchObject({ code: 2, err: expect.stringContaining('has two parts') });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => checkout.remove());
 
 const ops = async (...args: string[]) =>
-  startOps(checkout, [...args, '--url', running.workers.url], { OPS_TOKEN: TOKEN }).ended;
+  startOps(checkout, [...args, '--url', running.workers.url], { OPS_TOKEN: TOKEN });
 const idsOf = (out: string) =>
   out
     .trim()
@@ -80,7 +80,7 @@ it('one event is retried, discarded and run again by its key, and a parked effec
 
 it('a token that is wrong, and a filter that the API does not know, are said in one line', async () => {
   const wrong = startOps(checkout, ['status', '--url', running.workers.url], { OPS_TOKEN: 'x'.repeat(40) });
-  expect(await wrong.ended).toMatchObject({ code: 1, err: expect.stringContaining('refuses this token') });
+  expect(await wrong).toMatchObject({ code: 1, err: expect.stringContaining('refuses this token') });
   expect(await ops('list', '--status', 'failed')).toMatchObject({
     code: 2,
     err: expect.stringMatching(/^ops: .*status is one of.*\n$/),
