@@ -26,7 +26,8 @@ npm run ops -- position [--receiver|--ops] 'POSITION'
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
                                                <SOURCE>_WEBHOOK_SECRET must still be what it was at that time
 
-which   --source NAME --status pending|done|ignored|parked --type TYPE --id ID --since TIME --until TIME (of receipt)
+which   --source NAME --status pending|done|ignored|parked --type TYPE --since TIME --until TIME (of receipt)
+        --id ID (a list takes its beginning as well)
         --failure WHY (schema, permanent, time_limit … as the list shows it, of the event or of an effect)
         --error TEXT (with such an error: ids in it may differ) --effect-status pending|parked (events with such an effect)
         TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. An action on many events needs at least one of these

@@ -89,6 +89,7 @@ function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unk
     'events of one day, two weeks ago': list({ since: ago(24 * 15), until: ago(24 * 14) }),
     'events with a parked effect': list({ effectStatus: 'parked' }),
     'search by event id': list({ eventId: `evt_${EVENTS / 2}` }),
+    'search by what all ids begin with': list({ eventId: 'evt_' }),
     'an event': () => loadDetails(db, { source: 'stripe', eventId: `evt_${EVENTS}` }),
     'before a retry of all that is parked': () => loadMatching(db, 'retry', {}),
     'before a rerun of a rare type': () => loadMatching(db, 'rerun', { type: 'rare' }),

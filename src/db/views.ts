@@ -169,8 +169,8 @@ const LOOKS = [2000, 100_000];
  * that arrives meanwhile doesn't move the others to another page.
  *
  * No index has the order of this list, because every claim would pay for it. Parked and pending events and effects are
- * few, and have indexes of their own. A search by id uses the primary key. Anything else is looked for in the index of
- * the time of receipt.
+ * few, and have indexes of their own. A search by an id or its beginning uses the primary key. Anything else is looked
+ * for in the index of the time of receipt.
  */
 export async function listEvents(
   db: Database,
@@ -221,10 +221,13 @@ function isAfter(position: Position | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
+/** Of the ids that have a common beginning, as many of each source are looked at. They are the first in order. */
+const MAX_COMMON = 2000;
+
 /** Of a filter that an index answers. */
-function fewStatement(filter: EventFilter, after: Position | undefined, limit: number): SQL {
+function fewStatement({ eventId, ...filter }: EventFilter, after: Position | undefined, limit: number): SQL {
   const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
-  if (filter.eventId === undefined) {
+  if (eventId === undefined) {
     // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
     const all = filter.effectStatus === undefined ? sql`` : sql`offset 0`;
     return sql`
@@ -234,7 +237,15 @@ function fewStatement(filter: EventFilter, after: Position | undefined, limit: n
   return sql`
     with recursive ${seenSources}
     select found.* from seen_sources cross join lateral (
-      select ${LISTED} from ${events} where ${events.source} = seen_sources.source and ${conditions}
+      select max(event_id) as event_id from (
+        select ${events.eventId} as event_id from ${events}
+        where ${events.source} = seen_sources.source and ${events.eventId} >= ${eventId}
+        order by ${events.eventId} limit ${MAX_COMMON}
+      ) as common
+    ) as last cross join lateral (
+      select ${LISTED} from ${events}
+      where ${events.source} = seen_sources.source and ${events.eventId} between ${eventId} and last.event_id
+        and starts_with(${events.eventId}, ${eventId}) and ${conditions}
     ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
 }

@@ -69,7 +69,7 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
     return next();
   });
 
-  app.get('/', (c) => c.redirect('/ops'));
+  for (const path of ['/', '/ops/']) app.get(path, (c) => c.redirect('/ops'));
   app.route('/ops/api', createApi(dependencies));
   app.get('/ops/metrics', async (c) => {
     const isFresh = c.get('operator').isLocal || c.req.query('fresh') === '1';

@@ -79,7 +79,7 @@ const FILTER = {
     v.description('Only if they, or unsent effects of theirs, have such an error. Ids in it may differ'),
   ),
   effect_status: v.pipe(v.optional(oneOf(EFFECT_STATUSES)), v.description('Only with an effect of this status')),
-  q: v.pipe(v.optional(Text), v.description('Only with this event id')),
+  q: v.pipe(v.optional(Text), v.description('Only with this event id. A list takes its beginning as well')),
   since: v.pipe(v.optional(Time), v.description('Received at or after this time (ISO 8601; without a zone it is UTC)')),
   until: v.pipe(v.optional(Time), v.description('Received before this time')),
 };
@@ -123,8 +123,9 @@ export function readFilter(fields: Fields): Input<EventFilter> {
 export function readList(fields: Fields) {
   const read = parse(ListFields, withoutEmpty(fields));
   if (read.outcome === 'invalid') return read;
-  const { cursor, limit = PAGE, ...filter } = read.value;
-  return valid({ filter: filterOf(filter), after: cursor, limit });
+  const { cursor, limit = PAGE, q, ...filter } = read.value;
+  // Ids are pasted with spaces around them.
+  return valid({ filter: filterOf({ ...filter, q: q?.trim() || undefined }), after: cursor, limit });
 }
 
 /** With a key it is about one event, without one about all that match the filter in the fields. */

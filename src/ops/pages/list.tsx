@@ -29,7 +29,17 @@ export function List(props: ListProps) {
       <FilterForm filter={filter} sources={sources} types={types} now={now} />
       {events.length === 0 && searchedTo === undefined && (
         <p class="empty">
-          There are no such events. <a href="/ops/events">Show all events</a>
+          {filter.eventId === undefined ? (
+            'There are no such events.'
+          ) : (
+            <>
+              No event id begins with <Code value={filter.eventId} />
+              {Object.keys(fieldsOf(filter)).length > 1 && ' among the events of this filter'}. The search knows only
+              ids of events. Customers, orders and e-mail addresses are in the bodies: docs/runbook.md, “Where is this
+              event?”, has the query that finds them.
+            </>
+          )}{' '}
+          <a href="/ops/events">Show all events</a>
         </p>
       )}
       <Table
@@ -103,7 +113,8 @@ function RetryButton(event: ListedEvent) {
 function BulkLinks({ filter }: { filter: EventFilter }) {
   const finished = filter.status === 'done' || filter.status === 'ignored';
   const isParked = filter.status === 'parked' || filter.effectStatus === 'parked';
-  if (filter.status === 'pending') return null;
+  // What a search finds by the beginning of an id is for a look.
+  if (filter.status === 'pending' || filter.eventId !== undefined) return null;
   return (
     <p class="buttons">
       {(isParked || !finished) && (
@@ -166,7 +177,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
       </summary>
       <form method="get" action="/ops/events" aria-label="Filter">
         <label class="search">
-          Event id
+          Event id, or its beginning
           <input name="q" value={eventId} type="search" autocomplete="off" spellcheck={false} />
         </label>
         {/* A filter from an address may name a source that is not configured any more. */}

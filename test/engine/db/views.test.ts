@@ -238,7 +238,19 @@ describe('listEvents', () => {
     const found = await readAll({ eventId: 'same' }, 10);
     expect(found.map(({ source }) => source)).toEqual(['gone', 'stripe']);
     expect(await readAll({ eventId: 'same', source: 'stripe' }, 10)).toHaveLength(1);
-    expect(await readAll({ eventId: 'sam' }, 10)).toEqual([]);
+  });
+
+  it('listEvents finds the beginning of an event id, in each source, and page by page', async () => {
+    await receive('stripe', ['evt_1', 'evt_10', 'evt_2', 'evt'], ago(HOUR));
+    await receive('gone', ['evt_11', 'ev_1'], ago(2 * HOUR));
+    const ids = async (filter: EventFilter, limit = 10) => (await readAll(filter, limit)).map((one) => one.event_id);
+    expect(await ids({ eventId: 'evt_1' })).toEqual(['evt_10', 'evt_1', 'evt_11']);
+    expect(await ids({ eventId: 'evt_1' }, 1)).toEqual(['evt_10', 'evt_1', 'evt_11']);
+    expect(await ids({ eventId: 'evt_1', source: 'gone' })).toEqual(['evt_11']);
+    expect(await ids({ eventId: 'evt_1', status: 'done' })).toEqual([]);
+    // These are no patterns.
+    expect(await ids({ eventId: 'evt%' })).toEqual([]);
+    expect(await ids({ eventId: 'e_t' })).toEqual([]);
   });
 
   it('listEvents finds the events with an effect that is parked or pending', async () => {
