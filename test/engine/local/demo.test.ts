@@ -1,69 +1,101 @@
-import { afterEach, expect, it } from 'vitest';
-import { type Checkout, makeCheckout } from '../checkout.ts';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import { madeUpSecrets } from '../../../scripts/config/dev-vars.ts';
+import { makeCheckout } from '../checkout.ts';
 import { appOf } from '../orders-app.ts';
-
-let checkout: Checkout;
-afterEach(() => checkout.remove());
+import { startReceiver } from '../receiver/in-node.ts';
 
 const numberIn = (text: string, title: string) => Number(new RegExp(`^\\s*${title}\\s+(\\d+)`, 'm').exec(text)?.[1]);
 
-it('the demo finds every event of every provider, batches and providers without ids included, and names the handlers that fail', async () => {
-  checkout = await makeCheckout(
+/** What `npm run demo` prints for an app. */
+async function demo(files: Record<string, string>) {
+  const checkout = await makeCheckout(appOf(files));
+  return checkout.run(['demo']).result.finally(checkout.remove);
+}
+
+it('the demo’s storm is answered as it says, for every provider', async () => {
+  const checkout = await makeCheckout(
     appOf({
       'sources.ts': `
       import { providers } from '../providers/index.ts';
       const signTheUrl = ['square', 'twilio', 'hubspot-v3'];
-      const byName = Object.entries(providers).map(([name, provider]) =>
-        [name, { provider, types: [], ...(signTheUrl.includes(name) ? { url: 'https://hooks.example.com/' + name } : {}) }]);
-      export const sources = {
-        ...Object.fromEntries(byName),
-        'by-content': { provider: providers.gethook, types: [], dedupe: 'content' },
-        orders: { provider: providers.gethook, types: ['order.paid', 'order.sent'] },
-      };`,
-      'handlers/index.ts': `
-      import { PermanentError } from '#kit';
-      export const handlers = {
-        orders: {
-          'order.paid': { handle() { throw new PermanentError('no such order'); } },
-          'order.sent': { handle() { throw new TypeError('not a function'); } },
-        },
-      };`,
+      export const sources = Object.fromEntries(Object.entries(providers).map(([name, provider]) =>
+        [name, { provider, types: [], ...(signTheUrl.includes(name) ? { url: 'https://hooks.example.com/' + name } : {}) }]));`,
     }),
   );
-  const { code, out } = await checkout.run(['demo']).result;
+  const load = (file: string) => import(pathToFileURL(join(checkout.path, file)).href);
+  const { makeStorm, KINDS }: typeof import('../../../scripts/samples/storm.ts') =
+    await load('scripts/samples/storm.ts');
+  const { sources } = await load('src/app/sources.ts');
+  await checkout.remove();
+  const secrets = madeUpSecrets(sources);
+  const { deliveries, events, silent } = await makeStorm({ url: 'https://example.com/', secrets });
+  const receiver = startReceiver({ sources, env: secrets });
+  const wrong: object[] = [];
+  for (const { source, kind, url, headers, body } of deliveries) {
+    const { status } = await receiver.send(url.split('/webhooks/')[1] ?? '', { headers, body });
+    const outcome = receiver.lines.at(-1)?.outcome;
+    if (kind === 'good' ? outcome !== 'accepted' : status !== KINDS[kind])
+      wrong.push({ source, kind, status, outcome });
+  }
+  expect(wrong).toEqual([]);
+  expect(silent).toEqual([]);
+  // Several events of nearly every provider: a few have samples that say the same every time, which is one event.
+  expect(events.size).toBe(Object.keys(sources).length);
+  expect([...events.values()].reduce((sum, count) => sum + count)).toBeGreaterThan(250);
+});
+
+it.concurrent('the demo finds every event, batches and events without ids included, and names the handlers that fail', async () => {
+  const { code, out } = await demo({
+    'sources.ts': `
+    import { gethook } from '../providers/gethook.ts';
+    import { sendgrid } from '../providers/sendgrid.ts';
+    import { stripe } from '../providers/stripe.ts';
+    export const sources = {
+      stripe: { provider: stripe, types: [] },
+      'in-batches': { provider: sendgrid, types: [] },
+      'by-content': { provider: gethook, types: [], dedupe: 'content' },
+      orders: { provider: gethook, types: ['order.paid', 'order.sent'] },
+    };`,
+    'handlers/index.ts': `
+    import { PermanentError } from '#kit';
+    export const handlers = {
+      orders: {
+        'order.paid': { handle() { throw new PermanentError('no such order'); } },
+        'order.sent': { handle() { throw new TypeError('not a function'); } },
+      },
+    };`,
+  });
   expect(out).not.toContain('should be');
   expect(out).not.toContain('holds no event');
   expect(out).toMatch(/orders order\.paid, \d+ times parked: PermanentError: no such order/);
   expect(out).toMatch(/orders order\.sent, \d+ times pending: TypeError: not a function/);
   expect(code).toBe(1);
-  // Several events of nearly every provider: a few have samples that say the same every time, which is one event.
-  expect(numberIn(out, 'events in the ledger')).toBeGreaterThan(250);
+  expect(numberIn(out, 'events in the ledger')).toBeGreaterThanOrEqual(100);
   expect(numberIn(out, 'events lost')).toBe(0);
-}, 600_000);
+});
 
-it('a handler that needs rows passes in the demo with a seed that writes them', async () => {
-  checkout = await makeCheckout(
-    appOf({
-      'sources.ts': `
-      import { gethook } from '../providers/gethook.ts';
-      export const sources = { orders: { provider: gethook, types: ['order.paid'] } };`,
-      'tables.ts': `
-      import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
-      export const balances = pgTable('customer_balances', { customer: text().primaryKey(), balance: bigint({ mode: 'number' }) });`,
-      'handlers/index.ts': `
-      import { sql } from 'drizzle-orm';
-      import { must } from '#kit';
-      import { balances } from '../tables.ts';
-      const handle = (_event, { db }) => [must(db.update(balances).set({ balance: sql\`balance + 1\` }), 'no customer')];
-      export const handlers = { orders: { 'order.paid': { handle } } };`,
-      'samples.ts': `
-      import { balances } from './tables.ts';
-      export const samples = {};
-      export const answers = () => undefined;
-      export const seed = (db) => [db.insert(balances).values({ customer: 'cus_1', balance: 0 })];`,
-    }),
-  );
-  const { code, out } = await checkout.run(['demo']).result;
+it.concurrent('a handler that needs rows passes in the demo with a seed that writes them', async () => {
+  const { code, out } = await demo({
+    'sources.ts': `
+    import { gethook } from '../providers/gethook.ts';
+    export const sources = { orders: { provider: gethook, types: ['order.paid'] } };`,
+    'tables.ts': `
+    import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
+    export const balances = pgTable('customer_balances', { customer: text().primaryKey(), balance: bigint({ mode: 'number' }) });`,
+    'handlers/index.ts': `
+    import { sql } from 'drizzle-orm';
+    import { must } from '#kit';
+    import { balances } from '../tables.ts';
+    const handle = (_event, { db }) => [must(db.update(balances).set({ balance: sql\`balance + 1\` }), 'no customer')];
+    export const handlers = { orders: { 'order.paid': { handle } } };`,
+    'samples.ts': `
+    import { balances } from './tables.ts';
+    export const samples = {};
+    export const answers = () => undefined;
+    export const seed = (db) => [db.insert(balances).values({ customer: 'cus_1', balance: 0 })];`,
+  });
   expect(out).toContain('Every event once, nothing lost');
   expect(code).toBe(0);
 });
