@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { listen } from '../../../scripts/lib/port.ts';
+import { freePort, listen } from '../../../scripts/lib/port.ts';
 import { type Checkout, callIn, makeCheckout, runIn } from '../checkout.ts';
 
 let checkout: Checkout;
@@ -47,6 +47,13 @@ it('npm run dev names the process that holds its port, and how to choose another
   expect(text).toContain(`dev: port ${port} is taken by ${holder}`);
   expect(text).toContain(`: PORT=${port + 1} npm run dev chooses another`);
   expect(text.split('\n')).toHaveLength(1);
+});
+
+it('npm run dev ends with one line if it can not start', async () => {
+  await checkout.write('.dev.vars', 'DATABASE_URL="postgres://a:b@db.example.com/c"\n');
+  const { code, text } = await checkout.run(['dev'], { PORT: String(await freePort()) }).result;
+  await checkout.write('.dev.vars', '');
+  expect([code, text.split('\n').at(-1)]).toEqual([1, expect.stringMatching(/^dev: the DATABASE_URL in \.dev\.vars /)]);
 });
 
 it('a DATABASE_URL that is no URL is not repeated', async () => {

@@ -65,7 +65,7 @@ function since(): () => string {
 /** A delivery whose id is in every line about its event. */
 async function send(id: string, body: object = { record: 'r' }, env: Record<string, string> = {}): Promise<string> {
   const text = JSON.stringify({ id, type: 'order.paid', created_at: new Date().toISOString(), ...body });
-  return (await checkout.run(['send', 'orders', '--body', text], env).result).text;
+  return (await checkout.call(['send', 'orders', '--body', text], env)).text;
 }
 
 async function databaseUrl(file = '.dev.vars'): Promise<string> {
@@ -176,11 +176,9 @@ describe('npm run dev', () => {
     await send('evt_wanted', { record: 'other' });
     await expect.poll(printed, SOON).toMatch(/^effect .*evt_wanted.* sent/m);
     expect(calls.splice(0)).toEqual(['/wanted/other']);
-    await changed('src/app/effects/index.ts', effectsCalling(`env.THANKS_URL + '/thanks'`));
-    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.* sent/m);
   });
 
-  it('shows what a handler prints, where it failed and why, and runs the event at once when that is fixed', async () => {
+  it('shows what a handler prints, where it failed and why, and runs the event and the effect at once that a correction lets pass', async () => {
     await changed(
       'src/app/handlers/index.ts',
       HANDLER.replace('=> [effect', '=> fails() && [effect').concat(
@@ -195,7 +193,9 @@ describe('npm run dev', () => {
     await expect.poll(printed, SOON).toContain('at fails (src/app/handlers/index.ts:13:9)');
     await expect.poll(printed, SOON).toMatch(/^mine\nand more$/m);
     await checkout.write('src/app/handlers/index.ts', HANDLER);
+    await checkout.write('src/app/effects/index.ts', effectsCalling(`env.THANKS_URL + '/thanks'`));
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_broken {2}done/m);
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.* sent/m);
     await expect.poll(printed, SOON).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
   });
 
@@ -206,9 +206,9 @@ describe('npm run dev', () => {
     await expect.poll(printed, SOON).toContain('npm run ops -- retry orders evt_schema');
     await expect.poll(printed, SOON).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
     expect(printed()).not.toMatch(/^ +at /m);
-    const list = await checkout.run(['ops', 'list', '--status', 'parked']).result;
+    const list = await checkout.call(['ops', 'list', '--status', 'parked']);
     expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +PermanentError/);
-    expect((await checkout.run(['ops', 'retry', 'orders', 'evt_schema']).result).code).toBe(0);
+    expect((await checkout.call(['ops', 'retry', 'orders', 'evt_schema'])).code).toBe(0);
   });
 
   it('names a table without a migration, and applies the migration once it is generated', async () => {
@@ -226,18 +226,12 @@ describe('npm run dev', () => {
     await checkout.write('drizzle/app/meta/_journal.json', JSON.stringify(journal));
     await expect.poll(printed, SOON).toContain('the migrations are applied, and pending events');
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}done/m);
-    await changed('src/app/handlers/index.ts', HANDLER);
   });
 
-  it('shows a compile error', async () => {
+  it('shows a compile error, and starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
     const printed = since();
     await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
     await expect.poll(printed, SOON).toMatch(/Unexpected ";"[\s\S]*src\/app\/handlers\/index\.ts:11/);
-    await changed('src/app/handlers/index.ts', HANDLER);
-  });
-
-  it('starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
-    const printed = since();
     await checkout.write('src/app/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
     await expect.poll(printed, SOON).toContain('the Workers can not start');
     await expect.poll(printed, SOON).toContain('half-typed');
@@ -247,21 +241,18 @@ describe('npm run dev', () => {
     await expect.poll(printed, SOON).toMatch(/^completion .*after_a_stop .*done/m);
   });
 
-  it('takes a new source at once, and says what its deploy lacks', async () => {
+  it('takes a new source and a rotated secret at once, with the previous one, and says what the source’s deploy lacks', async () => {
     const printed = since();
+    const before = await readFile(join(checkout.path, '.dev.vars'), 'utf8');
+    const old = /^ORDERS_WEBHOOK_SECRET="(\w+)"$/m.exec(before)?.[1] ?? '';
+    const rotated = before.replace(old, 'new').concat(`ORDERS_WEBHOOK_SECRET_PREVIOUS="${old}"\n`);
+    await checkout.write('.dev.vars', rotated);
     await checkout.write('src/app/sources.ts', SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'] },"));
     await expect.poll(printed, SOON).toContain('.dev.vars: added SHOP_WEBHOOK_SECRET');
     await expect
       .poll(printed, SOON)
       .toContain('source shop has no secret: add "SHOP_WEBHOOK_SECRET" to secrets.required');
     await expect.poll(async () => (await checkout.run(['send', 'shop']).result).text, SOON).toContain('accepted');
-  });
-
-  it('passes the previous secret on while a secret is rotated', async () => {
-    const file = join(checkout.path, '.dev.vars');
-    const before = await readFile(file, 'utf8');
-    const old = /^ORDERS_WEBHOOK_SECRET="(\w+)"$/m.exec(before)?.[1] ?? '';
-    await changed('.dev.vars', before.replace(old, 'new').concat(`ORDERS_WEBHOOK_SECRET_PREVIOUS="${old}"\n`));
     expect(await send('evt_new')).toContain('accepted');
     expect(await send('evt_old', {}, { ORDERS_WEBHOOK_SECRET: old })).toContain('accepted');
     expect(await send('evt_wrong', {}, { ORDERS_WEBHOOK_SECRET: 'other' })).toContain('401');
@@ -305,15 +296,6 @@ describe('npm run dev', () => {
   });
 });
 
-it('npm run dev on data of another version says in one line what to do', async () => {
-  const journal = 'drizzle/engine/meta/_journal.json';
-  const before = await readFile(join(checkout.path, journal), 'utf8');
-  await checkout.write(journal, before.replaceAll(/"when": \d+/g, `"when": ${Date.now()}`));
-  const { code, text } = await checkout.run(['dev'], { PORT: String(port) }).result;
-  await checkout.write(journal, before);
-  expect([code, text]).toEqual([1, expect.stringMatching(/^dev: a migration .* npm run dev -- --fresh$/m)]);
-});
-
 it('npm run dev -- --tunnel prints where the tunnel begins, closes the console, and leaves nothing behind when npm is killed', async () => {
   // In place of Cloudflare's program, which needs the internet.
   const cloudflared = join(checkout.path, 'cloudflared');
@@ -335,12 +317,10 @@ it('npm run dev -- --tunnel prints where the tunnel begins, closes the console, 
 });
 
 describe('a Ctrl-C leaves nothing behind', () => {
-  const interrupted = async (until: (dataDir: string, output: () => string) => Promise<unknown>) => {
-    const own = await makeCheckout();
-    const data = keptDir(join(own.path, '.data/postgres'));
-    const { child, result, output } = own.run(['dev'], { PORT: String(await freePort()) });
+  const interrupted = async (args: string[], until: (output: () => string) => void) => {
+    const { child, result, output } = checkout.run(['dev', ...args], { PORT: String(port) });
     try {
-      await until(data, output);
+      await vi.waitFor(() => until(output), { ...SOON, interval: 5 });
     } finally {
       child.kill('SIGINT');
     }
@@ -348,17 +328,12 @@ describe('a Ctrl-C leaves nothing behind', () => {
     // Before it listens to signals it has not started anything, and the signal itself ends it.
     expect([0, null]).toContain(code);
     expect(text).not.toContain('Error');
-    expect(processesOf(own.path, data)).toEqual([]);
-    expect(existsSync(`${data}.password`)).toBe(false);
-    await own.remove();
-    await rm(data, { recursive: true, force: true });
+    expect(processesOf(checkout.path, dataDir)).toEqual([]);
+    expect(existsSync(`${dataDir}.password`)).toBe(false);
   };
 
-  it('while PostgreSQL creates its data', () =>
-    interrupted((data) =>
-      vi.waitFor(() => expect(existsSync(`${data}.password`)).toBe(true), { ...SOON, interval: 5 }),
-    ));
+  it('while the Workers start', () => interrupted([], (output) => expect(output()).toContain('\nthe outside ')));
 
-  it('while the Workers start', () =>
-    interrupted((_data, output) => vi.waitFor(() => expect(output()).toContain('\nthe outside '), SOON)));
+  it('while PostgreSQL creates its data', () =>
+    interrupted(['--fresh'], () => expect(existsSync(`${dataDir}.password`)).toBe(true)));
 });
