@@ -3,10 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, inject, it, vi } from 'vitest';
 import { freePort, listen } from '../../../scripts/lib/port.ts';
-import { findPrograms, initialise, keptDir } from '../../../scripts/local/postgres-files.ts';
-import { type Stack, startStack } from '../../../scripts/local/stack.ts';
+import { createDatabase, type Stack, startStack } from '../../../scripts/local/stack.ts';
 import { WAIT } from '../running.ts';
 
 const stacks: Stack[] = [];
@@ -40,7 +39,7 @@ afterEach(async () => {
   await rm(join(dataDir, '..'), { recursive: true, force: true });
 });
 
-it('data is kept for the next start, and while a server uses it, no other takes or deletes it', async () => {
+it('data is kept for the next start, no other server takes or deletes it meanwhile, and running statements end before Postgres does', async () => {
   const port = await freePort();
   const first = await start(port);
   await ask(first.databaseUrl, `create table notes as select 'kept' as note`);
@@ -49,7 +48,22 @@ it('data is kept for the next start, and while a server uses it, no other takes 
       /belongs to a running server: stop process \d+( \(.+\))? first$/,
     );
   }
+  const headers = { 'neon-connection-string': first.databaseUrl };
+  const body = JSON.stringify({ query: `select pg_sleep(3600), 'over HTTP'` });
+  void fetch(`http://127.0.0.1:${port}/sql`, { method: 'POST', headers, body }).catch(() => {});
+  const direct = new URL(first.databaseUrl);
+  direct.port = String(first.postgres.port);
+  const running = () =>
+    ask(direct.href, `select query from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'`);
+  await vi.waitFor(async () => expect(await running()).toHaveLength(1), WAIT);
+  const stopPostgres = first.postgres.stop;
+  const atTheEnd: unknown[] = [];
+  vi.spyOn(first.postgres, 'stop').mockImplementation(async () => {
+    atTheEnd.push(await running());
+    await stopPostgres();
+  });
   await first.stop();
+  expect(atTheEnd).toEqual([[]]);
 
   const server = createServer();
   await listen(server, port);
@@ -66,30 +80,9 @@ it('data is kept for the next start, and while a server uses it, no other takes 
 });
 
 it('data that was made by an earlier version is refused with one line that names --fresh', async () => {
-  await initialise(await findPrograms(), keptDir(dataDir), { user: 'claimcheck', password: 'secret' });
-  await expect(start(await freePort())).rejects.toThrow(/^the data in .* earlier version.*npm run dev -- --fresh$/);
-});
-
-it('two stacks run side by side, and stop() ends the running statements before it ends Postgres', async () => {
-  const [stack, other] = await Promise.all([startStack(), startStack()]);
-  stacks.push(stack, other);
-  expect(new URL(stack.databaseUrl).port).not.toBe(new URL(other.databaseUrl).port);
-  const { port } = new URL(stack.databaseUrl);
-  const headers = { 'neon-connection-string': stack.databaseUrl };
-  const body = JSON.stringify({ query: `select pg_sleep(3600), 'over HTTP'` });
-  void fetch(`http://127.0.0.1:${port}/sql`, { method: 'POST', headers, body }).catch(() => {});
-  const direct = new URL(stack.databaseUrl);
-  direct.port = String(stack.postgres.port);
-  const running = () =>
-    ask(direct.href, `select query from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'`);
-  await vi.waitFor(async () => expect(await running()).toHaveLength(1), WAIT);
-
-  const stopPostgres = stack.postgres.stop;
-  const atTheEnd: unknown[] = [];
-  vi.spyOn(stack.postgres, 'stop').mockImplementation(async () => {
-    atTheEnd.push(await running());
-    await stopPostgres();
-  });
-  await stack.stop();
-  expect(atTheEnd).toEqual([[]]);
+  // There the owner of the database was the superuser.
+  const url = new URL(inject('postgres')?.superuserUrl ?? '');
+  await expect(createDatabase(url, 'claimcheck', dataDir)).rejects.toThrow(
+    /^the data in .* earlier version.*npm run dev -- --fresh$/,
+  );
 });
