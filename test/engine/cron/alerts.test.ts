@@ -28,7 +28,7 @@ let lines: Record<string, unknown>[];
 let queries: number;
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events, webhooks.alerts, webhooks.hours cascade');
+  await sql('delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours');
   lines = [];
   queries = 0;
   database.stack.neon.fault = () => {

@@ -14,7 +14,7 @@ let sent: unknown[];
 let lines: object[];
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await sql('delete from webhooks.events');
   sent = [];
   lines = [];
 });

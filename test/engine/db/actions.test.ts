@@ -29,7 +29,7 @@ const changed = (events: number, effects: number) => expect.objectContaining({ o
 
 /** Two parked events and two done ones, one of these with a sent effect, one with a parked one. */
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await sql('delete from webhooks.events');
   const events = [
     newEvent('done_1', { type: 'paid' }),
     newEvent('done_2', { type: 'refunded' }),

@@ -39,7 +39,7 @@ const errorOf = (work: Promise<unknown>) =>
   );
 const balance = async () => (await sql<{ balance: string }>('select balance from fixture.balances'))[0]?.balance;
 
-beforeEach(() => sql('truncate webhooks.events, fixture.balances cascade'));
+beforeEach(() => sql('delete from webhooks.events; delete from fixture.balances'));
 
 it('no Worker can make room for a second completion by a number below zero', async () => {
   await claimAll('a');

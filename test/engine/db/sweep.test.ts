@@ -23,7 +23,7 @@ const addEffect = (id: string, status = 'pending') =>
     [id, status, NOW],
   );
 
-beforeEach(() => sql('truncate webhooks.events cascade'));
+beforeEach(() => sql('delete from webhooks.events'));
 
 describe('the sweep', () => {
   it('the sweep takes only pending events that are overdue', async () => {

@@ -38,7 +38,7 @@ const eventsWith = async (ids: string[]) =>
 const bad = async () => (await eventsWith(['bad']))[0];
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events, fixture.balances cascade');
+  await sql('delete from webhooks.events; delete from fixture.balances');
   await sql(`create or replace function raise_error(code text) returns void language plpgsql as
     $$ begin raise exception using errcode = code, message = 'raised by a test'; end $$`);
   change = statement`select 1`;

@@ -35,7 +35,7 @@ const send = () =>
 const state = () => sql('select status, attempts, payload from webhooks.effects');
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await sql('delete from webhooks.events');
   await claim(database.consumer, claimRequest(['a'], { receivedAt: new Date() }));
   payload = 'old';
   sent = [];

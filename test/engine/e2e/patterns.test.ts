@@ -16,7 +16,9 @@ const { sql } = database;
 beforeAll(() => createFixtureTables(database.stack.databaseUrl, patterns));
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events, notices, orders, stock, products, profiles cascade');
+  for (const table of ['webhooks.events', 'notices', 'orders', 'stock', 'products', 'profiles']) {
+    await sql(`delete from ${table}`);
+  }
   database.stack.outside.requests.length = 0;
 });
 

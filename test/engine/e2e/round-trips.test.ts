@@ -37,7 +37,7 @@ const balance = async () => (await sql<{ balance: string }>('select balance from
 const attempts = () => sql('select status, attempts from webhooks.events group by 1, 2');
 
 beforeEach(async () => {
-  await sql('truncate webhooks.events, fixture.balances cascade');
+  await sql('delete from webhooks.events; delete from fixture.balances');
   requests = [];
   worked = [];
   database.stack.neon.fault = ({ queries }) => {

@@ -9,7 +9,7 @@ import { connectionString, type RawRequest, rawRequest } from './raw-request.ts'
 const database = useDatabase({ own: true });
 
 beforeAll(() => database.sql('create table written (id int)'));
-beforeEach(() => database.sql('truncate written'));
+beforeEach(() => database.sql('delete from written'));
 
 const bodyOf = (query: string) => JSON.stringify({ query });
 

@@ -33,7 +33,7 @@ async function deliver(id: string): Promise<void> {
 
 /** Three events whose handler fails, because the outside doesn't know what it asks for. */
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await sql('delete from webhooks.events');
   running.stack.outside.answer = ({ path }) =>
     path === '/rates/eur' ? new Response(null, { status: 404 }) : undefined;
   for (const id of ['evt_1', 'evt_2', 'evt_3']) await deliver(id);
