@@ -165,7 +165,7 @@ export const receiver: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/receiver/identify.ts',
-    ['receiver/bad-input', 'receiver/identify', 'receiver/intact'],
+    ['receiver/bad-input', 'receiver/identify', 'pure/batches', 'receiver/intact'],
     [
       ['an id may hold control characters', ' && !/\\p{Cc}/u.test(text)', ''],
       [

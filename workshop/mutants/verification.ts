@@ -20,7 +20,7 @@ export const verification: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/verify/index.ts',
-    ['verify/comparison', 'verify/json-once', 'verify/verify'],
+    ['verify/comparison', 'verify/json-once', 'verify/verify', 'verify/negatives'],
     [
       [
         'the token of a provider is compared with ===',

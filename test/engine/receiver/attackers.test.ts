@@ -58,11 +58,6 @@ it('a captured delivery is refused at another source of the same provider', asyn
   expect((await deliver('github-two', delivery)).status).toBe(401);
 });
 
-it('a source that has its own secret can not send an event of another source', async () => {
-  const forged = await captured(SECRETS.GITHUB_TWO_WEBHOOK_SECRET);
-  expect((await deliver('github-one', forged)).status).toBe(401);
-});
-
 it('the verify token of a source confirms no other source of the same provider', async () => {
   const tokens = { META_ONE_VERIFY_TOKEN: 'the first token', META_TWO_VERIFY_TOKEN: 'the second token' };
   const secrets = { META_ONE_WEBHOOK_SECRET: 'the secret of Meta', META_TWO_WEBHOOK_SECRET: 'the secret of Meta' };
@@ -75,14 +70,6 @@ it('the verify token of a source confirms no other source of the same provider',
   const [one, two] = Object.values(tokens) as [string, string];
   expect([await ask('meta-one', one), await ask('meta-two', two)]).toEqual([200, 200]);
   expect([await ask('meta-one', two), await ask('meta-two', one)]).toEqual([401, 401]);
-});
-
-it('a stolen previous secret signs whatever its thief wants, until it is removed', async () => {
-  const stolen = 'the secret before this one';
-  const forged = await captured(stolen, '{"action":"forged"}');
-  const rotating = { ...SECRETS, GITHUB_ONE_WEBHOOK_SECRET_PREVIOUS: stolen };
-  expect((await deliver('github-one', forged, rotating)).status).toBe(200);
-  expect((await deliver('github-one', forged)).status).toBe(401);
 });
 
 it('a captured token of a provider that signs nothing sends any event', async () => {

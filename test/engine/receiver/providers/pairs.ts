@@ -68,6 +68,13 @@ const standard = (body: object, source: string): Pairs => ({
   same: [{ what: `${RETRY}, signed with a new time` }],
 });
 
+const RECORDING = {
+  event: 'recording.completed',
+  event_ts: 1752562800000,
+  download_token: 'a',
+  payload: { object: { uuid: '4nR0', recording_files: [{ id: 'one', download_url: 'https://zoom.us/a' }] } },
+};
+
 const poke = (source: string, body: object): Pairs => ({
   source,
   body,
@@ -84,11 +91,9 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         {
           NotificationRequestItem: {
             additionalData: { hmacSignature: '{signature}' },
-            amount: { currency: 'EUR', value: 10100 },
             eventCode: 'AUTHORISATION',
             eventDate: '2023-03-08T10:45:05+01:00',
             merchantAccountCode: 'OctovieECOM',
-            merchantReference: '8313842560770001',
             pspReference: 'NGAO2BVQFXJ7XZDP',
             success: 'false',
           },
@@ -120,8 +125,6 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         {
           action: 'changed',
           created_at: '2026-07-01T14:00:00.123Z',
-          parent: null,
-          user: { gid: '12345' },
           resource: { gid: '1337', resource_type: 'task' },
           change: { field: 'due_on', action: 'changed' },
         },
@@ -141,12 +144,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: [
       {
         log_id: '90020250708141238000000000000000001',
-        data: {
-          date: '2026-07-08T14:12:38.123Z',
-          type: 'fp',
-          client_id: 'AaiyAPdpYdesoKnqjj8HJqRn4T5titww',
-          ip: '203.0.113.42',
-        },
+        data: { date: '2026-07-08T14:12:38.123Z', type: 'fp', ip: '203.0.113.42' },
       },
     ],
     apart: [
@@ -193,11 +191,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       triggerEvent: 'BOOKING_RESCHEDULED',
       createdAt: '2026-07-01T14:05:00.000Z',
-      payload: {
-        uid: '8f2b6c1a9d3e4a7fb5c21e6f9a0d4b7c',
-        title: '30 Min Meeting',
-        startTime: '2026-07-03T16:00:00.000Z',
-      },
+      payload: { uid: '8f2b6c1a9d3e4a7fb5c21e6f9a0d4b7c', startTime: '2026-07-03T16:00:00.000Z' },
     },
     apart: [
       { what: 'one booking, moved twice', values: { createdAt: '2026-07-01T14:05:00.001Z' } },
@@ -207,13 +201,16 @@ export const pairs: Readonly<Record<string, Pairs>> = {
           body: {
             triggerEvent: 'FORM_SUBMITTED',
             createdAt: '2026-07-01T14:05:00.000Z',
-            payload: { formId: 'a', responses: { name: { value: 'Ada' } } },
+            payload: { formId: 'a', responses: { name: 'Ada' } },
           },
         },
-        values: { 'payload.responses.name.value': 'Grace' },
+        values: { 'payload.responses.name': 'Grace' },
       },
     ],
-    same: [{ what: 'the same delivery again' }],
+    same: [
+      { what: 'the same delivery again' },
+      { what: 'what has no id and no time', of: { body: { triggerEvent: 'MEETING_ENDED', title: 'A meeting' } } },
+    ],
   },
   calendly: {
     source: 'developer.calendly.com/api-docs: Webhook Payload, whose examples have no fractions of a second',
@@ -223,16 +220,12 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       payload: {
         uri: 'https://api.calendly.com/scheduled_events/A/invitees/B',
         event: 'https://api.calendly.com/scheduled_events/A',
-        status: 'active',
         no_show: { uri: 'https://api.calendly.com/invitee_no_shows/C', created_at: '2020-11-23T17:51:18.341657Z' },
         updated_at: '2020-11-23T17:51:18.341657Z',
       },
     },
     apart: [
-      {
-        what: 'one invitee, marked as absent again',
-        values: { created_at: '2020-11-23T17:51:20.000000Z' },
-      },
+      { what: 'one invitee, marked as absent again', values: { created_at: '2020-11-23T17:51:20.000000Z' } },
       {
         what: 'one type of event, updated twice in one second',
         of: {
@@ -274,22 +267,14 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       id: 'ev_19AKjkUzIF9g51',
       occurred_at: 1702578600,
-      source: 'api',
-      object: 'event',
       event_type: 'payment_failed',
       webhook_status: 'not_configured',
-      content: { transaction: { id: 'txn_19AKjkUzIF9g52', amount: 1500 } },
     },
     apart: [{ what: 'two failed payments in one second', values: { id: 'ev_19AKjkUzIF9g53' } }],
     same: [{ what: 'a retry, whose webhook_status has changed', values: { webhook_status: 're_scheduled' } }],
   },
   clerk: standard(
-    {
-      type: 'user.updated',
-      object: 'event',
-      timestamp: 1716883200000,
-      data: { id: 'user_29w83sxmDNGwOuEthce5gg56FcC', object: 'user' },
-    },
+    { type: 'user.updated', timestamp: 1716883200000, data: { id: 'user_29w83sxmDNGwOuEthce5gg56FcC' } },
     'clerk.com/docs/webhooks/overview (in triggerdotdev/trigger.dev)',
   ),
   'coinbase-cdp': {
@@ -298,7 +283,6 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       eventId: '11111111-0000-4000-8000-000000000001',
       eventType: 'payments.transfers.quoted',
       timestamp: '2026-01-01T00:00:00Z',
-      data: { transferId: 'transfer_1', sourceAmount: '100.19', status: 'quoted' },
     },
     apart: [
       {
@@ -326,14 +310,9 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       id: 1,
       scheduled_for: '2017-01-31T20:50:02Z',
       attempt_number: 1,
-      event: {
-        id: '24934862-d980-46cb-9402-43c81b0cdba6',
-        type: 'charge:created',
-        created_at: '2017-01-31T20:49:02Z',
-        data: { code: '66BEOV2A' },
-      },
+      event: { id: '24934862', type: 'charge:created', created_at: '2017-01-31T20:49:02Z' },
     },
-    apart: [{ what: 'two charges of one second', values: { 'event.id': '24934862-d980-46cb-9402-43c81b0cdba7' } }],
+    apart: [{ what: 'two charges of one second', values: { 'event.id': '24934863' } }],
     same: [
       {
         what: 'a retry with an id of its own',
@@ -378,7 +357,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       event: {
         type: 'ENTITLEMENT_CREATE',
         timestamp: '2024-10-18T18:41:21.109604',
-        data: { id: '1234505980407808808', user_id: '111178765189277770' },
+        data: { id: '1234505980407808808' },
       },
     },
     apart: [{ what: 'two purchases in one microsecond', values: { 'event.data.id': '1234505980407808809' } }],
@@ -388,9 +367,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     source: 'developers.docusign.com/platform/webhooks/connect (in triggerdotdev/trigger.dev)',
     body: {
       event: 'recipient-sent',
-      uri: '/restapi/v2.1/accounts/8675309a/envelopes/3f9a2c1e',
       retryCount: 0,
-      configurationId: 271828,
       generatedDateTime: '2026-06-28T15:02:11.4471203Z',
       data: { envelopeId: '3f9a2c1e-6b4d-4e2f-8a1c-9d3b5f7e2a6c', recipientId: '1' },
     },
@@ -413,24 +390,14 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   github: {
     source: 'octokit/webhooks payload-examples workflow_dispatch, repository_dispatch, watch',
     type: 'workflow_dispatch',
-    body: {
-      inputs: null,
-      ref: 'refs/heads/master',
-      repository: { full_name: 'Codertocat/Hello-World' },
-      workflow: '.github/workflows/hello.yaml',
-    },
+    body: { inputs: null, ref: 'refs/heads/master', workflow: '.github/workflows/hello.yaml' },
     apart: [
       { what: 'a workflow that is started twice with the same inputs', id: 'two' },
       {
         what: 'two equal repository_dispatch',
         of: {
           type: 'repository_dispatch',
-          body: {
-            action: 'on-demand-test',
-            branch: 'master',
-            client_payload: { unit: false },
-            repository: { full_name: 'Codertocat/Hello-World' },
-          },
+          body: { action: 'on-demand-test', branch: 'master', client_payload: { unit: false } },
         },
         id: 'two',
       },
@@ -448,11 +415,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   gitlab: {
     source: 'docs.gitlab.com/user/project/integrations/webhook_events (in triggerdotdev/trigger.dev)',
     type: 'feature_flag',
-    body: {
-      object_kind: 'feature_flag',
-      project: { id: 1 },
-      object_attributes: { id: 6, name: 'test-feature-flag', active: true },
-    },
+    body: { object_kind: 'feature_flag', project: { id: 1 }, object_attributes: { id: 6, active: true } },
     apart: [{ what: 'a flag that is switched on again, with the same body', id: 'two' }],
     same: [{ what: `${RETRY}, signed with a new time` }],
   },
@@ -466,8 +429,6 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         occurredAt: 1462216307945,
         subscriptionType: 'contact.associationChange',
         attemptNumber: 0,
-        changeSource: 'USER',
-        associationType: 'CONTACT_TO_COMPANY',
         fromObjectId: 1,
         toObjectId: 2,
         associationRemoved: false,
@@ -504,29 +465,31 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       type: 'notification_event',
       topic: 'conversation.user.replied',
-      id: 'notif_5f27a9e0-0e33-4a1e-8f7c-2b6d4a9c11f0',
-      app_id: 'a86dr8yl',
+      id: 'notif_5f27a9e0',
       created_at: 1781524800,
       delivery_attempts: 1,
-      data: { item: { type: 'conversation', id: '195208945002873' } },
     },
-    apart: [{ what: 'two replies in one second', values: { id: 'notif_5f27a9e0-0e33-4a1e-8f7c-2b6d4a9c11f1' } }],
-    same: [{ what: 'a retry, which counts its attempts', values: { delivery_attempts: 2 } }],
+    apart: [{ what: 'two replies in one second', values: { id: 'notif_5f27a9e1' } }],
+    same: [
+      { what: 'a retry, which counts its attempts', values: { delivery_attempts: 2 } },
+      {
+        what: 'a retry of a ping, which has no id',
+        of: { body: { id: null, topic: 'ping', created_at: 1781524800, delivery_attempts: 1 } },
+        values: { delivery_attempts: 2 },
+      },
+      { what: 'a ping without an id and a time', of: { body: { id: null, topic: 'ping' } } },
+    ],
   },
   lemonsqueezy: {
     source:
       'docs.lemonsqueezy.com/help/webhooks/webhook-requests; meta.webhook_id as several public repositories store it',
     type: 'subscription_updated',
     body: {
-      meta: { event_name: 'subscription_updated', webhook_id: '0b1c2d3e-0000-4000-8000-000000000001' },
-      data: {
-        type: 'subscriptions',
-        id: '1',
-        attributes: { status: 'active', updated_at: '2026-07-01T14:00:00.000000Z' },
-      },
+      meta: { event_name: 'subscription_updated', webhook_id: '1' },
+      data: { type: 'subscriptions', id: '1', attributes: { updated_at: '2026-07-01T14:00:00.000000Z' } },
     },
     apart: [
-      { what: 'two updates in one second', values: { 'meta.webhook_id': '0b1c2d3e-0000-4000-8000-000000000002' } },
+      { what: 'two updates in one second', values: { 'meta.webhook_id': '2' } },
       {
         what: 'two updates in one second, without a webhook_id',
         of: {
@@ -535,7 +498,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
             data: {
               type: 'subscriptions',
               id: '1',
-              attributes: { status: 'active', updated_at: '2026-07-01T14:00:00.000000Z' },
+              attributes: { status: 'active', updated_at: '2026-07-01T14:00:00Z' },
             },
           },
         },
@@ -576,12 +539,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         token: `a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f97${now.getTime()}`,
         signature: '{signature}',
       },
-      'event-data': {
-        id: 'CPgfbmQMTCKtHW6uIWtuVe',
-        event: 'opened',
-        timestamp: 1521472262.908181,
-        recipient: 'alice@example.com',
-      },
+      'event-data': { id: 'CPgfbmQMTCKtHW6uIWtuVe', event: 'opened', timestamp: 1521472262.908181 },
     }),
     apart: [
       { what: 'an id that is used again after a day', values: { 'event-data.timestamp': 1521558662.908181 } },
@@ -598,8 +556,6 @@ export const pairs: Readonly<Record<string, Pairs>> = {
           id: 'wamid.HBgL',
           status: 'delivered',
           timestamp: '1750030073',
-          recipient_id: '120363000000000000',
-          recipient_type: 'group',
           recipient_participant_id: '16505551234',
           recipient_participant_user_id: 'US.13491208655302741918',
         },
@@ -609,8 +565,8 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       {
         what: 'two members of a group who got one message in one second',
         values: {
-          'entry.0.changes.0.value.statuses.0.recipient_participant_id': '16505551235',
-          'entry.0.changes.0.value.statuses.0.recipient_participant_user_id': 'US.2',
+          [`${STATUS}.recipient_participant_id`]: '16505551235',
+          [`${STATUS}.recipient_participant_user_id`]: 'US.2',
         },
       },
       {
@@ -618,28 +574,20 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         of: {
           body: whatsapp({
             statuses: [
-              {
-                id: 'wamid.HBgL',
-                status: 'read',
-                timestamp: '1750030073',
-                recipient_id: '120363000000000000',
-                recipient_participant_user_id: 'US.1',
-              },
+              { id: 'wamid.HBgL', status: 'read', timestamp: '1750030073', recipient_participant_user_id: 'US.1' },
             ],
           }),
         },
-        values: { 'entry.0.changes.0.value.statuses.0.recipient_participant_user_id': 'US.2' },
+        values: { [`${STATUS}.recipient_participant_user_id`]: 'US.2' },
       },
       {
         what: 'two members of a group, in the other spelling of Meta',
         of: {
           body: whatsapp({
-            statuses: [
-              { id: 'wamid.HBgL', status: 'read', timestamp: '1750030073', participant_recipient_id: '16505551234' },
-            ],
+            statuses: [{ id: 'wamid.HBgL', status: 'read', timestamp: '1750030073', participant_recipient_id: '1' }],
           }),
         },
-        values: { 'entry.0.changes.0.value.statuses.0.participant_recipient_id': '16505551235' },
+        values: { [`${STATUS}.participant_recipient_id`]: '2' },
       },
       {
         what: 'two attempts to pay for one order, which failed in one second',
@@ -663,22 +611,13 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         },
         values: { [`${STATUS}.payment.transaction.refunds.0.status`]: 'completed' },
       },
-      {
-        what: 'two equal errors',
-        of: { body: whatsapp({ errors: [{ code: 130429, title: 'Rate limit hit' }] }) },
-      },
+      { what: 'two equal errors', of: { body: whatsapp({ errors: [{ code: 130429, title: 'Rate limit hit' }] }) } },
       {
         what: 'a message of Messenger, and its deletion',
         of: {
           body: {
             object: 'instagram',
-            entry: [
-              {
-                id: '1',
-                time: 1569262486134,
-                messaging: [{ sender: { id: '2' }, timestamp: 1569262485349, message: { mid: 'm1', text: 'Hi' } }],
-              },
-            ],
+            entry: [{ id: '1', time: 1569262486134, messaging: [{ message: { mid: 'm1', text: 'Hi' } }] }],
           },
         },
         values: { 'entry.0.messaging.0.message': { mid: 'm1', is_deleted: true } },
@@ -687,7 +626,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     same: [
       {
         what: 'a retry, in an envelope of a later version',
-        values: { 'entry.0.changes.0.value.statuses.0.pricing': { billable: true } },
+        values: { [`${STATUS}.pricing`]: { billable: true } },
       },
       {
         what: 'a message of Messenger in a batch that was sent later',
@@ -703,13 +642,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   mollie: {
     source: 'docs.mollie.com/reference/webhooks-new',
-    body: {
-      resource: 'event',
-      id: 'event_GvJ8WHrp5isUdRub9CJyH',
-      type: 'payment-link.paid',
-      entityId: 'pl_qng5gbbv8NAZ5gpM5ZYgx',
-      createdAt: '2024-12-16T15:57:04.0Z',
-    },
+    body: { id: 'event_GvJ8WHrp5isUdRub9CJyH', type: 'payment-link.paid', createdAt: '2024-12-16T15:57:04.0Z' },
     apart: [{ what: 'one link, paid twice in one second', values: { id: 'event_GvJ8WHrp5isUdRub9CJyJ' } }],
     same: [{ what: RETRY }],
   },
@@ -717,37 +650,27 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   notion: {
     source: 'developers.notion.com/reference/webhooks (in triggerdotdev/trigger.dev)',
     body: {
-      id: '6b6f6b8a-8e0d-4f2a-9f3d-2a6b1c4e7d9f',
+      id: '6b6f6b8a',
       timestamp: '2026-06-30T14:02:11.000Z',
       type: 'page.content_updated',
       attempt_number: 1,
-      entity: { id: '0ef104cd-477e-80e1-8571-cfd10e92339a', type: 'page' },
     },
-    apart: [{ what: 'one page, updated twice in one second', values: { id: '6b6f6b8a-8e0d-4f2a-9f3d-2a6b1c4e7d90' } }],
+    apart: [{ what: 'one page, updated twice in one second', values: { id: '6b6f6b8b' } }],
     same: [{ what: 'a retry, which counts its attempts', values: { attempt_number: 2 } }],
   },
   openai: standard(
-    {
-      id: 'evt_685343a1381c819085d44c354e1b330e',
-      object: 'event',
-      created_at: 1784065200,
-      type: 'batch.completed',
-      data: { id: 'batch_67d1e3d640848190a3f3f19c74e9d9de' },
-    },
+    { id: 'evt_685343a1', created_at: 1784065200, type: 'batch.completed', data: { id: 'batch_67d1e3d6' } },
     'platform.openai.com/docs/guides/webhooks (in triggerdotdev/trigger.dev)',
   ),
   paddle: {
     source: 'hookdeck/webhook-samples paddlebilling (in triggerdotdev/trigger.dev)',
     body: {
-      event_id: 'evt_01j7br8a9wah2vavmp3pe9k6r1',
+      event_id: 'evt_01',
       event_type: 'address.updated',
       occurred_at: '2024-09-09T16:00:48.444751Z',
-      notification_id: 'ntf_01j7br8ap7fjjm2424q81qt5zc',
-      data: { id: 'add_01j7br89t3wgn5v5w49hm1mepv' },
+      notification_id: 'ntf_1',
     },
-    apart: [
-      { what: 'two events of one object in one microsecond', values: { event_id: 'evt_01j7br8a9wah2vavmp3pe9k6r2' } },
-    ],
+    apart: [{ what: 'two events of one object in one microsecond', values: { event_id: 'evt_02' } }],
     same: [
       { what: 'a second destination, whose notification has an id of its own', values: { notification_id: 'ntf_2' } },
     ],
@@ -755,17 +678,9 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   pagerduty: {
     source: 'developer.pagerduty.com/docs/webhooks (in triggerdotdev/trigger.dev)',
     body: {
-      event: {
-        id: '01J2Y3ZK9M4Q7R8T2VBN5X0F1A',
-        event_type: 'incident.reassigned',
-        resource_type: 'incident',
-        occurred_at: '2026-07-14T02:11:03Z',
-        data: { id: 'PT4KHXT' },
-      },
+      event: { id: '01J2Y3ZK9A', event_type: 'incident.reassigned', occurred_at: '2026-07-14T02:11:03Z' },
     },
-    apart: [
-      { what: 'one incident, reassigned twice in one second', values: { 'event.id': '01J2Y3ZK9M4Q7R8T2VBN5X0F1B' } },
-    ],
+    apart: [{ what: 'one incident, reassigned twice in one second', values: { 'event.id': '01J2Y3ZK9B' } }],
     same: [{ what: 'a second subscription, whose X-Webhook-Id is another', headers: { 'x-webhook-id': 'two' } }],
   },
   postmark: {
@@ -773,56 +688,29 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       RecordType: 'SubscriptionChange',
       MessageID: null,
-      ServerID: 123456,
-      MessageStream: 'outbound',
       ChangedAt: '2020-02-01T10:53:34.416071Z',
       Recipient: 'a@example.com',
-      Origin: 'Admin',
       SuppressSending: false,
-      SuppressionReason: null,
     },
     apart: [
-      {
-        what: 'one address, reactivated twice: MessageID is null',
-        values: { ChangedAt: '2020-02-01T10:53:35.416071Z' },
-      },
+      { what: 'one address, reactivated twice: MessageID is null', values: { ChangedAt: '2020-02-01T10:53:35Z' } },
       { what: 'two addresses, reactivated at once', values: { Recipient: 'b@example.com' } },
       {
         what: 'two links of one message, clicked in one second',
         of: {
-          body: {
-            RecordType: 'Click',
-            MessageID: '883953f4',
-            Recipient: 'a@example.com',
-            ReceivedAt: '2017-10-25T15:21:11Z',
-            OriginalLink: 'https://example.com/1',
-          },
+          body: { RecordType: 'Click', MessageID: 'm', Recipient: 'a', ReceivedAt: '2017', OriginalLink: 'https://a' },
         },
-        values: { OriginalLink: 'https://example.com/2' },
+        values: { OriginalLink: 'https://b' },
       },
       {
         what: 'one message, delivered to two recipients in one second',
-        of: {
-          body: {
-            RecordType: 'Delivery',
-            MessageID: '883953f4',
-            Recipient: 'a@example.com',
-            DeliveredAt: '2014-08-01T13:28:10Z',
-          },
-        },
-        values: { Recipient: 'b@example.com' },
+        of: { body: { RecordType: 'Delivery', MessageID: 'm', Recipient: 'a', DeliveredAt: '2014-08-01T13:28:10Z' } },
+        values: { Recipient: 'b' },
       },
       {
         what: 'one message that bounced at two addresses',
-        of: {
-          body: {
-            RecordType: 'Bounce',
-            MessageID: '883953f4',
-            Email: 'a@example.com',
-            BouncedAt: '2019-11-05T16:33:54Z',
-          },
-        },
-        values: { Email: 'b@example.com' },
+        of: { body: { RecordType: 'Bounce', MessageID: 'm', Email: 'a', BouncedAt: '2019-11-05T16:33:54Z' } },
+        values: { Email: 'b' },
       },
     ],
     same: [
@@ -842,38 +730,17 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   razorpay: {
     source: 'razorpay.com/docs/webhooks/payloads/payments',
-    body: {
-      entity: 'event',
-      account_id: 'acc_BFQ7uQEaa7j2z7',
-      event: 'payment.authorized',
-      contains: ['payment'],
-      created_at: 1567674606,
-      payload: { payment: { entity: { id: 'pay_DESlfW9H8K9uqM', amount: 100 } } },
-    },
-    apart: [
-      { what: 'two payments in one second', id: 'two', values: { 'payload.payment.entity.id': 'pay_DESlfW9H8K9uqN' } },
-    ],
+    body: { event: 'payment.authorized', created_at: 1567674606, payload: { payment: { entity: { id: 'pay_DESl' } } } },
+    apart: [{ what: 'two payments in one second', id: 'two', values: { 'payload.payment.entity.id': 'pay_DESm' } }],
     same: [{ what: RETRY }],
   },
   resend: standard(
-    {
-      type: 'email.opened',
-      created_at: '2026-06-18T09:12:03.041Z',
-      data: { email_id: '4ef9a417-02e9-4d39-8e9d-3f1c6a2b9c11', to: ['jamie@example.com'] },
-    },
+    { type: 'email.opened', created_at: '2026-06-18T09:12:03.041Z', data: { email_id: '4ef9a417' } },
     'resend.com/docs/dashboard/webhooks/introduction (in triggerdotdev/trigger.dev)',
   ),
   sendgrid: {
     source: 'twilio.com/docs/sendgrid/for-developers/tracking-events/event (in triggerdotdev/trigger.dev)',
-    body: [
-      {
-        email: 'jordan@example.com',
-        timestamp: 1752562800,
-        event: 'open',
-        sg_event_id: 'rWVYmVk90MjZJ9iohOBa3w==',
-        sg_message_id: '14c5d75ce93.dfd.64b469.filter0001.16648',
-      },
-    ],
+    body: [{ email: 'a@example.com', timestamp: 1752562800, event: 'open', sg_event_id: 'rWVYmVk90MjZJ9iohOBa3w==' }],
     apart: [
       { what: 'one message, opened twice in one second', values: { '0.sg_event_id': 'FOTFFO0ecsBE-zxFXfs6WA==' } },
       {
@@ -906,11 +773,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     type: 'products/update',
     body: { id: 632910392, title: 'Example T-Shirt', updated_at: '2021-12-31T19:00:00-05:00' },
     apart: [
-      {
-        what: 'two products of one bulk edit, which share the event id',
-        id: 'two',
-        values: { id: 632910393 },
-      },
+      { what: 'two products of one bulk edit, which share the event id', id: 'two', values: { id: 632910393 } },
       { what: 'an order that is created and paid, with one body', id: 'two', type: 'orders/paid' },
     ],
     same: [
@@ -921,7 +784,6 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   slack: {
     source: 'docs.slack.dev/reference/events/app_mention (in triggerdotdev/trigger.dev)',
     body: {
-      team_id: 'T024BE7LD',
       type: 'event_callback',
       event_id: 'Ev0MDYA7HL',
       event_time: 1515449522,
@@ -945,13 +807,12 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   square: {
     source: 'developer.squareup.com/reference/square/payments-api/webhooks (in triggerdotdev/trigger.dev)',
     body: {
-      merchant_id: '6SSW7HV8K2ST5',
       type: 'payment.updated',
-      event_id: '13b867cf-db3d-4b1c-90b6-2f32a9d78124',
+      event_id: '13b867cf',
       created_at: '2026-07-01T21:27:30.792Z',
       data: { type: 'payment', id: 'hYy9pRFVxpDsO1FB05SunFWUe9JZY' },
     },
-    apart: [{ what: 'one payment, updated twice', values: { event_id: '13b867cf-db3d-4b1c-90b6-2f32a9d78125' } }],
+    apart: [{ what: 'one payment, updated twice', values: { event_id: '13b867d0' } }],
     same: [{ what: RETRY, headers: { 'square-retry-number': '1', 'square-retry-reason': 'http_timeout' } }],
   },
   standardwebhooks: standard(
@@ -960,26 +821,13 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   ),
   stripe: {
     source: 'docs.stripe.com/api/events/object, stripe-node V2/Core/Events.ts',
-    body: {
-      id: 'evt_1NG8Du2eZvKYlo2CUI79vXWy',
-      object: 'event',
-      created: 1686089970,
-      pending_webhooks: 2,
-      type: 'customer.subscription.updated',
-      data: { object: { id: 'sub_1' } },
-    },
+    body: { id: 'evt_1NG8Du', created: 1686089970, pending_webhooks: 2, type: 'customer.subscription.updated' },
     apart: [
-      { what: 'two updates of one subscription in one second', values: { id: 'evt_1NG8Du2eZvKYlo2CUI79vXWz' } },
+      { what: 'two updates of one subscription in one second', values: { id: 'evt_1NG8Dv' } },
       {
         what: 'two events of API v2 in one millisecond',
         of: {
-          body: {
-            id: 'evt_test_65',
-            object: 'v2.core.event',
-            type: 'v1.billing.meter.error_report_triggered',
-            created: '2024-09-17T06:20:52.246Z',
-            related_object: { id: 'mtr_1' },
-          },
+          body: { id: 'evt_test_65', type: 'v1.billing.meter.error', created: '2024-09-17T06:20:52.246Z' },
         },
         values: { id: 'evt_test_66' },
       },
@@ -989,14 +837,25 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   svix: standard({ event_type: 'invoice.paid', data: { id: 'in_1' } }, 'docs.svix.com/receiving/introduction'),
   twilio: {
     source: 'twilio.com/docs/messaging/guides/track-outbound-message-status, twilio.com/docs/voice/twiml/gather',
-    body: {
-      MessageSid: 'SMe1e2b7c8f5a34d6d8b8c1a2b3c4d5e60',
-      MessageStatus: 'sent',
-      To: '+14155550142',
-      From: '+15005550006',
-    },
+    body: { MessageSid: 'SMe1e2b7c8f5a34d6d', MessageStatus: 'sent', To: '+14155550142', From: '+15005550006' },
     apart: [
       { what: 'two statuses of one message', values: { MessageStatus: 'delivered' } },
+      {
+        what: 'a message that comes in, and its status',
+        of: { body: { MessageSid: 'SM1', SmsStatus: 'received' } },
+        values: { SmsStatus: 'sent' },
+      },
+      { what: 'a call, and its recording', of: { body: { CallSid: 'CA1' } }, values: { RecordingSid: 'RE1' } },
+      {
+        what: 'a digit in a call',
+        of: { body: { CallSid: 'CA1', CallStatus: 'in-progress' } },
+        values: { Digits: '1' },
+      },
+      {
+        what: 'two forms about no message and no call',
+        of: { body: { ConversationSid: 'CH1' } },
+        values: { EventType: 'onMessageAdded' },
+      },
       {
         what: 'two digits that are pressed in one call',
         of: { body: { CallSid: 'CA1', CallStatus: 'in-progress', Digits: '1' } },
@@ -1021,12 +880,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       event_id: '01HXQ3ZK9BCONTACT01',
       event_type: 'form_response',
-      form_response: {
-        form_id: 'A1b2C3',
-        token: '6f3e8a1c9d2b47a0b6e5f1a2c3d4e5f6',
-        submitted_at: '2026-07-08T14:04:47Z',
-        answers: [],
-      },
+      form_response: { form_id: 'A1b2C3', submitted_at: '2026-07-08T14:04:47Z' },
     },
     apart: [{ what: 'two equal answers in one second', values: { event_id: '01HXQ3ZK9BCONTACT02' } }],
     same: [{ what: RETRY }],
@@ -1037,6 +891,8 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: { id: 17, status: 'processing', total: '10.00', date_modified_gmt: '2023-03-25T16:22:37' },
     apart: [
       { what: 'two updates in one second, which share the Delivery-ID', values: { status: 'completed' } },
+      { what: 'an order that is created and updated, with one body', id: 'two', type: 'order.created' },
+      { what: 'two arguments of an action', of: { body: { action: 'a', arg: 1 } }, values: { arg: 2 } },
       {
         what: 'an action that happens again with the same argument',
         of: {
@@ -1059,13 +915,8 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   workos: {
     source: 'workos.com/docs/events/data-syncing/webhooks (in triggerdotdev/trigger.dev)',
-    body: {
-      id: 'event_01J4QF7R2N8T6R3P0M5NDS8WYA',
-      event: 'dsync.user.updated',
-      created_at: '2026-07-13T09:20:01.104Z',
-      data: { id: 'directory_user_01J4QF6VN8T6R3P0M5NDS8WYB' },
-    },
-    apart: [{ what: 'two updates in one millisecond', values: { id: 'event_01J4QF7R2N8T6R3P0M5NDS8WYB' } }],
+    body: { id: 'event_01J4QF7R2A', event: 'dsync.user.updated', created_at: '2026-07-13T09:20:01.104Z' },
+    apart: [{ what: 'two updates in one millisecond', values: { id: 'event_01J4QF7R2B' } }],
     same: [{ what: `${RETRY}, signed with a new time` }],
   },
   xero: {
@@ -1073,8 +924,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       events: [
         {
-          resourceUrl: 'https://api.xero.com/api.xro/2.0/Contacts/717f2bfc-c6d4-41fd-b238-3f2f0c0cf777',
-          resourceId: '717f2bfc-c6d4-41fd-b238-3f2f0c0cf777',
+          resourceId: '717f2bfc',
           eventDateUtc: '2017-06-21T01:15:39.902',
           eventType: 'UPDATE',
           eventCategory: 'CONTACT',
@@ -1082,14 +932,10 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         },
       ],
       lastEventSequence: 1,
-      firstEventSequence: 1,
       entropy: 'S0m3r4Nd0mt3xt',
     },
     apart: [
-      {
-        what: 'two contacts in one millisecond',
-        values: { 'events.0.resourceId': '717f2bfc-c6d4-41fd-b238-3f2f0c0cf778' },
-      },
+      { what: 'two contacts in one millisecond', values: { 'events.0.resourceId': '717f2bfd' } },
       { what: 'one contact, updated twice', values: { 'events.0.eventDateUtc': '2017-06-21T01:15:39.903' } },
       { what: 'one contact, created and updated at once', values: { 'events.0.eventType': 'CREATE' } },
     ],
@@ -1100,28 +946,14 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     body: {
       event: 'meeting.participant_joined',
       event_ts: 1752562800000,
-      payload: {
-        account_id: 'AAAAAABBBBBCCCCDDDD',
-        object: { uuid: '4nR0i/L9Q2mfrfXtEWMnGA==', participant: { user_id: '1' } },
-      },
+      payload: { object: { uuid: '4nR0i/L9Q2mfrfXtEWMnGA==', participant: { user_id: '1' } } },
     },
     apart: [
+      { what: 'two events without a time', of: { body: { event: 'e' } }, values: { payload: {} } },
       { what: 'two people who join in one millisecond', values: { 'payload.object.participant.user_id': '2' } },
       {
         what: 'two recordings of one meeting',
-        of: {
-          body: {
-            event: 'recording.completed',
-            event_ts: 1752562800000,
-            download_token: 'a',
-            payload: {
-              object: {
-                uuid: '4nR0i/L9Q2mfrfXtEWMnGA==',
-                recording_files: [{ id: 'one', download_url: 'https://zoom.us/a' }],
-              },
-            },
-          },
-        },
+        of: { body: RECORDING },
         values: { 'payload.object.recording_files.0.id': 'two' },
       },
     ],
@@ -1129,19 +961,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       { what: `${RETRY}, signed with a new time` },
       {
         what: 'a recording that is announced again, with another token and URL',
-        of: {
-          body: {
-            event: 'recording.completed',
-            event_ts: 1752562800000,
-            download_token: 'a',
-            payload: {
-              object: {
-                uuid: '4nR0i/L9Q2mfrfXtEWMnGA==',
-                recording_files: [{ id: 'one', download_url: 'https://zoom.us/a' }],
-              },
-            },
-          },
-        },
+        of: { body: RECORDING },
         values: { download_token: 'b', 'payload.object.recording_files.0.download_url': 'https://zoom.us/b' },
       },
     ],
