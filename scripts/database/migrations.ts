@@ -27,14 +27,18 @@ const TRIES = 60;
  * The engine's and the app's have a journal each. Drizzle applies what is newer than the newest one in the journal, so
  * with one journal an engine migration that is older than the app's newest would be skipped without a word.
  */
-export async function migrate(databaseUrl: string, folders = FOLDERS): Promise<readonly WorkerKind[]> {
+export async function migrate(
+  databaseUrl: string,
+  folders = FOLDERS,
+  tries = { count: TRIES, pauseMs: PAUSE_MS },
+): Promise<readonly WorkerKind[]> {
   return asOwner(databaseUrl, async (client) => {
     await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
     // Both journals are in the schema "drizzle", which the migrator creates: an engine migration creates "webhooks".
     const { engine, app } = folders;
     const local = isLocal(new URL(databaseUrl));
-    await applyWhenUnlocked(client, { migrationsFolder: engine, migrationsTable: 'engine_migrations' }, local);
-    await applyWhenUnlocked(client, { migrationsFolder: app, migrationsTable: 'app_migrations' }, local);
+    await applyWhenUnlocked(client, { migrationsFolder: engine, migrationsTable: 'engine_migrations' }, local, tries);
+    await applyWhenUnlocked(client, { migrationsFolder: app, migrationsTable: 'app_migrations' }, local, tries);
     return grantRights(client);
   });
 }
@@ -45,14 +49,19 @@ interface Journal {
 }
 
 /** All migrations that are missing in a journal are one transaction, so a try that gave up has changed nothing. */
-async function applyWhenUnlocked(client: pg.Client, journal: Journal, isLocal: boolean): Promise<void> {
+async function applyWhenUnlocked(
+  client: pg.Client,
+  journal: Journal,
+  isLocal: boolean,
+  { count, pauseMs }: { readonly count: number; readonly pauseMs: number },
+): Promise<void> {
   const advice = await compare(client, journal, isLocal);
   for (let tries = 1; ; tries++) {
     try {
       return await applyMigrations(drizzle(client), journal);
     } catch (error) {
       if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw inWords(error, journal.migrationsFolder, advice);
-      if (tries === TRIES) {
+      if (tries === count) {
         const holder = await holderOf(
           client,
           `relation in (select oid from pg_class where relowner = current_user::regrole)`,
@@ -61,7 +70,7 @@ async function applyWhenUnlocked(client: pg.Client, journal: Journal, isLocal: b
           `the migration did not get the locks that it needs, and has changed nothing. Who has held one for the longest time: ${holder}`,
         );
       }
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }

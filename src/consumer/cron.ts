@@ -49,9 +49,9 @@ async function pruneOld(db: Database, env: ConsumerEnv, now: Date, log: Log): Pr
     const { events, bodies } = await prune(db, now, env.DEDUPE_DAYS, env.BODY_DAYS);
     pruned.events += events;
     pruned.bodies += bodies;
-    if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) break;
+    if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) return log({ step: 'prune', outcome: 'done', ...pruned });
   }
-  log({ step: 'prune', outcome: 'done', ...pruned });
+  log({ step: 'prune', outcome: 'unfinished', ...pruned });
 }
 
 /** The error is thrown on, so that Cloudflare also counts the run as failed. */

@@ -1,8 +1,9 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { tick } from '../../../src/consumer/cron.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
+import { neonAnswer } from '../receiver/in-node.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -109,6 +110,16 @@ it('a run prunes as many events as a busy deployment receives in 15 minutes', as
   );
   await run(later({ days: 31 }));
   expect(lines).toContainEqual({ step: 'prune', outcome: 'done', events: 15_000, bodies: 0 });
+});
+
+it('a run prunes three hundred chunks at most, and says that more may be left', async () => {
+  const row = { events: 1000, bodies: 1000 };
+  const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async (_url, init) => {
+    const { query } = JSON.parse(String(init?.body));
+    return query.includes('pruned_events') ? neonAnswer(row) : neonAnswer();
+  });
+  await run(NOW).finally(() => fetched.mockRestore());
+  expect(lines.at(-1)).toEqual({ step: 'prune', outcome: 'unfinished', events: 300_000, bodies: 300_000 });
 });
 
 it('a run without Postgres fails, and the log says why', async () => {

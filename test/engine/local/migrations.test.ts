@@ -203,6 +203,24 @@ it('a session that holds the lock of migrations is named, and not waited for wit
   await holder.end();
 });
 
+it('a migration that does not get the lock of a table gives up after its tries, names who holds it, and has changed nothing', async () => {
+  const url = await emptyDatabase('locked');
+  const copy = copyMigrations();
+  await migrate(url, copy);
+  addMigration(copy.engine, '0999_next', Date.now() + 1000, 'alter table webhooks.events add column later text');
+  const holder = await connect(`${url}?application_name=a%20backup`);
+  await holder.query('begin; lock table webhooks.events in access share mode');
+  const [{ pid } = { pid: 0 }] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
+  await expect(migrate(url, copy, { count: 2, pauseMs: 1 })).rejects.toThrow(
+    `the migration did not get the locks that it needs, and has changed nothing. Who has held one for the longest time: process ${pid} of the role claimcheck, a backup.`,
+  );
+  const added = `select from information_schema.columns where column_name = 'later'`;
+  expect(await ask(url, added)).toEqual([]);
+  await holder.end();
+  await migrate(url, copy);
+  expect(await ask(url, added)).toHaveLength(1);
+});
+
 it('npm run db:migrate says in one line which database it works on', async () => {
   const url = await emptyDatabase('named');
   const checkout = await makeCheckout();

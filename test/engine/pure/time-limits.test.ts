@@ -2,10 +2,11 @@
 // answer are functions here, so that no test waits.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../scripts/ops/api.ts';
+import { handlers } from '../../../src/app/handlers/index.ts';
 import deployed from '../../../src/consumer/index.ts';
 import { sendAlerts } from '../../../src/consumer/send-alerts.ts';
 import { openDatabase, run } from '../../../src/db/client.ts';
-import { currentState } from '../../../src/kit/index.ts';
+import { currentState, type Handler } from '../../../src/kit/index.ts';
 import { identify } from '../../../src/ops/access.ts';
 import { openOpsDatabase } from '../../../src/ops/api.ts';
 import { sendTickets } from '../../../src/queue/tickets.ts';
@@ -99,31 +100,35 @@ const alert = async () => {
   return lines[0];
 };
 
-/** What the deployed consumer records of the effect of a ticket, while the other side never answers. */
-const deployedEffect = async () => {
-  const key = { source: 'stripe', eventId: 'evt_1', name: 'receipt' };
-  const row = {
-    ...key,
-    generation: '',
-    kind: 'receipt',
-    payload: '{}',
-    status: 'pending',
-    attempts: 0,
-    notBefore: null,
-  };
+/** What the deployed consumer records of the work of a ticket, while the other side never answers. */
+const deployedWork = async (queue: 'events' | 'effects', ticket: object, row: object) => {
   const recorded: unknown[] = [];
   vi.mocked(fetch).mockImplementation(async (url, init) => {
     if (!String(url).endsWith('/sql')) return hanging(url, init);
     const { query, params } = JSON.parse(String(init?.body));
-    if (query.includes('update')) recorded.push(...params);
-    return neonAnswer(...(query.includes('update') ? [] : [row]));
+    if (query.includes('last_error')) recorded.push(...params);
+    return neonAnswer(...(query.includes('last_error') ? [] : [{ ...row, ...ticket }]));
   });
-  const message = { body: { version: 1, ...key }, attempts: 1, retry() {} };
-  const batch = { queue: 'effects', messages: [message] } as unknown as MessageBatch<unknown>;
-  const env = { DATABASE_URL, EFFECTS_QUEUE: 'effects', RECEIPTS_URL: 'https://receipts.example.com' };
+  const message = { body: { version: 1, ...ticket }, attempts: 1, retry() {} };
+  const batch = { queue, messages: [message] } as unknown as MessageBatch<unknown>;
+  const queues = { EVENTS_QUEUE: 'events', EFFECTS_QUEUE: 'effects' };
+  const env = { DATABASE_URL, ...queues, RECEIPTS_URL: 'https://receipts.example.com' };
   await deployed.queue?.(batch, env as unknown as ConsumerEnv, {} as ExecutionContext);
   return JSON.stringify(recorded);
 };
+const PENDING = { status: 'pending', attempts: 0, notBefore: null };
+const deployedHandler = () => {
+  vi.spyOn(handlers.github?.push as Handler, 'handle').mockImplementation(never as Handler['handle']);
+  const body = '{"repository":{"full_name":"a/b"}}';
+  const row = { type: 'push', occurredAt: null, receivedAt: NOW, headers: null, body, hasBody: 'true', ...PENDING };
+  return deployedWork('events', { source: 'github', eventId: 'evt_1' }, row);
+};
+const deployedEffect = () =>
+  deployedWork(
+    'effects',
+    { source: 'stripe', eventId: 'evt_1', name: 'receipt' },
+    { generation: '', kind: 'receipt', payload: '{}', ...PENDING },
+  );
 
 it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
   [
@@ -167,6 +172,12 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     10_000,
     expect.objectContaining({ outcome: 'not_sent', reason: expect.stringContaining('(TimeoutError)') }),
     alert,
+  ],
+  [
+    'a handler of the deployed consumer',
+    30_000,
+    expect.stringContaining('the handler took longer than 30 s'),
+    deployedHandler,
   ],
   [
     'an effect of the deployed consumer',

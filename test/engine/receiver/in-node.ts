@@ -10,7 +10,9 @@ const AWAY = 'postgres://user:password@127.0.0.1:1/database';
 
 /** How Neon answers a statement that returned these rows, all with the same fields. */
 export function neonAnswer(...rows: readonly object[]): Response {
-  const fields = Object.keys(rows[0] ?? {}).map((name) => ({ name, dataTypeID: 25 }));
+  // int4 or text.
+  const typeOf = (value: unknown) => (typeof value === 'number' ? 23 : 25);
+  const fields = Object.entries(rows[0] ?? {}).map(([name, value]) => ({ name, dataTypeID: typeOf(value) }));
   return Response.json({ fields, rows: rows.map(Object.values), rowCount: rows.length, command: 'SELECT' });
 }
 
