@@ -1,3 +1,6 @@
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { defineConfig } from 'vitest/config';
 
@@ -11,10 +14,13 @@ const SEARCH_ANSWERS = './test/engine/canaries/fetch.ts';
 /** A test waits for what it expects, so these end only one that is stuck: a slow machine must not fail a test. */
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 180_000 };
 
+/** Compiled code of the commands that tests run. In node_modules it would stay, though the copies of the checkout are soon gone. */
+const COMPILED = join(tmpdir(), `claimcheck-compiled-${process.pid}`);
+process.once('exit', () => rmSync(COMPILED, { recursive: true, force: true }));
+
 const IN_NODE = {
   setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
-  // Commands that tests run in copies of the checkout would fill the cache with code whose paths are soon gone.
-  env: { NODE_DISABLE_COMPILE_CACHE: '1' },
+  env: { NODE_COMPILE_CACHE: COMPILED },
   execArgv: ['--import', './scripts/lib/fast-start.mjs', '--import', './test/engine/loader.ts'],
   // Node loads the files itself: Vite can't in a folder with a # or a % in its path.
   experimental: { viteModuleRunner: false },
