@@ -2,8 +2,7 @@ import { sources } from '../src/app/sources.ts';
 import type { Provider } from '../src/providers/types.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { keyBytes } from '../src/verify/algorithms.ts';
-import { addressOf, openAccount } from './cloudflare/api.ts';
-import { runWrangler } from './cloudflare/wrangler.ts';
+import { addressOf, changeSecrets, openAccount } from './cloudflare/api.ts';
 import { madeUpSecrets } from './config/dev-vars.ts';
 import { readConfigs } from './config/worker-config.ts';
 import { readArguments } from './lib/arguments.ts';
@@ -36,19 +35,10 @@ export default async function main(): Promise<void> {
   const present = await account.get<{ name: string }[]>(`/workers/scripts/${receiver.name}/secrets`);
   const has = (secret: string) => present?.some((one) => one.name === secret) ?? false;
   if (!has(current)) throw new UserError(`${receiver.name} has no ${current} yet: npm run setup sets it`);
-  const change = async (secrets: Record<string, string | null>) => {
-    // One request for both, and no file: there is no moment in which the receiver has only half of it.
-    const { isDone, problem } = await runWrangler(['secret', 'bulk'], {
-      config: receiver,
-      input: JSON.stringify(secrets),
-    });
-    if (!isDone)
-      throw new UserError(`the secrets were not changed: ${problem}. Run this again: it looks what is there`);
-  };
 
   if (values.finish) {
     if (!has(previous)) return console.log(`${name} has no previous secret: there is nothing to finish`);
-    await change({ [previous]: null });
+    await changeSecrets(account, receiver, { [previous]: null });
     return console.log(`done: ${name} accepts only its current secret`);
   }
   if (has(previous)) {
@@ -81,7 +71,7 @@ export default async function main(): Promise<void> {
   }
   // Before it is needed: if this ends in the middle, nobody else has it.
   if (made) console.log(`made up, and shown only now: ${made}`);
-  await change({ [previous]: old, [current]: next });
+  await changeSecrets(account, receiver, { [previous]: old, [current]: next });
   console.log(`done: ${name} accepts both${tried?.ok ? '' : ' (the old one could not be tried: send a delivery)'}
 1  enter the new secret at ${source.provider.docs}
 2  wait until no line of the receiver's log says "signed_with":"previous" any more, and the provider's retries are over

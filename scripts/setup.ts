@@ -207,7 +207,7 @@ function writeFiles(terminal: Terminal, { receiver, ops }: WorkerConfigs, region
 
 /** Consumer, receiver, ops: so what the receiver sends is understood from its first message. */
 async function deployAll(
-  { terminal, configs, before }: Context,
+  { terminal, account, configs, before }: Context,
   secrets: Secrets,
   { url }: OwnerDatabase,
   { client, served }: LockedDatabase,
@@ -224,7 +224,7 @@ async function deployAll(
     if (!hasUrl || withoutRole.includes(kind)) {
       own.DATABASE_URL = (await createWorkerRoles(url.href, { rotate: [kind] })).urls[kind] ?? '';
     }
-    const outcome = await ensureWorker(config, release, before, own);
+    const outcome = await ensureWorker(account, config, release, before, own);
     if (outcome !== 'ok') await noteOwner(client, url, configs.receiver.name, [...done.add(kind)]);
     const names = Object.keys(own).join(', ');
     if (outcome === 'ok') {

@@ -2,13 +2,13 @@ import { CONFIGS, readConfig, readConfigs, type WorkerConfig } from '../config/w
 import { UserError } from '../lib/user-error.ts';
 import { askWrangler } from './wrangler.ts';
 
-/** An account. What changes a Worker is done by wrangler. */
+/** An account. Wrangler deploys what it builds, and all else is done here: wrangler takes a second to start. */
 export interface Account {
   readonly id: string;
   readonly name: string;
   /** What there is at a path below the account. `undefined`: nothing. */
   get<Result>(path: string): Promise<Result | undefined>;
-  send(method: 'POST' | 'PUT', path: string, body: object): Promise<void>;
+  send(method: 'POST' | 'PUT' | 'PATCH', path: string, body: object): Promise<void>;
 }
 
 /** What setup and deploy do with a token. */
@@ -50,6 +50,17 @@ export async function openAccount(choose: Choose = refuse): Promise<Account> {
     get: (path) => call(token, 'GET', base + path),
     send: async (method, path, body) => void (await call(token, method, base + path, body)),
   };
+}
+
+/** Gives a Worker secrets, or takes away those that are `null`: in one request, so it never has only half of them. */
+export function changeSecrets(
+  account: Account,
+  { name }: Pick<WorkerConfig, 'name'>,
+  values: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const change = ([name, text]: [string, string | null]) => [name, text && { name, type: 'secret_text', text }];
+  const secrets = Object.fromEntries(Object.entries(values).map(change));
+  return account.send('PATCH', `/workers/scripts/${name}/secrets-bulk`, { secrets });
 }
 
 /** Where a Worker is reached. `undefined`: it has neither a domain of its own nor one of workers.dev. */
@@ -95,7 +106,10 @@ async function call<Result>(token: string, method: string, path: string, body?: 
   try {
     response = await fetch(`${BASE_URL}${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
   } catch {
@@ -108,7 +122,7 @@ async function call<Result>(token: string, method: string, path: string, body?: 
   };
   if (success) return result;
   const [error] = errors ?? [];
-  if (error?.code === NOT_THERE) return undefined;
+  if (method === 'GET' && error?.code === NOT_THERE) return undefined;
   const place = path.replace(/^\/accounts\/[^/]+/, '');
   const why = error ? `${error.message} (${error.code})` : `HTTP ${response.status}`;
   const { status } = response;

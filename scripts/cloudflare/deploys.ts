@@ -111,9 +111,14 @@ export async function rollBack(account: Account, configs: WorkerConfigs): Promis
   const lines: string[] = [];
   for (const { worker, config, ran, target } of steps) {
     if (ran[0] === target) continue;
-    const args = ['versions', 'deploy', `${target.id}@100%`, '--yes', '--message', `back to ${tag}`];
-    const { isDone, problem } = await runWrangler(args, { config });
-    if (!isDone) throw new UserError([...lines, `the ${worker} could not be taken back: ${problem}`].join('\n'));
+    const deployment = {
+      strategy: 'percentage',
+      versions: [{ version_id: target.id, percentage: 100 }],
+      annotations: { 'workers/message': `back to ${tag}` },
+    };
+    await account.send('POST', `/workers/scripts/${config.name}/deployments`, deployment).catch((error: Error) => {
+      throw new UserError([...lines, `the ${worker} could not be taken back: ${error.message}`].join('\n'));
+    });
     lines.push(`the ${worker} is that of ${tag} (${commit})`);
   }
   return lines;

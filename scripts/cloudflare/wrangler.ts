@@ -18,8 +18,6 @@ const OF_ONE_WORKER = ['WRANGLER_CI_OVERRIDE_NAME', 'WRANGLER_CI_MATCH_TAG'];
 export interface WranglerOptions {
   /** Which Worker it is about, in which environment. */
   readonly config?: Pick<WorkerConfig, 'path' | 'environment'>;
-  /** What it reads from its standard input. A secret is in no file and no argument. */
-  readonly input?: string;
   /** Shows what it prints. */
   readonly show?: boolean;
 }
@@ -34,13 +32,13 @@ export interface WranglerResult {
 /** Runs wrangler, which asks nothing and takes its defaults. */
 export async function runWrangler(
   args: readonly string[],
-  { config, input, show = false }: WranglerOptions = {},
+  { config, show = false }: WranglerOptions = {},
 ): Promise<WranglerResult> {
   const about = config ? wranglerArguments(config) : [];
   const variables: NodeJS.ProcessEnv = { ...process.env, WRANGLER_HIDE_BANNER: 'true' };
   for (const name of OF_ONE_WORKER) delete variables[name];
   const child = spawn(process.execPath, [WRANGLER, ...args, ...about], {
-    stdio: [input === undefined ? 'ignore' : 'pipe', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
+    stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
     env: variables,
   });
   const end = () => void child.kill();
@@ -49,7 +47,6 @@ export async function runWrangler(
   let error = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (error += text));
-  child.stdin?.on('error', () => {}).end(input);
   const [code] = await once(child, 'close');
   process.off('exit', end);
   return { isDone: code === 0, out, problem: problemIn(error + out) };

@@ -3,9 +3,9 @@ import type { Source } from '../../src/kit/index.ts';
 import type { Provider } from '../../src/providers/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
 import { keyBytes } from '../../src/verify/algorithms.ts';
-import { PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
+import { type Account, changeSecrets, PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
 import { deployWorker, type Release } from '../cloudflare/deploys.ts';
-import { runWrangler, withSecretsFile } from '../cloudflare/wrangler.ts';
+import { withSecretsFile } from '../cloudflare/wrangler.ts';
 import { madeUpSecrets, signingKeyName } from '../config/dev-vars.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
@@ -118,6 +118,7 @@ export function isDeployed({ name, secrets, raw, consumes }: WorkerConfig, { que
 
 /** Deploys a Worker with its secrets, or only gives it those that it lacks. */
 export async function ensureWorker(
+  account: Account,
   config: WorkerConfig,
   release: Release,
   before: Existing,
@@ -126,12 +127,15 @@ export async function ensureWorker(
   const names = Object.keys(secrets);
   const state = before.workers[config.name];
   const workers = { [config.name]: state && { ...state, secrets: [...state.secrets, ...names] } };
-  const isThere = isDeployed(config, { ...before, workers });
-  if (isThere && names.length === 0) return 'ok';
-  const { isDone, problem } = isThere
-    ? await runWrangler(['secret', 'bulk'], { config, input: JSON.stringify(secrets) })
-    : await withSecretsFile(secrets, (file) => deployWorker(config, release, { secrets: file }));
-  if (isDone) return isThere ? 'secrets' : 'deployed';
+  if (isDeployed(config, { ...before, workers })) {
+    if (names.length === 0) return 'ok';
+    await changeSecrets(account, config, secrets);
+    return 'secrets';
+  }
+  const { isDone, problem } = await withSecretsFile(secrets, (file) =>
+    deployWorker(config, release, { secrets: file }),
+  );
+  if (isDone) return 'deployed';
   const remedy = /code: 10000\]/.test(problem) ? `A token needs ${PERMISSIONS} (${TOKENS_PAGE})` : 'Run this again';
   throw new UserError(`${config.name} was not deployed: ${problem}. ${remedy}`);
 }
