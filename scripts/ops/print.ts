@@ -90,10 +90,10 @@ function seconds(value: number | null): string {
 export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'ERROR'];
 
 export function listRow(event: ListedEvent): string[] {
-  const { source, event_id, type, status, failure, last_error, parked_effects, position } = event;
+  const { source, event_id, type, status, failure, last_error, parked_effects, effect_error, position } = event;
   const shown = parked_effects > 0 ? `${status}, ${counted(parked_effects, 'effect')} parked` : status;
   const cells = [utc(event.received_at), source, event_id, type ?? '-', shown, attemptsOf(event), failure ?? '-'];
-  return [...cells, [placeOf(position)?.short, last_error].filter(Boolean).join(' ')];
+  return [...cells, [placeOf(position)?.short, last_error ?? effect_error].filter(Boolean).join(' ')];
 }
 
 export function detailsText(event: ShownEvent): string {

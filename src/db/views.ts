@@ -47,6 +47,7 @@ export const ListedEvent = v.strictObject({
   last_error: v.nullable(v.string()),
   position: ErrorPosition,
   parked_effects: Count,
+  effect_error: v.pipe(v.nullable(v.string()), v.description('Of a parked effect: its name, and its error')),
   received_at: Time,
   finished_at: v.nullable(Time),
   due_at: Time,
@@ -206,11 +207,13 @@ function withIsoTimes<Event extends ListedEvent>(event: Event): Event {
   return { ...event, received_at: isoOf(received_at), finished_at: isoOf(finished_at), due_at: isoOf(due_at) };
 }
 
+const parkedEffects = sql`${effects} where ${effects.status} = 'parked'
+        and (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})`;
 const LISTED = sql`${events.source} as source, ${events.eventId} as event_id, ${events.type} as type,
       ${events.status} as status, ${events.attempts} as attempts, ${events.maxAttempts} as max_attempts,
       ${events.failure} as failure, ${events.lastError} as last_error, ${events.position} as position,
-      (select count(*)::int from ${effects} where ${effects.status} = 'parked'
-        and (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})) as parked_effects,
+      (select count(*)::int from ${parkedEffects}) as parked_effects,
+      (select min(concat_ws(': ', ${effects.name}, ${effects.lastError})) from ${parkedEffects}) as effect_error,
       ${events.receivedAt} as received_at, ${events.finishedAt} as finished_at, ${events.dueAt} as due_at`;
 
 const NEWEST_FIRST = sql`order by ${events.receivedAt} desc, ${events.source} desc, ${events.eventId} desc`;

@@ -83,14 +83,12 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
   app.route('/ops', createPages(dependencies));
 
-  app.notFound((c) =>
-    answer(c, 404, 'There is nothing at this address', 'It may have been deleted, or the address is not complete.'),
-  );
+  app.notFound((c) => answer(c, 404, 'There is nothing at this address', 'It may be not complete.'));
   app.onError((error, c) => {
     if (DatabaseError.isFromDatabase(error)) {
       const { message: reason, retryable } = DatabaseError.fromThrown(error);
       log({ step: 'operator', outcome: 'database_unavailable', reason });
-      const title = retryable ? 'The database is away' : 'Postgres refused';
+      const title = retryable ? 'The database can not be reached' : 'Postgres refused';
       return answer(c, 503, title, `${reason}. Deliveries are accepted all the same, and kept on the queue.`);
     }
     log({ step: 'operator', outcome: 'error', ...errorFields(error) });

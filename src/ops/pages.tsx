@@ -71,7 +71,9 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
 
   pages.get('/event', async (c) => {
     const withoutBody = c.req.query('live') === '1';
-    const event = await eventIn(c, withoutBody ? 0 : MAX_SHOWN + 1);
+    const loaded = await eventIn(c, withoutBody ? 0 : MAX_SHOWN + 1);
+    // The values at the paths that did not match are in the body.
+    const event = withoutBody && loaded?.failed_paths ? await eventIn(c, MAX_SHOWN + 1) : loaded;
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
     return html(<EventPage {...contextOf(c)} event={event} withoutBody={withoutBody} />);
   });
@@ -149,7 +151,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   return pages;
 }
 
-const NOT_FOUND = 'It may have been deleted after DEDUPE_DAYS days, or the address is not complete.';
+const NOT_FOUND = 'The address is not complete, or the event is so old that it has been deleted.';
 
 function eventIn(c: Context<OpsTypes>, maxBody?: number) {
   const { source = '', event_id: eventId = '' } = c.req.query();

@@ -40,7 +40,7 @@ export function clock(at: string, now: Date): string {
 }
 
 /** What is wrong, and since when. */
-export function headline({ totals, effects, problems }: Pick<Status, 'totals' | 'effects' | 'problems'>, now: Date) {
+export function headline({ totals, effects, problems, sources }: Omit<Status, 'effect_kinds'>, now: Date) {
   const isParked = totals.parked + effects.parked > 0;
   const those = problems.filter(({ status }) => status === (isParked ? 'parked' : 'pending'));
   const [since] = those.flatMap((problem) => problem.since ?? []).sort();
@@ -52,7 +52,9 @@ export function headline({ totals, effects, problems }: Pick<Status, 'totals' | 
     : { events: of('event'), effects: of('effect') };
   const isOne = counts.events + counts.effects === 1;
   if (isParked) return `${countedBoth(counts)} ${isOne ? 'is' : 'are'} parked${when}`;
-  return those.length === 0 ? 'Nothing is parked' : `${countedBoth(counts)} ${isOne ? 'keeps' : 'keep'} failing${when}`;
+  if (those.length > 0) return `${countedBoth(counts)} ${isOne ? 'keeps' : 'keep'} failing${when}`;
+  const silent = sources.filter(({ unusually_silent }) => unusually_silent).length;
+  return silent === 0 ? 'Nothing is parked' : `${counted(silent, 'source')} ${silent === 1 ? 'is' : 'are'} silent`;
 }
 
 /** `5 of 12`, while more attempts can follow, and after all of them. */

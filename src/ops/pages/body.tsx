@@ -10,7 +10,11 @@ export const MAX_SHOWN = 100_000;
 export function Body({ event }: { event: ShownEvent }) {
   const { body } = event;
   if (body === null) {
-    return <p class="empty">The body has been deleted: bodies of finished events are kept for BODY_DAYS days.</p>;
+    return (
+      <p class="empty">
+        The body has been deleted: those of finished events are kept for a few days (BODY_DAYS of the consumer).
+      </p>
+    );
   }
   const shown = beginningOf(body);
   const raw = eventPath(event).replace('/ops/event?', '/ops/event/body?');

@@ -8,7 +8,7 @@ import { attemptsOf, counted, placeOf, relative } from '../words.ts';
 import { Body, MAX_SHOWN } from './body.tsx';
 import { ActionFields, encodeResult } from './bulk.tsx';
 import { Layout, type PageContext } from './layout.tsx';
-import { Cause, Code, eventPath, Facts, Id, listPath, Status, Table, Text, Time, visible } from './parts.tsx';
+import { Ago, Cause, Code, eventPath, Facts, Id, listPath, Status, Table, Text, Time, visible } from './parts.tsx';
 
 /** A retry usually takes a second or two. */
 const PENDING_REFRESH_SECONDS = 2;
@@ -22,7 +22,7 @@ interface EventPageProps extends PageContext {
   readonly withoutBody: boolean;
 }
 
-export function EventPage({ event, withoutBody, ...context }: EventPageProps) {
+export function EventPage({ event, withoutBody, notice, ...context }: EventPageProps) {
   const { source, event_id, type, status, effects } = event;
   const { now } = context;
   const moments = timelineOf(event);
@@ -53,32 +53,29 @@ export function EventPage({ event, withoutBody, ...context }: EventPageProps) {
       <h1 data-copy={event_id}>
         <Code value={event_id} />
       </h1>
+      <div id="state" data-live>
+        <p>
+          <Status status={status} /> <Waiting event={event} now={now} />
+          {stuck > 0 && <strong class="bad">{counted(stuck, 'effect')} parked</strong>}
+        </p>
+        {notice && <Outcome notice={notice} event={event} isPending={isPending} />}
+        <Failure event={event} />
+      </div>
       <div class="columns">
         <div class="side" id="facts" data-live>
-          <p>
-            <Status status={status} /> <Waiting event={event} now={now} />
-            {stuck > 0 && <strong class="bad">{counted(stuck, 'effect')} parked</strong>}
-          </p>
           <Actions event={event} />
           <Facts
             rows={[
-              ['Source', <Code value={source} />],
-              ['Type', type === null ? '–' : <Code value={type} />],
               ['Attempts', attemptsOf(event)],
-              ['Received', <Time at={event.received_at} now={now} />],
-              ['Happened', event.occurred_at === null ? 'not said' : <Time at={event.occurred_at} now={now} />],
-              ['Finished', event.finished_at === null ? '–' : <Time at={event.finished_at} now={now} />],
-              ['Summary', event.summary === null ? '–' : <Text value={event.summary} />],
-              [
-                'Suspected replay',
-                event.replay_number === 0 ? 'no' : `number ${event.replay_number} with its replay key`,
-              ],
+              ...(event.summary === null ? [] : [['Summary', <Text value={event.summary} />] as const]),
+              ...(event.replay_number === 0
+                ? []
+                : [['Suspected replay', `number ${event.replay_number} with its replay key`] as const]),
             ]}
           />
         </div>
         <div class="content">
           <div id="story" data-live>
-            <Failure event={event} />
             {effects.length > 0 && (
               <section aria-label="Effects">
                 <h2>Effects</h2>
@@ -114,26 +111,56 @@ export function EventPage({ event, withoutBody, ...context }: EventPageProps) {
   );
 }
 
+/** What became of the last action so far. It is renewed like the state of the event. */
+function Outcome({ notice, event, isPending }: { notice: string; event: ShownEvent; isPending: boolean }) {
+  const isParked = event.status === 'parked' || event.effects.some(({ status }) => status === 'parked');
+  const hasFailedAgain = isParked && !isPending && event.actions.at(-1)?.action === 'retry';
+  const style = hasFailedAgain ? 'bad' : isParked || isPending ? 'mild' : 'good';
+  return (
+    <p class={`banner ${style}`} role="status">
+      {notice} {hasFailedAgain && 'It has failed again:'}
+    </p>
+  );
+}
+
 /** When something happens next, as far as anybody knows. */
 function Waiting({ event, now }: { event: ShownEvent; now: Date }) {
   const { status, attempts, not_before, due_at } = event;
   if (status !== 'pending') return null;
-  if (attempts === 0)
-    return <span class="quiet">its ticket is on the queue; another is sent {relative(due_at, now)}</span>;
+  const next = relative(not_before ?? due_at, now);
+  const isDue = !next.startsWith('in ');
   return (
     <span class="quiet">
-      failed {attemptsOf(event)} times, next {relative(not_before ?? due_at, now)}
+      {attempts === 0
+        ? `queued${isDue ? '' : `, and again ${next} if nothing happens`}`
+        : `failed ${attemptsOf(event)} times, next ${isDue ? 'now' : next}`}
     </span>
   );
 }
+
+/** As much of an error as is read at a glance: without the JSON that follows it. */
+const HEADLINE = /^[^\n{]{1,160}/;
 
 function Failure({ event }: Pick<EventPageProps, 'event'>) {
   const { status, failure, last_error, failed_paths, position, body } = event;
   if (failure === null && last_error === null) return null;
   const place = placeOf(position);
+  const error = last_error ?? '';
+  const headline = HEADLINE.exec(error)?.[0] ?? error.slice(0, 160);
   return (
     <section class={status === 'parked' ? 'banner bad' : 'banner'} aria-label="Why it failed">
-      {last_error !== null && <pre class="message">{visible(last_error)}</pre>}
+      {error !== '' && (
+        <p class="message">
+          <Text value={headline} />
+          {headline.length < error.length && '…'}
+        </p>
+      )}
+      {headline.length < error.length && (
+        <details>
+          <summary>The whole error</summary>
+          <pre data-copy={error}>{visible(error)}</pre>
+        </details>
+      )}
       <p class="origin">
         {failure !== null && (
           <span>
@@ -147,12 +174,13 @@ function Failure({ event }: Pick<EventPageProps, 'event'>) {
         ) : (
           position !== null && (
             <span>
-              at <Code value={position} /> of the bundle: <Code value={`npm run ops -- position '${position}'`} />
+              at <Code value={position} /> of the bundle. This command translates it:{' '}
+              <code data-copy={`npm run ops -- position '${position}'`}>npm run ops -- position …</code>
             </span>
           )
         )}
       </p>
-      {failed_paths !== null && body !== '' && <FailedPaths paths={failed_paths} body={body} />}
+      {failed_paths !== null && <FailedPaths paths={failed_paths} body={body} />}
     </section>
   );
 }
@@ -237,6 +265,23 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
   );
 }
 
+const WHY = [
+  'Why',
+  (effect: ShownEvent['effects'][number]) => (effect.last_error === null ? '' : <Cause {...effect} />),
+  'why',
+] as const;
+
+function EffectName({ name, kind, idempotency_key }: ShownEvent['effects'][number]) {
+  return (
+    <>
+      <Code value={kind === name ? name : `${name} (${kind})`} />
+      <span class="note">
+        <Id value={idempotency_key} />
+      </span>
+    </>
+  );
+}
+
 function Effects({ effects, now }: { effects: ShownEvent['effects']; now: Date }) {
   return (
     <Table
@@ -244,12 +289,11 @@ function Effects({ effects, now }: { effects: ShownEvent['effects']; now: Date }
       rows={effects.slice(0, MAX_ROWS)}
       edge={({ status }) => status}
       columns={[
-        ['Effect', ({ name, kind }) => <Code value={kind === name ? name : `${name} (${kind})`} />],
+        ['Effect and its idempotency key', EffectName],
         ['Status', Status, 'state'],
         ['Attempts', attemptsOf, 'number'],
-        ['Sent', ({ sent_at }) => (sent_at === null ? '–' : <Time at={sent_at} now={now} />), 'wide'],
-        ['Idempotency key', ({ idempotency_key }) => <Id value={idempotency_key} />, 'wide'],
-        ['Why', (effect) => (effect.last_error === null ? '' : <Cause {...effect} />), 'why'],
+        ['Sent', ({ sent_at }) => <Ago at={sent_at} never="–" now={now} />, 'when'],
+        ...(effects.some(({ last_error }) => last_error !== null) ? [WHY] : []),
       ]}
     />
   );

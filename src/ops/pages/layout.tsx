@@ -82,7 +82,7 @@ export function Message(props: PageContext & { title: string; text: string; tryA
     <Layout {...context} title={title} refresh={tryAgain === undefined ? undefined : RETRY_SECONDS}>
       <h1>{title}</h1>
       <p class="lead" role="alert">
-        {visible(text)}
+        {visible(text)} {tryAgain && 'This page tries again by itself.'}
       </p>
       <div class="buttons">
         {tryAgain && (
@@ -90,9 +90,11 @@ export function Message(props: PageContext & { title: string; text: string; tryA
             Try again
           </a>
         )}
-        <a class="button" href="/ops">
-          To the overview
-        </a>
+        {!tryAgain && (
+          <a class="button" href="/ops">
+            To the overview
+          </a>
+        )}
       </div>
     </Layout>
   );

@@ -20,26 +20,27 @@ interface ListProps extends PageContext {
 export function List(props: ListProps) {
   const { filter, events, nextCursor, searchedTo, isFirstPage, sources, types, ...context } = props;
   const { now } = context;
+  const title = titleOf(filter);
   return (
-    <Layout {...context} title="Events" current="/ops/events">
+    <Layout {...context} title={title} current="/ops/events">
       <div class="title">
-        <h1>Events</h1>
+        <h1>{visible(title)}</h1>
         {events.length > 0 && <BulkLinks filter={filter} />}
       </div>
+      <nav class="views" aria-label="Views">
+        {VIEWS.map(([name, { status, effectStatus }]) => (
+          <a
+            href={listPath({ ...filter, status, effectStatus })}
+            aria-current={filter.status === status && filter.effectStatus === effectStatus ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+      </nav>
       <FilterForm filter={filter} sources={sources} types={types} now={now} />
       {events.length === 0 && searchedTo === undefined && (
         <p class="empty">
-          {filter.eventId === undefined ? (
-            'There are no such events.'
-          ) : (
-            <>
-              No event id begins with <Code value={filter.eventId} />
-              {Object.keys(fieldsOf(filter)).length > 1 && ' among the events of this filter'}. The search knows only
-              ids of events. Customers, orders and e-mail addresses are in the bodies: docs/runbook.md, “Where is this
-              event?”, has the query that finds them.
-            </>
-          )}{' '}
-          <a href="/ops/events">Show all events</a>
+          <NoEvents filter={filter} example={sources[0]} />
         </p>
       )}
       <Table
@@ -53,7 +54,7 @@ export function List(props: ListProps) {
           ['Type', ({ type }) => (type === null ? '–' : <Id value={type} />), 'type'],
           ['Status', EventStatus, 'state'],
           ['Received', ({ received_at }) => <Ago at={received_at} now={now} />, 'when'],
-          ['Why', (event) => (event.last_error === null ? '' : <Cause {...event} />), 'why'],
+          ['Why', Why, 'why'],
           ['Action', RetryButton, 'act'],
         ]}
       />
@@ -78,6 +79,50 @@ export function List(props: ListProps) {
   );
 }
 
+function NoEvents({ filter, example = '<source>' }: { filter: EventFilter; example: string | undefined }) {
+  const fields = Object.keys(fieldsOf(filter)).length;
+  if (fields === 0) {
+    return (
+      <>
+        There are no events yet. Send a signed sample from another terminal: <code>npm run send -- {example}</code>
+      </>
+    );
+  }
+  return (
+    <>
+      {filter.eventId === undefined ? (
+        'There are no such events.'
+      ) : (
+        <>
+          No event id begins with <Code value={filter.eventId} />
+          {fields > 1 && ' among the events of this filter'}. The search knows only ids of events. Customers, orders and
+          e-mail addresses are in the bodies: docs/runbook.md, “Where is this event?”, has the query that finds them.
+        </>
+      )}{' '}
+      <a href="/ops/events">Show all events</a>
+    </>
+  );
+}
+
+/** The questions that a list usually answers. */
+const VIEWS: readonly (readonly [string, Pick<EventFilter, 'status' | 'effectStatus'>])[] = [
+  ['All', {}],
+  ['Parked', { status: 'parked' }],
+  ['Effects parked', { effectStatus: 'parked' }],
+  ['Pending', { status: 'pending' }],
+];
+
+/** Longer errors are in the rows. */
+const MAX_TITLE_LENGTH = 120;
+
+function titleOf({ error, status, effectStatus }: EventFilter): string {
+  if (error !== undefined) {
+    return error.length > MAX_TITLE_LENGTH ? `${error.slice(0, MAX_TITLE_LENGTH)}…` : error;
+  }
+  if (effectStatus !== undefined) return `Events with ${effectStatus} effects`;
+  return status === undefined ? 'Events' : `${status[0]?.toUpperCase()}${status.slice(1)} events`;
+}
+
 function EventLink(event: ListedEvent) {
   return (
     <a href={eventPath(event)} aria-label={oneLine(event.event_id)}>
@@ -89,13 +134,26 @@ function EventLink(event: ListedEvent) {
 /** An event that is done may have an effect that isn't, and that waits for somebody. */
 function EventStatus(event: ListedEvent) {
   const { status, parked_effects } = event;
+  if (parked_effects > 0 && status !== 'parked') {
+    return (
+      <>
+        <span class="status parked">{counted(parked_effects, 'effect')} parked</span>
+        <span class="note">the event is {status}</span>
+      </>
+    );
+  }
   return (
     <>
       <Status status={status} />
       {status === 'pending' && event.attempts > 0 && <span class="note">failed {attemptsOf(event)}</span>}
-      {parked_effects > 0 && <span class="note bad">{counted(parked_effects, 'effect')} parked</span>}
     </>
   );
+}
+
+function Why(event: ListedEvent) {
+  const { last_error, effect_error } = event;
+  if (last_error !== null) return <Cause {...event} />;
+  return effect_error === null ? '' : <Cause failure={null} last_error={effect_error} position={null} />;
 }
 
 function RetryButton(event: ListedEvent) {
@@ -167,13 +225,12 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
   if (since) times.push([since.toISOString(), `since ${clock(since.toISOString(), now)}`]);
   // These have no field: they come with a link.
   const kept = Object.entries(fieldsOf({ error, until }));
-  const set = Object.values(fieldsOf(filter))
-    .map((value) => `: ${value}`)
-    .join('');
+  const set = Object.values(fieldsOf(filter)).join(', ');
   return (
     <details class="filters">
       <summary>
-        Filter<bdi>{visible(set)}</bdi>
+        Filter{set && ': '}
+        <bdi>{visible(set)}</bdi>
       </summary>
       <form method="get" action="/ops/events" aria-label="Filter">
         <label class="search">
@@ -195,12 +252,15 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         {choice('Failure', 'failure', same(FAILURES), failure)}
         {choice('Its effects', 'effect_status', same(EFFECT_STATUSES), effectStatus)}
         {choice('Received', 'since', times, since?.toISOString())}
-        <button type="submit">Show</button>
+        <div class="buttons">
+          <button type="submit">Apply</button>
+          {set && <a href="/ops/events">Clear</a>}
+        </div>
         {kept.map(([name, value]) => (
           <p class="kept">
             <input type="hidden" name={name} value={value} />
-            {name === 'error' ? 'with such an error' : 'received before'}: <Code value={value} />{' '}
-            <a href={listPath({ ...filter, [name]: undefined })}>not only</a>
+            {name === 'error' ? 'With this error, whatever the ids in it' : 'Received before'}: <Code value={value} />{' '}
+            <a href={listPath({ ...filter, [name]: undefined })}>Remove</a>
           </p>
         ))}
       </form>

@@ -15,8 +15,8 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
   const { now } = context;
   const stuck = totals.parked + effects.parked;
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
-  const isActive = ({ accepted_per_hour, pending, parked }: SourceStatus) =>
-    sum(accepted_per_hour) + pending + parked > 0;
+  const isActive = ({ accepted_per_hour, accepted_last_week, pending, parked }: SourceStatus) =>
+    sum(accepted_per_hour) + (accepted_last_week ?? 0) + pending + parked > 0;
   const active = sources.filter(isActive);
   const silent = sources.filter((source) => !isActive(source));
   const unusual = sources.filter(({ unusually_silent }) => unusually_silent);
@@ -33,7 +33,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
         <h1>{headline(status, now)}</h1>
         <p class="lead">
           {stuck > 0
-            ? 'What is parked has failed for good, and waits for you: correct the cause, then retry. Nothing is lost.'
+            ? 'No further attempt is made until you correct the cause and retry. Nothing is lost.'
             : problems.length > 0
               ? 'It is tried again until its attempts are used up, and then it is parked. Nothing is lost.'
               : 'No event and no effect waits for you.'}
@@ -59,7 +59,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
 
         <dl class="figures">
           <Figure name="Events accepted, 24 h" value={sum(sources.flatMap((one) => one.accepted_per_hour))}>
-            from {counted(active.length, 'source')}
+            from {counted(sources.filter((one) => sum(one.accepted_per_hour) > 0).length, 'source')}
           </Figure>
           <Figure name="Received to done, p95" value={percentile(slowest?.seconds_to_done.p95)}>
             {slowest ? `of ${visible(slowest.source)}, the slowest` : 'no event today'}
@@ -78,19 +78,19 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
         <h2>Sources</h2>
         {active.length === 0 && (
           <p class="empty">
-            No event has arrived in the last 24 hours. Send a signed sample from another terminal:{' '}
+            No event has arrived in the last {LOOK_BACK_DAYS} days. Send a signed sample from another terminal:{' '}
             <code>npm run send -- {sources[0]?.source ?? '<source>'}</code>
           </p>
         )}
         <Table
           caption="Sources"
           rows={active}
-          edge={({ parked }) => (parked > 0 ? 'parked' : '')}
+          edge={({ parked, accepted_last_week }) => (parked > 0 ? 'parked' : accepted_last_week ? 'pending' : '')}
           columns={[
             ['Source', ({ source }) => <a href={listPath({ source })}>{<Code value={source} />}</a>],
             ['Events per hour, 24 h', (row) => <Chart perHour={row.accepted_per_hour} what="event" />, 'wide'],
             ['Events', (row) => sum(row.accepted_per_hour).toLocaleString('en'), 'number'],
-            ['Last', (row) => <Ago at={row.last_accepted_at} now={now} />, 'when'],
+            ['Last', (row) => <Last source={row} now={now} />, 'when'],
             ['To done, p50', (row) => percentile(row.seconds_to_done.p50), 'number'],
             ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
             [
@@ -107,20 +107,15 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
         />
         {silent.length > 0 && (
           <details class="silent">
-            <summary>{counted(silent.length, 'source')} without an event in 24 hours</summary>
+            <summary>
+              {counted(silent.length, 'source')} without an event in {LOOK_BACK_DAYS} days
+            </summary>
             <ul>
-              {silent.map(({ source, last_accepted_at, accepted_last_week }) => (
+              {silent.map(({ source }) => (
                 <li>
                   <a href={listPath({ source })}>
                     <Code value={source} />
-                  </a>{' '}
-                  {last_accepted_at === null ? (
-                    `no event in ${LOOK_BACK_DAYS} days`
-                  ) : (
-                    <>
-                      last <Ago at={last_accepted_at} now={now} />, usually {usual(accepted_last_week ?? 0)}
-                    </>
-                  )}
+                  </a>
                 </li>
               ))}
             </ul>
@@ -177,11 +172,11 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
       </p>
       <p class="since">
         <strong>{counted(count, what)}</strong>
-        {status === 'pending' && ' tried again,'}
+        {status === 'pending' && ' retried automatically,'}
         {since && (
           <>
             {' '}
-            since <time datetime={since}>{clock(since, now)}</time>
+            since <time datetime={since}>{clock(since, now)} UTC</time>
             {count > 1 && (
               <>
                 , the last <Ago at={latest} now={now} />
@@ -193,18 +188,28 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
       {status === 'parked' && (
         <p class="buttons">
           <a class="button" href={bulkPath('retry', filter)} aria-label={`Retry ${counted(count, what)}: ${title}`}>
-            Retry
+            Retry…
           </a>
           <a
             class="button plain"
             href={bulkPath('discard', filter)}
             aria-label={`Discard ${counted(count, what)}: ${title}`}
           >
-            Discard
+            Discard…
           </a>
         </p>
       )}
     </li>
+  );
+}
+
+/** A source that was silent for a day, with how often it usually sends. */
+function Last({ source: { last_accepted_at, accepted_last_week }, now }: { source: SourceStatus; now: Date }) {
+  return (
+    <>
+      <Ago at={last_accepted_at} now={now} />
+      {accepted_last_week ? <span class="note">usually {usual(accepted_last_week)}</span> : ''}
+    </>
   );
 }
 

@@ -4,8 +4,9 @@ const $ = (selector) => document.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
 
-const localTimes = () => {
-  for (const time of all('time')) time.title = new Date(time.dateTime).toLocaleString();
+const complete = (part) => {
+  for (const time of all('time', part)) time.title = new Date(time.dateTime).toLocaleString();
+  for (const one of all('[data-copy]', part)) one.append(copyButton(() => one.dataset.copy));
 };
 
 const copyButton = (text) =>
@@ -54,14 +55,15 @@ const renew = async () => {
       if (response.ok && page) {
         for (const part of all('[data-live]')) {
           const next = page.querySelector(`#${part.id}`);
-          if (next && !isInUse(part)) part.replaceWith(document.adoptNode(next));
+          if (!next || isInUse(part)) continue;
+          part.replaceWith(document.adoptNode(next));
+          complete(next);
         }
         const said = main.dataset.summary;
         if (page.dataset.refresh) main.dataset.refresh = page.dataset.refresh;
         else delete main.dataset.refresh;
         main.dataset.summary = page.dataset.summary;
         if (said !== main.dataset.summary) $('#live').textContent = main.dataset.summary;
-        localTimes();
       }
     } catch {}
   }
@@ -140,6 +142,5 @@ if (body) {
     search,
   );
 }
-for (const one of all('[data-copy]')) one.append(copyButton(() => one.dataset.copy));
-localTimes();
+complete(document);
 wait();

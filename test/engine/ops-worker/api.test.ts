@@ -206,6 +206,7 @@ it('a list has why its events failed, and can be filtered by it, also by the fai
   });
   expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({
     effects: [{ failure: 'response', idempotency_key: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+    effect_error: 'receipt: HttpError: HTTP 410',
   });
 });
 

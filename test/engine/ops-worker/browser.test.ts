@@ -77,11 +77,11 @@ describe('somebody on call', () => {
     await page.getByRole('button', { name: 'Retry this event' }).click();
     await page.getByText('Retried 1 event.').waitFor();
     // Nobody reloads the page: its script sees the event become done, and its effect sent.
-    await page.locator('.side .status.done').waitFor();
+    await page.locator('#state .status.done').waitFor();
     await page.locator('table .status.sent').waitFor();
     expect(await page.getByText('retried by token (Ada): the rates are back').isVisible()).toBe(true);
     const key = running.stack.outside.requests.at(-1)?.idempotencyKey ?? 'none';
-    expect(await page.locator('td .id').getAttribute('title')).toBe(key);
+    expect(await page.locator('tbody .id').getAttribute('title')).toBe(key);
   });
 
   it('retries all of a kind after having seen which they are, watches them, and stops those that wait', async () => {
@@ -123,7 +123,7 @@ describe('somebody on call', () => {
     expect(await page.locator('input:invalid').count()).toBe(1);
     await page.locator('details').getByLabel('Reason').fill('a test of the provider');
     await page.getByRole('button', { name: 'Discard this event', exact: true }).click();
-    await page.locator('.side .status.ignored').waitFor();
+    await page.locator('#state .status.ignored').waitFor();
     expect(await page.getByText('discarded by token (Ada): a test of the provider').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Take the discard back' }).click();
     await page.getByText('Parked again: 1 event.').waitFor();
@@ -139,7 +139,7 @@ describe('somebody on call', () => {
     await page.getByLabel('a second time').check();
     await page.getByRole('button', { name: 'Run this event again', exact: true }).click();
     await page.getByText('run again by token (Ada)').waitFor();
-    await page.locator('.side .status.done').waitFor();
+    await page.locator('#state .status.done').waitFor();
   });
 
   it('sees which field of a payload did not match the schema', async () => {
@@ -162,7 +162,7 @@ describe('somebody on call', () => {
     await page.getByRole('button', { name: 'Retry this event' }).click();
     await vi.waitFor(async () => {
       await page.reload();
-      expect(await page.locator('.side .status').innerText()).toBe('done');
+      expect(await page.locator('#state .status').innerText()).toBe('done');
     }, WAIT);
   });
 
@@ -183,7 +183,7 @@ describe('somebody on call', () => {
     breakRates(false);
     for (const key of ['j', 'r']) await page.keyboard.press(key);
     await page.getByText('Retried 1 event.').waitFor();
-    await page.locator('.side .status.done').waitFor();
+    await page.locator('#state .status.done').waitFor();
   });
 
   it('copies an id and a body whole, and searches and folds a body', async () => {
@@ -196,9 +196,13 @@ describe('somebody on call', () => {
     expect(await page.evaluate('String(getSelection())')).toBe(id);
     await page.locator('.event a').click();
     const [stored] = await sql<{ body: string }>('select body from webhooks.bodies');
-    for (const [n, wanted] of [id, stored?.body].entries()) {
-      await page.locator('.copy').nth(n).click();
-      await page.locator('.copy').nth(n).filter({ hasText: 'Copied' }).waitFor();
+    for (const [where, wanted] of [
+      ['h1', id],
+      ['#body-tools', stored?.body],
+    ]) {
+      const button = page.locator(`${where} .copy`);
+      await button.click();
+      await button.filter({ hasText: 'Copied' }).waitFor();
       expect(await page.evaluate('navigator.clipboard.readText()')).toBe(wanted);
     }
     await page.locator('.body summary').first().click();
@@ -216,7 +220,7 @@ describe('somebody on call', () => {
     try {
       const response = await page.goto(address('/ops'));
       expect(response?.status()).toBe(503);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('The database is away');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('The database can not be reached');
       await expectAccessible(page);
     } finally {
       running.stack.neon.fault = undefined;
@@ -372,6 +376,10 @@ it('every page is readable and accessible on a phone, a tablet and a desktop, in
   const page = await browser.visit(ADA);
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(address(path));
+    for (const width of [900, 1024, 1100, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await widthOf(page), `${name} at ${width} px`).toBeLessThanOrEqual(width);
+    }
     for (const width of [390, 768, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -406,14 +414,24 @@ async function fill(): Promise<Record<string, string>> {
       ['x'.repeat(500), 'e'.repeat(1000)],
     );
   }
-  const [row] = await sql<{ id: string }>(`select event_id as id from webhooks.events where actions is not null`);
+  const idOf = async (condition: string) => {
+    const [row] = await sql<{ id: string }>(`select event_id as id from webhooks.events where ${condition} limit 1`);
+    return row?.id;
+  };
+  const withEffect = (status: string) =>
+    idOf(`event_id in (select event_id from webhooks.effects where status = '${status}')`);
   const now = new Date().toISOString();
   return {
     overview: '/ops',
     events: '/ops/events?limit=12',
     parked: '/ops/events?status=parked',
+    effects: '/ops/events?effect_status=parked',
     none: '/ops/events?q=nothing',
-    event: `/ops/event?source=shopify&event_id=${row?.id}`,
+    event: `/ops/event?source=shopify&event_id=${await idOf('actions is not null')}`,
+    sent: `/ops/events/shopify/${await withEffect('sent')}`,
+    effect: `/ops/events/stripe/${await withEffect('parked')}`,
+    schema: `/ops/events/stripe/${await idOf(`failure = 'schema'`)}`,
+    pending: `/ops/events/shopify/${await idOf(`status = 'pending'`)}`,
     long: `/ops/event?source=stripe&event_id=${'x'.repeat(500)}`,
     bulk: '/ops/bulk?action=rerun&source=stripe',
     discard: '/ops/bulk?action=discard&status=parked',

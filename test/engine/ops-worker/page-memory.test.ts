@@ -28,6 +28,7 @@ const EVENT = {
   max_attempts: 12,
   position: null,
   parked_effects: 0,
+  effect_error: null,
   failure: 'schema',
   last_error: 'PermanentError: the payload does not match',
   received_at: TIME,

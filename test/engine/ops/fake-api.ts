@@ -32,6 +32,7 @@ export function event(id: string, more: object = {}) {
     max_attempts: 12,
     position: null,
     parked_effects: 0,
+    effect_error: null,
     failure: 'handler',
     last_error: 'Error: no',
     ...times,
