@@ -9,7 +9,10 @@ import { commit, run } from '../../../src/db/client.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 
-const database = useDatabase({ own: true });
+const database = useDatabase();
+
+/** With the names of the roles of this database. */
+const named = (statement: string) => statement.replaceAll(/claimcheck_(\w+)/g, (_, worker) => database.role(worker));
 
 /** Refused to all: what only the owner of the tables or a superuser may do. */
 const OWNERS_ONLY = [
@@ -119,7 +122,7 @@ describe.each(WORKERS)('the role of the %s may not', (worker) => {
 });
 
 async function expectRefused(worker: WorkerKind, statement: string): Promise<void> {
-  await expect(run(database[worker], sql.raw(statement))).rejects.toMatchObject({ code: '42501' });
+  await expect(run(database[worker], sql.raw(named(statement)))).rejects.toMatchObject({ code: '42501' });
 }
 
 it.each([
@@ -168,7 +171,7 @@ it.each(WORKERS)('the role of the %s has time-outs, and is a member of nothing',
             (select count(*)::int from pg_auth_members where member = pg_roles.oid) as groups,
             (select count(*)::int from pg_class where relowner = pg_roles.oid) as owned
      from pg_roles where rolname = $1`,
-    [`claimcheck_${name}`],
+    [database.role(name)],
   );
   expect(role).toEqual({ powerful: false, groups: 0, owned: 0 });
 });
@@ -206,12 +209,12 @@ describe('npm run db:roles, a second time,', () => {
 
   it('grants what is missing and revokes what is too much, and leaves the passwords as they are', async () => {
     const { databaseUrl, workerUrls } = database.stack;
-    await database.sql('revoke insert on webhooks.bodies from claimcheck_receiver');
+    await database.sql(named('revoke insert on webhooks.bodies from claimcheck_receiver'));
     await database.sql(
-      'grant usage on schema fixture to claimcheck_ops; grant select on fixture.balances to claimcheck_ops',
+      named('grant usage on schema fixture to claimcheck_ops; grant select on fixture.balances to claimcheck_ops'),
     );
-    await database.sql('grant update (status), delete on webhooks.events to claimcheck_receiver');
-    await database.sql('grant update (actions) on webhooks.events to claimcheck_consumer');
+    await database.sql(named('grant update (status), delete on webhooks.events to claimcheck_receiver'));
+    await database.sql(named('grant update (actions) on webhooks.events to claimcheck_consumer'));
     expect((await createWorkerRoles(databaseUrl, { rotate: [] })).urls).toEqual({});
     expect(await Promise.all(Object.values(workerUrls).map(canConnect))).toEqual([true, true, true]);
     await claim(database.receiver, claimRequest(['evt_2'], { receivedAt: new Date() }));
@@ -232,8 +235,8 @@ describe('npm run db:roles, a second time,', () => {
 });
 
 describe('in another database of the same server', () => {
-  const otherUrl = () => new URL('/other', database.stack.databaseUrl).href;
-  beforeAll(() => database.sql('create database other'));
+  const otherUrl = () => new URL('/not_theirs', database.stack.databaseUrl).href;
+  beforeAll(() => database.sql('create database not_theirs'));
 
   it('roles without tables are refused with the command that makes these', async () => {
     await expect(createWorkerRoles(otherUrl(), { rotate: [] })).rejects.toThrow(
@@ -243,15 +246,17 @@ describe('in another database of the same server', () => {
 
   it('a role that may do more than it should is refused, and a migration without roles names who has none', async () => {
     expect(await migrate(otherUrl())).toEqual(WORKERS);
-    await database.sql('create role other_receiver login createdb');
-    await expect(createWorkerRoles(otherUrl(), { rotate: [] })).rejects.toThrow(/^the role other_receiver may do more/);
-    await database.sql('drop role other_receiver');
+    await database.sql('create role not_theirs_receiver login createdb');
+    await expect(createWorkerRoles(otherUrl(), { rotate: [] })).rejects.toThrow(
+      /^the role not_theirs_receiver may do more/,
+    );
+    await database.sql('drop role not_theirs_receiver');
   });
 
   it('the roles are others, so that those of one database have no rights in the other', async () => {
     const { urls } = await createWorkerRoles(otherUrl(), { rotate: [] });
-    expect(new URL(urls.receiver ?? '').username).toBe('other_receiver');
-    const client = await connect(new URL('/claimcheck', urls.receiver).href);
+    expect(new URL(urls.receiver ?? '').username).toBe('not_theirs_receiver');
+    const client = await connect(new URL(new URL(database.stack.databaseUrl).pathname, urls.receiver).href);
     await expect(client.query('select * from webhooks.events')).rejects.toMatchObject({ code: '42501' });
     await client.end();
   });

@@ -1,8 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
 import { getTableConfig, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -15,6 +15,7 @@ import { packageFor, removeOrphanedData } from '../../../scripts/local/postgres-
 import { mapPosition, readBundle } from '../../../scripts/ops/decode.ts';
 import { discord } from '../../../src/providers/discord.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
+import { bundle } from '../../../workshop/bundle.ts';
 import { balances } from '../fixture/tables.ts';
 
 const folders: string[] = [];
@@ -98,36 +99,20 @@ it('no migration holds a table of the engine’s own tests', () => {
   }
 });
 
-it.each([
-  ['a bundle', false],
-  ['a minified bundle', true],
-])(
-  'a position in %s is translated into a file of the checkout, and another frame is left as it is',
-  (_what, minify) => {
-    const path = folder();
-    const [entry, config] = [join(path, 'index.ts'), join(path, 'wrangler.json')];
-    writeFileSync(
-      entry,
-      "interface Gone {}\n\nexport default {\n  fetch(): Response {\n    throw new Error('here');\n  },\n};\n",
-    );
-    writeFileSync(config, JSON.stringify({ name: 'position', main: entry, compatibility_date: '2026-09-18', minify }));
-    const build = [
-      'node_modules/wrangler/bin/wrangler.js',
-      'deploy',
-      '--dry-run',
-      '--outdir',
-      join(path, 'out'),
-      '-c',
-      config,
-    ];
-    execFileSync(process.execPath, build, { stdio: 'ignore' });
-    const lines = readFileSync(join(path, 'out/index.js'), 'utf8').split('\n');
-    const line = lines.findIndex((text) => text.includes('throw new Error'));
-    const column = (lines[line]?.indexOf('new Error') ?? 0) + 1;
-    const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(join(path, 'out')));
-    expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
-  },
-);
+it('a position in a minified bundle is translated into a file of the checkout, and another frame is left as it is', () => {
+  const path = folder();
+  const entry = join(path, 'index.ts');
+  writeFileSync(
+    entry,
+    "interface Gone {}\n\nexport default {\n  fetch(): Response {\n    throw new Error('here');\n  },\n};\n",
+  );
+  const file = bundle(entry, { compatibility_date: '2026-09-18', minify: true }, join(path, 'built'));
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const line = lines.findIndex((text) => text.includes('throw new Error'));
+  const column = (lines[line]?.indexOf('new Error') ?? 0) + 1;
+  const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(dirname(file)));
+  expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
+});
 
 describe('.dev.vars', () => {
   const home = process.cwd();
