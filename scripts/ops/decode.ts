@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { SourceMap } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { secretName, unseal } from '../../src/receiver/secrets.ts';
 import { requireVar } from '../config/dev-vars.ts';
@@ -15,7 +16,7 @@ export function placesOf(position: string | undefined, worker: WorkerKind): stri
   if (!position || !/:\d+:\d+/.test(position)) {
     throw new UserError("position takes that of a log line, such as 'handle (index.js:120:9)'", WRONG_USAGE);
   }
-  return mapPosition(position, buildBundle(worker));
+  return withBundle(worker, [], (bundle) => mapPosition(position, bundle));
 }
 
 /** The secret that a provider has sent to a source with `awaitsSecret`. */
@@ -58,23 +59,24 @@ export function readBundle(folder: string): Bundle | undefined {
   return { folder, name: BUNDLE, map: new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) };
 }
 
-/** Builds a Worker as a deploy does, only to read its source map. */
-export function buildBundle(worker: WorkerKind, options: readonly string[] = []): Bundle | undefined {
-  const folder = resolve('node_modules/.cache/claimcheck/position', worker);
-  const wrangler = 'node_modules/wrangler/bin/wrangler.js';
-  const args = [
-    'deploy',
-    '--dry-run',
-    '--outdir',
-    folder,
-    ...wranglerArguments({ path: CONFIGS[worker], environment: '' }),
-    ...options,
-  ];
-  execFileSync(process.execPath, [wrangler, ...args], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...OFFLINE },
-  });
-  return readBundle(folder);
+/** Builds a Worker as a deploy does, only to read its source map, in a folder that is deleted afterwards. */
+function withBundle<Result>(
+  worker: WorkerKind,
+  options: readonly string[],
+  read: (bundle: Bundle | undefined) => Result,
+): Result {
+  const folder = mkdtempSync(join(tmpdir(), 'claimcheck-bundle-'));
+  const config = wranglerArguments({ path: CONFIGS[worker], environment: '' });
+  const args = ['deploy', '--dry-run', '--outdir', folder, ...config, ...options];
+  try {
+    execFileSync(process.execPath, ['node_modules/wrangler/bin/wrangler.js', ...args], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, ...OFFLINE },
+    });
+    return read(readBundle(folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -82,7 +84,7 @@ export function buildBundle(worker: WorkerKind, options: readonly string[] = [])
  * as the difference to the one before: what src/consumer/app-lines.ts reads. With it the consumer can say in which line
  * an error was thrown, because Cloudflare maps the stacks only of errors that nobody catches.
  */
-export function appLines({ folder, name, map }: Bundle): string {
+function appLines({ folder, name, map }: Bundle): string {
   const files = new Map<string, { start: number; lines: number[] }>();
   for (const [index, text] of readFileSync(join(folder, name), 'utf8').split('\n').entries()) {
     const entry = map.findEntry(index, text.search(/\S|$/));
@@ -106,8 +108,8 @@ const MAX_ARGUMENT = 100_000;
 /** For a deploy of the consumer. In the way it is given, it moves no line of the bundle. */
 export function defineAppLines(): readonly string[] {
   // A minified bundle is one long line.
-  const bundle = readConfig(CONFIGS.consumer).raw.minify ? undefined : buildBundle('consumer');
-  const lines = bundle ? appLines(bundle) : '';
+  if (readConfig(CONFIGS.consumer).raw.minify) return [];
+  const lines = withBundle('consumer', [], (bundle) => (bundle ? appLines(bundle) : ''));
   return lines === '' || lines.length > MAX_ARGUMENT
     ? []
     : ['--define', `globalThis.APP_LINES:${JSON.stringify(lines)}`];

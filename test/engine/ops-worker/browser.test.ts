@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { OPS, useRunning, WAIT } from '../running.ts';
-import { expectAccessible, useBrowser, widthOf } from './browser.ts';
+import { COLOURS, expectAccessible, useBrowser, widthOf } from './browser.ts';
 import { fillShopDay } from './shop-day.ts';
 import { TOKEN } from './start.ts';
 
@@ -384,7 +384,7 @@ it('every page is readable and accessible on a phone, a tablet and a desktop, in
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
-        await expectAccessible(page);
+        await expectAccessible(page, colorScheme === 'dark' ? COLOURS : undefined);
         expect(await widthOf(page), `${name} at ${width} px`).toBeLessThanOrEqual(width);
         // A status or a time never breaks inside of a word.
         const lines = await page.evaluate<number[]>(LINES_OF_WORDS);

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { WORKERS, type WorkerKind } from '../../../scripts/config/worker-config.ts';
+import { WAIT } from '../running.ts';
+import { signers } from '../signatures.ts';
 import { SECRET, useAccount } from './account.ts';
 
 // One environment: from nothing to production, and what comes after.
@@ -16,7 +18,24 @@ beforeAll(async () => {
   url = await account.newDatabase('prod');
   // The migrations of the template are those of its tables.
   await account.checkout.write('src/app/tables.ts', readFileSync('src/app/tables.ts', 'utf8'));
+  await account.checkout.write('src/app/handlers/order-paid.ts', ORDER_PAID);
+  await account.checkout.write('src/app/handlers/index.ts', HANDLERS);
 });
+
+const ORDER_PAID = `import { defineHandler, PermanentError } from '#kit';
+
+export const orderPaid = defineHandler({
+  handle() {
+    throw new PermanentError('not enough stock');
+  },
+});
+`;
+const HANDLERS = `import { defineHandlers } from '#kit';
+import { sources } from '../sources.ts';
+import { orderPaid } from './order-paid.ts';
+export const handlers = defineHandlers(sources, { orders: { 'order.paid': orderPaid } });
+`;
+
 const setup = (args: readonly string[]) => account.setup(args, { env: { DATABASE_URL: url } });
 const deploy = (args: readonly string[] = [], env = {}) =>
   account.run(['deploy', ...args], { DATABASE_URL: url, ...env }).result;
@@ -52,6 +71,26 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   expect((await second)?.error.trim()).toBe(
     'setup: somebody else runs setup on this database right now: run this again afterwards',
   );
+});
+
+it('the console says in which line of which file an event failed in the deployed consumer', async () => {
+  const { cloudflare } = account;
+  const visit = (worker: WorkerKind, path: string, init: { headers: object; body?: string; method?: string }) =>
+    fetch(`${cloudflare.env.EDGE_URL}${path}`, {
+      ...init,
+      headers: { ...init.headers, 'x-edge-host': `${nameOf(worker)}.stand-in.workers.dev` },
+    });
+  const delivery = await signers.gethook(JSON.stringify({ id: 'evt_1', type: 'order.paid' }), { secret: SECRET });
+  expect((await visit('receiver', '/webhooks/orders', { method: 'POST', ...delivery })).status).toBe(200);
+  const { OPS_TOKEN } = cloudflare.valuesOf(nameOf('ops'));
+  await vi.waitFor(async () => {
+    const headers = { authorization: `Bearer ${OPS_TOKEN}` };
+    expect(await (await visit('ops', '/ops/api/events/orders/evt_1', { headers })).json()).toMatchObject({
+      status: 'parked',
+      last_error: 'PermanentError: not enough stock',
+      position: expect.stringMatching(/^Object\.handle \(src\/app\/handlers\/order-paid\.ts:5\) < /),
+    });
+  }, WAIT);
 });
 
 it('a second run finds everything and changes nothing', async () => {
