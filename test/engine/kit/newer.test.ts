@@ -27,7 +27,7 @@ const write = ({ id, state, second }: Change) => {
 
 const result = () => sql('select state, changed_by from fixture.states');
 
-beforeEach(() => sql('truncate fixture.states'));
+beforeEach(() => sql('delete from fixture.states'));
 
 describe('a row that is written with newer()', () => {
   const changes: Record<string, Change> = {

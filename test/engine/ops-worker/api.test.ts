@@ -29,7 +29,7 @@ interface Answer {
 
 /** Two parked events, one done with a parked effect, and one pending that has failed. */
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await sql('delete from webhooks.events');
   for (const [n, id] of ['parked_1', 'parked_2', 'done_1', 'pending_1'].entries()) {
     const event = newEvent(id, { type: 'paid', body: `{"id":"${id}"}` });
     await claim(database.receiver, claimRequest([event], { source: 'stripe', receivedAt: ago(60 - n) }));

@@ -20,7 +20,7 @@ const SNAPSHOT = 'claimcheck_snapshot_age_seconds';
 
 let queries = 0;
 beforeEach(async () => {
-  await sql('truncate webhooks.events cascade');
+  await sql('delete from webhooks.events');
   queries = 0;
   database.stack.neon.fault = () => {
     queries++;

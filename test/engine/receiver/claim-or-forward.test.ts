@@ -50,7 +50,7 @@ const keep = (line: LogLine) => {
 beforeEach(async () => {
   queue = new FakeQueue();
   lines.length = 0;
-  await database.sql('truncate webhooks.events cascade');
+  await database.sql('delete from webhooks.events');
 });
 
 afterEach(() => {

@@ -8,7 +8,7 @@ const { post, secret, sign, sql, quiet } = running;
 
 const LIMIT = 1024 * 1024;
 
-beforeEach(() => sql('truncate webhooks.events, fixture.balances cascade'));
+beforeEach(() => sql('delete from webhooks.events; delete from fixture.balances'));
 
 /** The exact text of a charge, with an id of its own. */
 function charge(extra: string, amount = '4200'): string {

@@ -5,7 +5,7 @@ import { useProviders } from './running.ts';
 const running = useProviders();
 const { sample, send, sql } = running;
 
-beforeEach(() => sql('truncate webhooks.events cascade'));
+beforeEach(() => sql('delete from webhooks.events'));
 
 const claimed = (source: string) =>
   sql<{ event_id: string; type: string; body: string }>(

@@ -26,7 +26,7 @@ const claimed = (source: string) =>
 
 const ACCEPTED = { status: 'accepted' };
 
-beforeEach(() => sql('truncate webhooks.events cascade'));
+beforeEach(() => sql('delete from webhooks.events'));
 
 /** What providers want to hear that our JSON isn't. */
 const ACKS: Record<string, [status: number, type: string | null, body: string]> = {
