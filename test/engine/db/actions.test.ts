@@ -18,7 +18,7 @@ const effects = () => sql('select event_id, status from webhooks.effects order b
 const actionsOf = async (eventId: string) =>
   (await sql<{ actions: unknown }>('select actions from webhooks.events where event_id = $1', [eventId]))[0]?.actions;
 
-const by = { at: LATER, who: 'ada@example.com', sendEffectsAgain: false };
+const by = { at: LATER, who: 'oncall@example.com', sendEffectsAgain: false };
 const retry = (filter: EventFilter, expected?: number) =>
   runAction(database.ops, { ...by, action: 'retry', filter, expected });
 const discard = (filter: EventFilter, reason: string, expected?: number) =>
@@ -169,7 +169,7 @@ it('every action is kept on its event with who, when and why, oldest first', asy
   await sql(`update webhooks.events set status = 'parked' where event_id = 'parked_1'`);
   await discard({ eventId: 'parked_1' }, 'sent by mistake');
   await rerun({ eventId: 'done_1' });
-  const entry = { at: LATER.toISOString(), who: 'ada@example.com', reason: null };
+  const entry = { at: LATER.toISOString(), who: 'oncall@example.com', reason: null };
   expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry' }]);
   expect(await actionsOf('parked_1')).toEqual([
     { ...entry, action: 'retry' },
@@ -306,7 +306,7 @@ it('more than 5,000 events are not run again at a time', async () => {
 });
 
 describe('what an operator takes back', () => {
-  const undo = (done: DoneAction) => undoAction(database.ops, done, { who: 'bob@example.com', at: LATER });
+  const undo = (done: DoneAction) => undoAction(database.ops, done, { who: 'lead@example.com', at: LATER });
 
   it('a discard: its events are parked again, and only those', async () => {
     await discard({ eventId: 'parked_1' }, 'sent by mistake');
@@ -321,7 +321,7 @@ describe('what an operator takes back', () => {
     ]);
     expect(await actionsOf('parked_1')).toMatchObject([
       { action: 'discard' },
-      { action: 'undo', who: 'bob@example.com' },
+      { action: 'undo', who: 'lead@example.com' },
     ]);
     expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 0, effects: 0 });
   });

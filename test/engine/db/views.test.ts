@@ -278,7 +278,7 @@ describe('listEvents', () => {
 
 it('loadDetails has the event with its body, its headers, its effects and what operators did', async () => {
   await receive('stripe', ['a'], ago(HOUR));
-  const action = { at: NOW.toISOString(), who: 'ada', action: 'retry', reason: null };
+  const action = { at: NOW.toISOString(), who: 'oncall', action: 'retry', reason: null };
   await sql(`update webhooks.events set actions = $1`, [JSON.stringify([action])]);
   await sql(
     `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('stripe', 'a', 'n', 'k', '{}', $1)`,

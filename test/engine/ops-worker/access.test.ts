@@ -7,7 +7,7 @@ const REFUSED = { step: 'operator', outcome: 'refused', reason: expect.any(Strin
 const isRefused = (line: object) => Reflect.get(line, 'outcome') === 'refused';
 const WITH_TOKEN = { ...DATABASE, OPS_TOKEN: TOKEN };
 const AUDIENCE = '4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2';
-const ADA = access(AUDIENCE, { email: 'ada@example.com' });
+const ONCALL = access(AUDIENCE, { email: 'oncall@example.com' });
 
 /** They need no database: there is nothing at these addresses, but only somebody who was let in is told so. */
 const PAGE = '/ops/nothing';
@@ -41,7 +41,7 @@ describe('without OPS_TOKEN and Cloudflare Access', () => {
       '/ops/bulk',
       '/ops/undo',
     ];
-    for (const headers of [{}, BEARER, basic('ada'), { 'sec-fetch-site': 'same-origin' }]) {
+    for (const headers of [{}, BEARER, basic('oncall'), { 'sec-fetch-site': 'same-origin' }]) {
       for (const path of paths) expect((await call(path, { method: 'POST', headers })).status).toBe(403);
     }
     // A request that had come as far as the database would have left another line: nothing answers at its URL.
@@ -53,8 +53,8 @@ describe('without OPS_TOKEN and Cloudflare Access', () => {
 describe('an OPS_TOKEN of fewer than 32 characters', () => {
   it('lets nobody in, not even through Cloudflare Access, and is logged once', async () => {
     const short = 'x'.repeat(31);
-    const { call, lines } = startOpsWorker({ env: { ...DATABASE, OPS_TOKEN: short }, access: ADA });
-    for (const headers of [{}, { authorization: `Bearer ${short}` }, basic('ada', short)]) {
+    const { call, lines } = startOpsWorker({ env: { ...DATABASE, OPS_TOKEN: short }, access: ONCALL });
+    for (const headers of [{}, { authorization: `Bearer ${short}` }, basic('oncall', short)]) {
       for (const path of [PAGE, API]) {
         const answer = await call(path, { headers });
         expect(answer.status).toBe(403);
@@ -77,7 +77,7 @@ describe('with OPS_TOKEN', () => {
   it('a script is let in with it as a bearer, and a browser with it as the password', async () => {
     for (const path of [PAGE, API]) {
       expect(await status(BEARER.authorization, path)).toBe(LET_IN);
-      expect(await status(basic('ada').authorization, path)).toBe(LET_IN);
+      expect(await status(basic('oncall').authorization, path)).toBe(LET_IN);
       expect(await status(basic('').authorization, path)).toBe(LET_IN);
       expect(await status(`bearer  ${TOKEN}`, path)).toBe(LET_IN);
     }
@@ -92,15 +92,15 @@ describe('with OPS_TOKEN', () => {
       'Bearer ',
       `Bearer ${TOKEN}x`,
       `Bearer ${TOKEN.slice(1)}`,
-      `Bearer ${encoded(`ada:${TOKEN}`)}`,
+      `Bearer ${encoded(`oncall:${TOKEN}`)}`,
       `Basic ${TOKEN}`,
       `Basic ${encoded(TOKEN)}`,
-      `Basic ${encoded(`${TOKEN}:ada`)}`,
-      `Basic ${encoded(`ada:${TOKEN}:`)}`,
-      `Basic ${encoded('ada:')}`,
+      `Basic ${encoded(`${TOKEN}:oncall`)}`,
+      `Basic ${encoded(`oncall:${TOKEN}:`)}`,
+      `Basic ${encoded('oncall:')}`,
       'Basic *',
       `Digest ${TOKEN}`,
-      `Bearer ${TOKEN}, Basic ${encoded(`ada:${TOKEN}`)}`,
+      `Bearer ${TOKEN}, Basic ${encoded(`oncall:${TOKEN}`)}`,
     ]) {
       expect([wrong, await status(wrong)]).toEqual([wrong, 401]);
       expect([wrong, await status(wrong, PAGE)]).toEqual([wrong, 401]);
@@ -109,7 +109,7 @@ describe('with OPS_TOKEN', () => {
 
   it('a browser is asked for a name and a password on a page, and a program for a bearer', async () => {
     const { call } = started();
-    for (const headers of [{}, basic('ada', 'wrong')]) {
+    for (const headers of [{}, basic('oncall', 'wrong')]) {
       const challengeOf = async (path: string) => (await call(path, { headers })).headers.get('www-authenticate');
       for (const path of ['/', '/ops', PAGE])
         expect(await challengeOf(path)).toBe('Basic realm="ops", charset="UTF-8"');
@@ -120,10 +120,10 @@ describe('with OPS_TOKEN', () => {
   it('crypto.subtle.verify alone decides whether it is right, so that the time of an answer reveals nothing', async () => {
     const verify = vi.spyOn(crypto.subtle, 'verify').mockResolvedValue(true);
     expect(await status('Bearer wrong')).toBe(LET_IN);
-    expect(await status(basic('ada', 'wrong').authorization)).toBe(LET_IN);
+    expect(await status(basic('oncall', 'wrong').authorization)).toBe(LET_IN);
     verify.mockResolvedValue(false);
     expect(await status(BEARER.authorization)).toBe(401);
-    expect(await status(basic('ada').authorization)).toBe(401);
+    expect(await status(basic('oncall').authorization)).toBe(401);
     verify.mockRestore();
   });
 
@@ -149,10 +149,10 @@ describe('with Cloudflare Access', () => {
   };
 
   it('whoever it has let in is known by the e-mail, or by the name of the service token', async () => {
-    expect(await whoOf({ email: 'ada@example.com', common_name: 'x' })).toBe('ada@example.com');
-    expect(await whoOf({ email: 'ada@example.com' }, { 'x-ops-actor': 'bob' })).toBe('ada@example.com');
+    expect(await whoOf({ email: 'oncall@example.com', common_name: 'x' })).toBe('oncall@example.com');
+    expect(await whoOf({ email: 'oncall@example.com' }, { 'x-ops-actor': 'lead' })).toBe('oncall@example.com');
     expect(await whoOf({ email: '', common_name: 'deploy.access' })).toBe('deploy.access');
-    expect(await whoOf({ common_name: 'deploy.access' }, { 'x-ops-actor': 'bob' })).toBe('deploy.access (bob)');
+    expect(await whoOf({ common_name: 'deploy.access' }, { 'x-ops-actor': 'lead' })).toBe('deploy.access (lead)');
     expect(await whoOf({ email: 'a\nda\u202e@example.com' })).toBe('a da @example.com');
     expect(await whoOf(undefined)).toBe('access');
   });
@@ -187,8 +187,8 @@ describe('with Cloudflare Access', () => {
   });
 
   it('OPS_TOKEN works beside it, and a wrong token is refused all the same', async () => {
-    const { call } = startOpsWorker({ env: WITH_TOKEN, access: ADA });
-    for (const headers of [{}, BEARER, basic('ada')]) expect((await call(API, { headers })).status).toBe(LET_IN);
+    const { call } = startOpsWorker({ env: WITH_TOKEN, access: ONCALL });
+    for (const headers of [{}, BEARER, basic('oncall')]) expect((await call(API, { headers })).status).toBe(LET_IN);
     expect((await call(API, { headers: { authorization: `Bearer ${TOKEN}x` } })).status).toBe(401);
   });
 });
@@ -225,7 +225,7 @@ describe('on this machine, with the identity of wrangler dev', () => {
 
   it('OPS_TOKEN closes it for other people on the machine', async () => {
     expect(await status('http://localhost:8787', {}, WITH_TOKEN)).toBe(401);
-    expect(await status('http://localhost:8787', basic('ada'), WITH_TOKEN)).toBe(LET_IN);
+    expect(await status('http://localhost:8787', basic('oncall'), WITH_TOKEN)).toBe(LET_IN);
   });
 });
 
@@ -249,8 +249,8 @@ describe('a request that changes something', () => {
   ];
   const WAYS = [
     { way: 'a bearer', env: WITH_TOKEN, headers: BEARER, withoutEither: UNDERSTOOD },
-    { way: 'a password', env: WITH_TOKEN, headers: basic('ada'), withoutEither: 403 },
-    { way: 'Cloudflare Access', env: DATABASE, access: ADA, headers: {}, withoutEither: 403 },
+    { way: 'a password', env: WITH_TOKEN, headers: basic('oncall'), withoutEither: 403 },
+    { way: 'Cloudflare Access', env: DATABASE, access: ONCALL, headers: {}, withoutEither: 403 },
   ];
 
   it.each(WAYS)('comes from our own pages, with $way', async ({ headers, withoutEither, ...options }) => {

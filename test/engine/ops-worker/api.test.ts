@@ -262,7 +262,7 @@ it('an action is recorded with the name that the command gives, without what cou
   const { call, get } = start();
   await call('/ops/api/events/stripe/parked_1/retry', {
     method: 'POST',
-    headers: { ...BEARER, 'x-ops-actor': 'ada' },
+    headers: { ...BEARER, 'x-ops-actor': 'oncall' },
   });
   const long = `b\u00adob\u00a0${'x'.repeat(200)}`;
   await call('/ops/api/events/stripe/parked_2/retry', { method: 'POST', headers: { ...BEARER, 'x-ops-actor': long } });
@@ -270,7 +270,7 @@ it('an action is recorded with the name that the command gives, without what cou
     const { actions } = await jsonOf<{ actions: { who: string }[] }>(await get(`/ops/api/events/stripe/${id}`));
     return actions[0]?.who;
   };
-  expect(await whoOf('parked_1')).toBe('token (ada)');
+  expect(await whoOf('parked_1')).toBe('token (oncall)');
   expect(await whoOf('parked_2')).toBe(`token (b ob\u00a0${'x'.repeat(75)})`);
 });
 

@@ -29,7 +29,7 @@ const BODY = {
   financial_status: 'paid',
   customer: {
     id: 8_812_045_336_834,
-    email: 'cus-8812045336834@example.com',
+    email: 'billing@example.com',
     verified_email: true,
     tags: 'newsletter, b2c',
   },
@@ -152,7 +152,7 @@ export async function fillShopDay(sql: Sql): Promise<void> {
       order by received_at desc limit 2)`);
   await sql(`
     update webhooks.events set finished_at = received_at + interval '31 minutes 2 s', actions = jsonb_build_array(jsonb_build_object('at', received_at + interval '31 minutes',
-      'who', 'token (ada)', 'action', 'retry', 'reason', 'stock was counted again'))
+      'who', 'token (oncall)', 'action', 'retry', 'reason', 'stock was counted again'))
     where event_id = (select event_id from webhooks.events where type = 'orders/paid' and status = 'parked'
       order by received_at limit 1)`);
 }

@@ -184,5 +184,5 @@ const DETAILS = {
       sent_at: NOW,
     },
   ],
-  actions: [{ at: NOW, who: 'token (ada)', action: 'retry', reason: 'the handler is fixed' }],
+  actions: [{ at: NOW, who: 'token (oncall)', action: 'retry', reason: 'the handler is fixed' }],
 };

@@ -88,7 +88,7 @@ it('one event is shown with all that is known, its body as it was received', asy
   expect(out).toMatch(/^source +stripe\nevent +evt_1\n/);
   expect(out).toMatch(/\nfailure +handler\nerror +Error: no\nthrown at +-\nfailed paths +data\.object\.id\n/);
   expect(out).toMatch(/\nreceipt +sent +1 +2026-03-01 12:00:00 +key-1 +-\n/);
-  expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(ada\) +retry +the handler is fixed\n/);
+  expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(oncall\) +retry +the handler is fixed\n/);
   expect(out).toMatch(/\n\{"amount":12345678901234567890\}\n$/);
 });
 
