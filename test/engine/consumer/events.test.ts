@@ -137,17 +137,6 @@ describe('failures', () => {
     expect(JSON.stringify(lines)).not.toContain('canary');
   });
 
-  it('RetryLater retries the event after its time: 20 more tickets run nothing and count no attempt', async () => {
-    await claimEvents({ id: 'a', type: 'asks for time' });
-    expect((await consume([ticket('a')])).retried).toEqual([{ id: '0', delaySeconds: 90 }]);
-    for (let n = 0; n < 20; n++) {
-      const { acked, retried } = await consume([ticket('a')]);
-      expect(acked).toEqual([]);
-      expect(retried[0]?.delaySeconds).toBeGreaterThan(5);
-    }
-    expect(await events()).toMatchObject([{ status: 'pending', attempts: 1, failure: 'retry_later' }]);
-  });
-
   it('an event that must wait is not worked before, but for a second that clocks may differ by', async () => {
     await claimEvents(increments('a'), increments('b'));
     await query(sql`update webhooks.events set not_before = now() + interval '1 hour' where event_id = 'a'`);

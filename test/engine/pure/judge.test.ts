@@ -61,6 +61,10 @@ describe('judge', () => {
     expect(judged(new DatabaseError('no', { ...facts, table: 'public.events' }))).toMatchObject({ outcome: 'retry' });
   });
 
+  it('the name of an error may be anything', () => {
+    expect(judged(Object.assign(new Error('no'), { name: 1n }))).toMatchObject({ error: '1: no', reason: '1' });
+  });
+
   it('an error of Postgres is told and logged by its own message, without a position', () => {
     const refused = { error: 'refused', reason: 'refused', position: undefined };
     expect(judged(new DatabaseError('refused', { retryable: false }))).toMatchObject(refused);
@@ -77,21 +81,25 @@ describe('judge', () => {
     expect(judge(error, attempt)).toMatchObject({ outcome, failure: 'database' });
   });
 
-  it.each([
-    [-1, 'RetryLater takes a number of seconds from 0 up, and not -1. RetryLater: later'],
-    [Number.NaN, 'RetryLater takes a number of seconds from 0 up, and not NaN. RetryLater: later'],
-    [Number.POSITIVE_INFINITY, 'RetryLater takes a number of seconds from 0 up, and not Infinity. RetryLater: later'],
-  ])('RetryLater(%d) is parked, because another try can not help', (seconds, error) => {
-    expect(judged(new RetryLater(seconds, 'later'))).toMatchObject({ outcome: 'parked', seconds: 0, error });
-  });
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, undefined, null, 'soon', 1n, {}])(
+    'RetryLater(%s) is parked, because another try can not help',
+    (seconds) => {
+      const error = `RetryLater takes a number of seconds from 0 up, and not ${seconds}. RetryLater: later`;
+      const thrown = new RetryLater(seconds as number, 'later');
+      expect(judged(thrown)).toMatchObject({ outcome: 'parked', seconds: 0, error });
+    },
+  );
 
   it.each([
     [1, 0, 'parked', 'Error: no'],
     [2, 0, 'retry', 'Error: no'],
     [2, 1, 'parked', 'Error: no'],
-    [0, 0, 'parked', "the handler's attempts must be a whole number from 1 up, and not 0. Error: no"],
-    [1.5, 0, 'parked', "the handler's attempts must be a whole number from 1 up, and not 1.5. Error: no"],
-    ['3', 0, 'parked', "the handler's attempts must be a whole number from 1 up, and not 3. Error: no"],
+    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null].map(
+      (attempts): [unknown, number, string, string] => {
+        const problem = `the handler's attempts must be a whole number from 1 up, and not ${attempts}`;
+        return [attempts, 0, 'parked', `${problem}. Error: no`];
+      },
+    ),
   ])('with %j attempts, of which %i were made, an error is %s', (maxAttempts, attemptsBefore, outcome, error) => {
     const attempt = { attemptsBefore, random: 0, env: {}, maxAttempts: maxAttempts as number };
     expect(judge(new Error('no'), attempt)).toMatchObject({ outcome, error });
@@ -102,10 +110,25 @@ describe('judge', () => {
       throw new Error('no property');
     },
   });
+  const unreadableMessage = {
+    get message() {
+      throw new Error('from the getter');
+    },
+  };
   it.each([
     ['null', null, 'retry', 'the thrown value is not an Error (null)'],
+    ['undefined', undefined, 'retry', 'the thrown value is not an Error (undefined)'],
     ['a text', 'about somebody', 'retry', 'the thrown value is not an Error (string)'],
+    ['a bigint', 1n, 'retry', 'the thrown value is not an Error (bigint)'],
+    ['a symbol', Symbol('no'), 'retry', 'the thrown value is not an Error (symbol)'],
+    ['an object that can not be read', unreadableMessage, 'retry', 'the thrown value is not an Error (object)'],
     ['an unreadable Error', unreadable, 'parked', 'the thrown value can not be read'],
+    [
+      'an Error whose message is a symbol',
+      Object.assign(new Error(), { message: Symbol('no') }),
+      'parked',
+      'the thrown value can not be read',
+    ],
   ])('%s that is thrown says what to throw instead, and nothing of itself', (_what, thrown, outcome, words) => {
     const text = `${words}: throw an Error, or a PermanentError or RetryLater of #kit`;
     const failure = { outcome, failure: 'handler', failedPaths: null, position: undefined, error: text, reason: text };

@@ -68,39 +68,6 @@ describe('a batch', () => {
   });
 });
 
-it('HubSpot’s items are told apart by event, subscription and object', async () => {
-  const item = {
-    eventId: 1,
-    subscriptionId: 1,
-    objectId: 1,
-    occurredAt: 1_770_000_000_000,
-    subscriptionType: 'contact.creation',
-  };
-  const answer = await deliver('hubspot-v3', [item, { ...item, objectId: 2 }, { ...item, subscriptionId: 2 }, item]);
-  expect(await answer.json()).toEqual(counts(3, 1));
-});
-
-it('Xero’s items are claimed, and the answer stays empty', async () => {
-  const event = { tenantId: 't', eventCategory: 'INVOICE', eventType: 'UPDATE', eventDateUtc: NOW.toISOString() };
-  const events = ['one', 'two'].map((resourceId) => ({ ...event, resourceId }));
-  const answer = await deliver('xero', { events, firstEventSequence: 1, lastEventSequence: 2, entropy: 'E' });
-  expect(await answer.text()).toBe('');
-  expect((await claimed('xero')).map((row) => [row.type, JSON.parse(row.body)])).toEqual(
-    events.map((item) => ['INVOICE.UPDATE', item]),
-  );
-});
-
-it('Asana’s items have no id, and are claimed by what they say', async () => {
-  const event = (action: string) => ({
-    action,
-    created_at: NOW.toISOString(),
-    resource: { gid: '1', resource_type: 'task' },
-  });
-  expect(await (await deliver('asana', { events: [event('added'), event('changed')] })).json()).toEqual(counts(2, 0));
-  expect(await (await deliver('asana', { events: [event('changed')] })).json()).toEqual({ status: 'duplicate' });
-  expect((await claimed('asana')).map((row) => row.type).sort()).toEqual(['task.added', 'task.changed']);
-});
-
 it('Auth0’s log entries may come as a single object, and as lines', async () => {
   const entry = (log_id: string) => JSON.stringify({ log_id, data: { type: 's', date: NOW.toISOString() } });
   const deliverText = (body: string) => send('auth0', sample('auth0', { body }));
@@ -160,16 +127,6 @@ describe('Meta', () => {
       ['wamid.9', []],
       ['wamid.alone', [contact('7')]],
     ]);
-  });
-
-  it('has a message of Messenger’s claimed by its id, whatever time its batch was sent, and its deletion beside it', async () => {
-    const entry = (time: number, message: object) => ({ id: 'page', time, messaging: [{ message }] });
-    const deliverOne = async (time: number, message: object) =>
-      (await (await deliver('meta', { object: 'page', entry: [entry(time, message)] })).json()) as object;
-    expect(await deliverOne(1, { mid: 'm1', text: 'Hi' })).toMatchObject({ status: 'accepted' });
-    expect(await deliverOne(2, { mid: 'm1', text: 'Hi' })).toMatchObject({ status: 'duplicate' });
-    expect(await deliverOne(3, { mid: 'm1', is_deleted: true })).toMatchObject({ status: 'accepted' });
-    expect((await claimed('meta')).map((row) => row.event_id)).toContain('page:m1');
   });
 
   it('loses nothing that it has no name for', async () => {

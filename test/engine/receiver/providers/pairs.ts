@@ -440,6 +440,12 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       { what: 'two associations of one contact in one millisecond', values: { '0.toObjectId': 3 } },
       { what: 'an association that is removed in the same millisecond', values: { '0.associationRemoved': true } },
       { what: 'two accounts whose objects have equal ids', values: { '0.portalId': 34 } },
+      { what: 'one change that two subscriptions ask for', values: { '0.subscriptionId': 23 } },
+      {
+        what: 'two objects that are created at once',
+        of: { body: [{ eventId: 1, subscriptionId: 2, objectId: 3, subscriptionType: 'contact.creation' }] },
+        values: { '0.objectId': 4 },
+      },
       {
         what: 'two properties of one contact, changed at once',
         of: {
