@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { format } from 'node:util';
+import { neonConfig } from '@neondatabase/serverless';
 import { vi } from 'vitest';
+import '../../src/db/client.ts';
 import { copyCheckout, STRANGE_FOLDER } from '../../workshop/checkout.ts';
 import { searchCommand } from './canaries/commands.ts';
 import { APP } from './orders-app.ts';
@@ -97,6 +99,10 @@ export async function callIn(
     (to: 'out' | 'error') =>
     (...values: unknown[]) =>
       void printed.push({ to, text: `${format(...values)}\n` });
+  // Packages are shared, and so is what they keep: esbuild the folder in which it was first loaded (by wrangler), and Neon's
+  // driver what src/db/client.ts has set. Both stay those of this checkout.
+  await import('wrangler');
+  const { fetchEndpoint, fetchFunction } = neonConfig;
   const home = process.cwd();
   const { argv, exitCode } = process;
   const before = Object.entries({ ...UNSET, ...env }).map(([name]) => [name, process.env[name]] as const);
@@ -127,6 +133,7 @@ export async function callIn(
       if (!listeners.includes(listener)) process.stdout.off('error', listener as () => void);
     }
     setVariables(before);
+    Object.assign(neonConfig, { fetchEndpoint, fetchFunction });
     process.argv = argv;
     process.exitCode = exitCode;
     process.chdir(home);
