@@ -17,7 +17,7 @@ beforeEach(() => {
 async function answerTo(source: string, sent: RequestInit) {
   const answer = await receiver.send(source, sent);
   const isProblem = answer.headers.get('content-type') === 'application/problem+json';
-  return [answer.status, isProblem, await answer.json()];
+  return [answer.status, isProblem, await answer.json().catch(() => 'not JSON')];
 }
 const problem = (status: number, title: string, detail?: string) => [
   status,
