@@ -117,9 +117,8 @@ describe('retryable errors', () => {
   });
 
   it('a refused connection is retryable', async () => {
-    const { port, close } = await startNeon({ postgresPort: database.stack.postgres.port });
-    await close();
-    expect(await errorOf(ask(withUrl((url) => (url.port = String(port)))))).toMatchObject({
+    // Nobody listens there. A port that was just given up may be somebody else's now.
+    expect(await errorOf(ask(withUrl((url) => (url.port = '2'))))).toMatchObject({
       retryable: true,
       message: 'Postgres could not be reached: is the local database running? npm run db starts it',
     });

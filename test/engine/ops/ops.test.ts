@@ -1,7 +1,6 @@
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { freePort } from '../../../scripts/lib/port.ts';
 import { type Action, actOnMany, actOnOne } from '../../../scripts/ops/action.ts';
 import { connect } from '../../../scripts/ops/api.ts';
 import { type Checkout, makeCheckout } from '../checkout.ts';
@@ -217,7 +216,7 @@ describe('an error is one line that says what to do', () => {
       code: 1,
       err: expect.stringContaining('is not an ops Worker'),
     });
-    const url = `http://127.0.0.1:${await freePort()}`;
+    const url = 'http://127.0.0.1:2';
     const err = `ops: no ops Worker answers at ${url}: start it with npm run dev, or name another with --url\n`;
     expect(await start(['status', '--url', url])).toMatchObject({ code: 1, err });
   });
