@@ -142,12 +142,16 @@ describe('somebody on call', () => {
     await page.locator('#state .status.done').waitFor();
   });
 
-  it('sees which field of a payload did not match the schema', async () => {
+  it('sees which field of a payload did not match the schema, also after a retry that has failed again', async () => {
     await deliver(charge('evt_schema', { customer: 'cus_1', amount: 'a lot' }).body);
     await parked(1);
     const page = await browser.visit(ADA);
     await page.goto(address('/ops/event?source=stripe&event_id=evt_schema'));
-    expect(await page.locator('.banner dl').innerText()).toMatch(/data\.object\.amount\s+"a lot"/);
+    const field = /data\.object\.amount\s+"a lot"/;
+    expect(await page.locator('.banner dl').innerText()).toMatch(field);
+    await page.getByRole('button', { name: 'Retry this event' }).click();
+    await page.getByText('Retried 1 event. It has failed again:').waitFor();
+    expect(await page.locator('.banner dl').innerText()).toMatch(field);
   });
 
   it('can do all of it without JavaScript', async () => {
