@@ -1,5 +1,6 @@
 // What an operator sees first, and what the metrics are made of. The shapes are those of the API.
 import { sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
@@ -110,6 +111,21 @@ interface SourceRow extends Row {
 
 const perHour = (row: Row) => Array.from({ length: HOURS }, (_, n) => row.per_hour[String(HOURS - 1 - n)] ?? 0);
 
+/** Not `extract`: it calculates with numeric, which takes several times as long. */
+const hoursAgo = (now: Date, time: PgColumn) =>
+  sql`floor(date_part('epoch', ${at(now)} - ${time}) / 3600)::int as hours_ago`;
+
+/** Of the CTE `recent`, with `name`, `at`, `hours_ago` and `seconds`. */
+const SUMMARIES = sql`
+    last_day as (
+      select name, max(at) as last_at, percentile_cont(array[0.5, 0.95]) within group (order by seconds) as percentiles
+      from recent group by name
+    ),
+    per_hour as (
+      select name, json_object_agg(hours_ago, number) as per_hour
+      from (select name, hours_ago, count(*)::int as number from recent group by 1, 2) as counted group by name
+    )`;
+
 /**
  * One query. It reads the events of the last day (by their time of receipt), and what is pending or parked (each has an
  * index of its own). Only if a source was silent for a day, the events of the days before are read too.
@@ -120,49 +136,39 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
     sql`
     with recursive ${seenSources},
     sources as (
-      select source from seen_sources where source is not null
+      select source as name from seen_sources where source is not null
       union select unnest(${sql.param([...configured])}::text[])
     ),
     recent as materialized (
-      select ${events.source} as source, ${events.receivedAt} as received_at,
-        -- Not extract: it calculates with numeric, which takes several times as long.
-        floor(date_part('epoch', ${at(now)} - ${events.receivedAt}) / 3600)::int as hours_ago,
+      select ${events.source} as name, ${events.receivedAt} as at, ${hoursAgo(now, events.receivedAt)},
         case when ${events.status} = 'done'
           then date_part('epoch', ${events.finishedAt} - ${events.receivedAt}) end as seconds
       from ${events}
       where ${events.receivedAt} > ${at(now)} - make_interval(hours => ${HOURS}) and ${events.receivedAt} <= ${at(now)}
     ),
-    last_day as (
-      select source, max(received_at) as last_at,
-        percentile_cont(array[0.5, 0.95]) within group (order by seconds) as percentiles
-      from recent group by source
-    ),
-    silent as (select source from seen_sources where source is not null except select source from last_day),
+    ${SUMMARIES},
+    silent as (select source as name from seen_sources where source is not null except select name from last_day),
     last_week as (
-      select ${events.source} as source, max(${events.receivedAt}) as last_at, count(*)::int as accepted from ${events}
-      where exists (select from silent) and ${events.source} in (select source from silent)
+      select ${events.source} as name, max(${events.receivedAt}) as last_at, count(*)::int as accepted from ${events}
+      where exists (select from silent) and ${events.source} in (select name from silent)
         and ${events.receivedAt} > ${at(now)} - make_interval(days => ${LOOK_BACK_DAYS})
         and ${events.receivedAt} <= ${at(now)} - make_interval(hours => ${HOURS})
       group by 1
     ),
-    per_hour as (
-      select source, json_object_agg(hours_ago, accepted) as per_hour
-      from (select source, hours_ago, count(*)::int as accepted from recent group by 1, 2) as counted group by source
-    ),
     pending as (
-      select ${events.source} as source, count(*)::int as pending, min(${events.receivedAt}) as oldest_pending_at
+      select ${events.source} as name, count(*)::int as pending, min(${events.receivedAt}) as oldest_pending_at
       from ${events} where ${events.status} = 'pending' group by 1
     ),
     parked as (
-      select ${events.source} as source, count(*)::int as parked
+      select ${events.source} as name, count(*)::int as parked
       from ${events} where ${events.status} = 'parked' group by 1
     )
-    select source as name, coalesce(last_day.last_at, last_week.last_at) as last_at, coalesce(per_hour, '{}') as per_hour,
+    select name, coalesce(last_day.last_at, last_week.last_at) as last_at, coalesce(per_hour, '{}') as per_hour,
       coalesce(pending, 0) as pending, coalesce(parked, 0) as parked, oldest_pending_at,
       percentiles[1] as p50, percentiles[2] as p95, last_week.accepted as last_week,
-      exists (select from ${alerts} where ${alerts.condition} = 'silent' and ${alerts.source} = sources.source) as is_silent
-    from sources left join last_day using (source) left join last_week using (source) left join per_hour using (source)
-      left join pending using (source) left join parked using (source)
+      exists (select from ${alerts} where ${alerts.condition} = 'silent' and ${alerts.source} = sources.name) as is_silent
+    from sources left join last_day using (name) left join last_week using (name) left join per_hour using (name)
+      left join pending using (name) left join parked using (name)
     order by 1`,
   );
   return rows.map((row) => ({
@@ -188,33 +194,24 @@ async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatu
     db,
     sql`
     with recent as materialized (
-      select ${effects.kind} as kind, ${effects.sentAt} as sent_at,
-        floor(date_part('epoch', ${at(now)} - ${effects.sentAt}) / 3600)::int as hours_ago,
+      select ${effects.kind} as name, ${effects.sentAt} as at, ${hoursAgo(now, effects.sentAt)},
         date_part('epoch', ${effects.sentAt} - ${events.finishedAt}) as seconds
       from ${effects} left join ${events} on ${itsEvent} and ${events.receivedAt} > ${at(now)} - make_interval(days => 2)
       where ${effects.sentAt} > ${at(now)} - make_interval(hours => ${HOURS}) and ${effects.sentAt} <= ${at(now)}
     ),
-    last_day as (
-      select kind, max(sent_at) as last_at,
-        percentile_cont(array[0.5, 0.95]) within group (order by seconds) as percentiles
-      from recent group by kind
-    ),
-    per_hour as (
-      select kind, json_object_agg(hours_ago, sent) as per_hour
-      from (select kind, hours_ago, count(*)::int as sent from recent group by 1, 2) as counted group by kind
-    ),
+    ${SUMMARIES},
     pending as (
-      select ${effects.kind} as kind, count(*)::int as pending, min(${events.finishedAt}) as oldest_pending_at
+      select ${effects.kind} as name, count(*)::int as pending, min(${events.finishedAt}) as oldest_pending_at
       from ${effects} join ${events} on ${itsEvent} where ${effects.status} = 'pending' group by 1
     ),
     parked as (
-      select ${effects.kind} as kind, count(*)::int as parked
+      select ${effects.kind} as name, count(*)::int as parked
       from ${effects} where ${effects.status} = 'parked' group by 1
     )
-    select kind as name, last_at, coalesce(per_hour, '{}') as per_hour, coalesce(pending, 0) as pending,
+    select name, last_at, coalesce(per_hour, '{}') as per_hour, coalesce(pending, 0) as pending,
       coalesce(parked, 0) as parked, oldest_pending_at, percentiles[1] as p50, percentiles[2] as p95
-    from last_day full join pending using (kind) full join parked using (kind) left join per_hour using (kind)
-    order by kind`,
+    from last_day full join pending using (name) full join parked using (name) left join per_hour using (name)
+    order by 1`,
   );
   return rows.map((row) => ({
     kind: row.name,
