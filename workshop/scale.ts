@@ -95,6 +95,7 @@ function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unk
     'before a rerun of a rare type': () => loadMatching(db, 'rerun', { type: 'rare' }),
     'before a rerun of a type': () => loadMatching(db, 'rerun', { type: 'type.3' }),
     'what became of a retry': () => loadProgress(db, { action: 'retry', at: now }),
+    'events of an action': list({ actionAt: now }),
     '`GET /ops/metrics`': () => loadMetrics(db, now),
   };
 }

@@ -1,7 +1,7 @@
 import type { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
-import { attemptsOf, clock, counted, headline, originOf, placeOf } from '../../src/ops/words.ts';
+import { attemptsOf, clock, counted, headline, originOf, placeOf, relative, wasText } from '../../src/ops/words.ts';
 
 /**
  * Ids, types, errors and bodies come from outside. A control character in them could rewrite the terminal, and a bidi
@@ -54,6 +54,7 @@ export function statusText(status: Status, now: Date): string {
   const wrong = problems.map((problem) => [
     `  ${counted(problem.count, problem.what)}${problem.status === 'pending' ? ' tried again' : ''}`,
     problem.since === null ? '-' : `since ${clock(problem.since, now)}`,
+    ...(problem.next_attempt_at === null ? [] : [`next try ${relative(problem.next_attempt_at, now)}`]),
     originOf(problem).join(', '),
     problem.error ?? '-',
   ]);
@@ -122,11 +123,17 @@ export function detailsText(event: ShownEvent): string {
     effect.failure ?? '-',
     effect.last_error ?? '',
   ]);
-  const actions = event.actions.map(({ at, who, action, reason }) => [utc(at), who, action, reason ?? '']);
+  const actions = event.actions.map(({ at, who, action, reason, was }) => [
+    utc(at),
+    who,
+    action,
+    reason ?? '-',
+    was ? [wasText(was), was.error].filter(Boolean).join(': ') : '',
+  ]);
   return [
     table(facts),
     ...section(effects, ['EFFECT', 'STATUS', 'ATTEMPTS', 'SENT (UTC)', 'IDEMPOTENCY KEY', 'FAILURE', 'ERROR']),
-    ...section(actions, ['AT (UTC)', 'WHO', 'ACTION', 'REASON']),
+    ...section(actions, ['AT (UTC)', 'WHO', 'ACTION', 'REASON', 'BEFORE']),
     '',
     // As it was received: parsing would change long numbers.
     event.body === null ? 'the body has been pruned' : printable(event.body, '\n\t'),

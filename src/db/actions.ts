@@ -57,8 +57,8 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
     select checked.matching, checked.as_expected,
       (select count(*)::int from changed_events) as events,
       (select count(*)::int from changed_effects) as effects,
-      (select min(received_at) from changed_events) as received_from,
-      (select max(received_at) from changed_events) as received_to,
+      (select min(received_at) from noted) as received_from,
+      (select max(received_at) from noted) as received_to,
       (select coalesce(json_agg(json_build_array(source, event_id)), '[]')
        from (select * from changed_events limit ${MAX_KEYS}) as listed) as event_keys,
       (select coalesce(json_agg(json_build_array(source, event_id, name)), '[]')
@@ -148,27 +148,29 @@ function targetOf({ action, filter, finishedAt }: Target, locks: Locks): SQL {
 
 /**
  * Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. A
- * retry of one event is also about what waits for its next attempt: it need not wait any longer.
+ * retry of one event, or of what is pending, is also about what waits for its next attempt: it need not wait any longer.
  */
 function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffects }: Locks): SQL {
   const { failure, error, ...filter } = all;
   const why = { failure, error };
-  const isOne = action === 'retry' && filter.source !== undefined && filter.eventId !== undefined;
-  const isStuck = (table: typeof events | typeof effects) =>
-    isOne
-      ? sql`(${table.status} = 'parked' or (${table.status} = 'pending' and ${table.notBefore} is not null))`
-      : sql`${table.status} = 'parked'`;
+  const isOne = filter.source !== undefined && filter.eventId !== undefined;
+  const isStuck = (table: typeof events | typeof effects, wanted: string | undefined) => {
+    const isParked = sql`${table.status} = 'parked'`;
+    const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null)`;
+    if (action === 'retry' && isOne) return sql`(${isParked} or ${isWaiting})`;
+    return action === 'retry' && wanted === 'pending' ? isWaiting : isParked;
+  };
   return sql`
     parked_events as (
       select ${events.source} as source, ${events.eventId} as event_id, ${events.failure} as failure from ${events}
-      where ${isStuck(events)} and ${failedSo(events, why)} and ${matches(filter)}
+      where ${isStuck(events, filter.status)} and ${failedSo(events, why)} and ${matches(filter)}
       ${ofEvents}
     ),
     parked_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
         ${effects.failure} as failure
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${isStuck(effects)} and ${failedSo(effects, why)} and ${matches(filter)}
+      where ${isStuck(effects, filter.effectStatus)} and ${failedSo(effects, why)} and ${matches(filter)}
       ${ofEffects}
     ),
     target as (select source, event_id from parked_events union select source, event_id from parked_effects)`;
@@ -197,7 +199,10 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, { ofE
 const eventColumn = columnNames(events);
 const effectColumn = columnNames(effects);
 
-/** The CTEs that change it, if the number of events is as expected: `changed_events` and `changed_effects`. */
+/**
+ * The CTEs that change it, if the number of events is as expected: `changed_events`, `changed_effects`, and `noted` with
+ * all events whose `actions` it is kept in.
+ */
 function changesOf(operation: OperatorAction): SQL {
   switch (operation.action) {
     case 'retry':
@@ -214,10 +219,18 @@ export interface Note extends Pick<OperatorAction, 'at' | 'who' | 'reason'> {
 }
 
 /** The action is added to those before it. */
-export function noteAction({ at: time, who, action, reason }: Note): SQL {
+export function noteAction({ at: time, who, action, reason }: Note, more = sql`'{}'::jsonb`): SQL {
   const entry = JSON.stringify({ at: time.toISOString(), who, action, reason: reason ?? null });
-  return sql`${eventColumn.actions} = coalesce(${events.actions}, '[]') || ${entry}::jsonb`;
+  return sql`${eventColumn.actions} = coalesce(${events.actions}, '[]') || (${entry}::jsonb || ${more})`;
 }
+
+/** The beginning of an error says which it was. It is kept as often as the event is retried. */
+const MAX_PAST_ERROR = 200;
+
+/** What a retry or a rerun overwrites, so that it can still be told. */
+const WAS = sql`jsonb_build_object('was', jsonb_build_object('status', ${events.status},
+          'finished_at', ${events.finishedAt}, 'attempts', ${events.attempts},
+          'error', left(${events.lastError}, ${MAX_PAST_ERROR})))`;
 
 const keyIn = (row: string) => sql.raw(`${row}.source, ${row}.event_id`);
 const isEvent = (row: string) => sql`(${events.source}, ${events.eventId}) = (${keyIn(row)})`;
@@ -228,6 +241,8 @@ const returningEvent = sql`
 const returningEffect = sql`
       returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name`;
 
+const ALL_NOTED = sql`noted as (select * from changed_events union all select * from noted_only)`;
+
 /** Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send. */
 function retry(operation: OperatorAction): SQL {
   const now = at(operation.at);
@@ -235,7 +250,7 @@ function retry(operation: OperatorAction): SQL {
     changed_events as (
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${now},
-        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${noteAction(operation)}
+        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${noteAction(operation, WAS)}
       from parked_events, checked where as_expected and ${isEvent('parked_events')}
       ${returningEvent}
     ),
@@ -246,11 +261,13 @@ function retry(operation: OperatorAction): SQL {
       from parked_effects, checked where as_expected and ${isEffect}
       ${returningEffect}
     ),
-    noted as (
+    noted_only as (
       update ${events} set ${noteAction(operation)}
       from (select * from target except select source, event_id from parked_events) as only_effects, checked
       where as_expected and ${isEvent('only_effects')}
-    )`;
+      ${returningEvent}
+    ),
+    ${ALL_NOTED}`;
 }
 
 /**
@@ -270,7 +287,7 @@ function discard(operation: OperatorAction): SQL {
       from parked_events, checked where as_expected and ${isEvent('parked_events')}
       ${returningEvent}
     ),
-    noted as (
+    noted_only as (
       update ${events} set
         ${eventColumn.summary} = concat_ws(', ', ${events.summary}, 'discarded ' || gone.names || ': ' || ${reason}::text),
         ${noteAction(operation)}
@@ -279,7 +296,9 @@ function discard(operation: OperatorAction): SQL {
         where (source, event_id) not in (select source, event_id from parked_events) group by 1, 2
       ) as gone
       where ${isEvent('gone')}
-    )`;
+      ${returningEvent}
+    ),
+    ${ALL_NOTED}`;
 }
 
 /**
@@ -300,10 +319,11 @@ function rerun(operation: OperatorAction): SQL {
         ${eventColumn.status} = 'pending', ${eventColumn.completions} = 0, ${eventColumn.attempts} = 0,
         ${eventColumn.dueAt} = ${at(operation.at)}, ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
         ${eventColumn.summary} = null, ${eventColumn.failure} = null, ${eventColumn.lastError} = null,
-        ${eventColumn.failedPaths} = null, ${eventColumn.position} = null, ${noteAction(operation)}
+        ${eventColumn.failedPaths} = null, ${eventColumn.position} = null, ${noteAction(operation, WAS)}
       from target, checked where as_expected and ${isEvent('target')}
       ${returningEvent}
     ),
+    noted as (select * from changed_events),
     -- The handler asks for its effects, so none of them needs a ticket now.
     changed_effects as (select null as source, null as event_id, null as name where false)`;
 }

@@ -1,9 +1,11 @@
 // What became of an action of an operator, and how it is taken back.
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { noteAction, type OperatorAction } from './actions.ts';
 import { type Database, run } from './client.ts';
+import { loadProblems, type Problem } from './problems.ts';
 import { type ActionName, effects, events, UNDO } from './schema.ts';
 import { at, columnNames } from './sql.ts';
+import { matches } from './views.ts';
 
 const eventColumn = columnNames(events);
 const effectColumn = columnNames(effects);
@@ -19,24 +21,57 @@ const isLastAction = ({ action, at: time }: DoneAction) => sql`
   (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
 const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
 
-/** What became of a retry or a rerun: how many of its events and effects still wait, and how many are parked again. */
-export async function loadProgress(db: Database, done: DoneAction): Promise<{ pending: number; parked: number }> {
-  const [row] = await run<{ pending: number; parked: number }>(
-    db,
-    sql`
-    select ${sql.join(
-      (['pending', 'parked'] as const).map(
-        (status) => sql`(
-          select count(*) from ${events} where ${events.status} = ${sql.raw(`'${status}'`)} and ${isLastAction(done)}
-        )::int + (
-          select count(*) from ${effects} join ${events} on ${itsEvent}
-          where ${effects.status} = ${sql.raw(`'${status}'`)} and ${isLastAction(done)}
-        )::int as ${sql.identifier(status)}`,
-      ),
-      sql`, `,
-    )}`,
-  );
-  return row ?? { pending: 0, parked: 0 };
+type Table = typeof events | typeof effects;
+
+/** An operator took a retry back before its first attempt, or a discard. */
+const isTakenBack = (table: Table, { action }: DoneAction) =>
+  sql`(${events.actions} -> -1 ->> 'action' = ${UNDO} and (${action === 'discard'} or ${table.attempts} = 0)) is true`;
+
+/** Of a retry: it can be taken back. A rerun leaves no failure. */
+const hasNotBegun = (table: Table) =>
+  sql`${table.status} = 'pending' and ${table.attempts} = 0 and ${table.failure} is not null`;
+
+export interface Progress {
+  /** Not tried yet. */
+  readonly pending: number;
+  /** Of these, how many can be taken back. */
+  readonly stoppable: number;
+  /** Taken back: parked as before. */
+  readonly takenBack: number;
+  /** They failed, and are tried again or parked. */
+  readonly failed: number;
+  /** Effects of events that are done since, which are not sent yet. */
+  readonly unsent: number;
+  /** Why they fail. */
+  readonly problems: readonly Problem[];
+}
+
+/** What became of the events and effects of an action. What is not among these numbers is finished. */
+export async function loadProgress(db: Database, done: DoneAction): Promise<Progress> {
+  const isOfAction = matches({ actionAt: done.at });
+  // Effects of an event that was finished before are what was acted on. Those of the others came with their events.
+  const rowsOf = (table: Table, from: SQL, isOwn: SQL, status: string) => sql`
+      select ${table.status} as status, ${table.attempts} as attempts, ${isOwn} as own,
+        ${hasNotBegun(table)} and ${isLastAction(done)} as stoppable, ${isTakenBack(table, done)} as taken_back
+      from ${from} where ${table.status} = ${sql.raw(status)} and ${isOfAction}`;
+  const both = (status: string) => sql`
+      ${rowsOf(events, sql`${events}`, sql`true`, status)} union all
+      ${rowsOf(effects, sql`${effects} join ${events} on ${itsEvent}`, sql`${events.finishedAt} < ${at(done.at)}`, status)}`;
+  const [[row], problems] = await Promise.all([
+    run<Omit<Progress, 'problems'>>(
+      db,
+      sql`
+      with open as (${both("'pending'")} union all ${both("'parked'")})
+      select count(*) filter (where own and status = 'pending' and attempts = 0)::int as pending,
+        count(*) filter (where stoppable)::int as stoppable,
+        count(*) filter (where status = 'parked' and taken_back)::int as "takenBack",
+        count(*) filter (where own and not (status = 'parked' and taken_back) and (status = 'parked' or attempts > 0))::int as failed,
+        count(*) filter (where own is not true)::int as unsent
+      from open`,
+    ),
+    loadProblems(db, (table) => sql`${isOfAction} and not ${isTakenBack(table, done)}`),
+  ]);
+  return { ...(row ?? { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0 }), problems };
 }
 
 /**
@@ -54,19 +89,17 @@ export async function undoAction(
     action === 'discard'
       ? sql`${events.receivedAt} between ${at(from)} and ${at(to)} + interval '1 millisecond'
           and ${events.status} = 'ignored' and ${events.completions} = 0`
-      : sql`${events.status} = 'pending' and ${events.attempts} = 0 and ${events.failure} is not null`;
+      : hasNotBegun(events);
   const [row] = await run<{ events: number; effects: number }>(
     db,
     sql`
     with undone_effects as (
       update ${effects} set ${effectColumn.status} = 'parked' from ${events}
-      where ${action === 'retry'} and ${effects.status} = 'pending' and ${effects.attempts} = 0
-        and ${effects.failure} is not null and ${itsEvent} and ${isLastAction(done)}
+      where ${action === 'retry'} and ${hasNotBegun(effects)} and ${itsEvent} and ${isLastAction(done)}
       returning ${effects.source} as source, ${effects.eventId} as event_id
     ),
     undone_events as (
-      update ${events} set ${eventColumn.status} = 'parked', ${eventColumn.finishedAt} = ${at(time)},
-        ${eventColumn.summary} = null, ${note}
+      update ${events} set ${eventColumn.status} = 'parked', ${eventColumn.summary} = null, ${note}
       where ${action !== 'rerun'} and ${isUndone} and ${isLastAction(done)}
       returning ${events.source}, ${events.eventId}
     ),

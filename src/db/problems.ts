@@ -1,5 +1,5 @@
 // What fails, in groups of the same reason: the beginning of the overview.
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { effects, events, FAILURES } from './schema.ts';
@@ -22,8 +22,12 @@ export const Problem = v.strictObject({
   errors: v.pipe(Count, v.description('How many different errors these are')),
   position: v.nullable(v.string()),
   event_id: v.pipe(v.string(), v.description('Of the newest')),
-  since: v.pipe(Time, v.description('When the first of these events was received. Of effects: was done')),
-  latest: Time,
+  since: v.pipe(
+    Time,
+    v.description('When the first of them was received (of effects: its event was done) or, later, retried'),
+  ),
+  latest: v.pipe(Time, v.description('The same of the last one. Of parked events: when the last one was parked')),
+  next_attempt_at: v.pipe(Time, v.description('Of what is pending: when the first of them is tried again')),
 });
 export type Problem = v.InferOutput<typeof Problem>;
 
@@ -34,32 +38,54 @@ export const MAX_PROBLEMS = 50;
  * What fails, in groups. Postgres has indexes of parked and of pending rows. Equal errors are counted first, because it
  * takes time to find out which errors differ only in ids.
  */
-export async function loadProblems(db: Database): Promise<Problem[]> {
+export async function loadProblems(
+  db: Database,
+  among: (table: typeof events | typeof effects) => SQL = () => sql`true`,
+): Promise<Problem[]> {
+  // Attempts are counted anew since then.
+  const began = (received: SQL) => sql`
+        greatest(${received}, case when ${events.actions} -> -1 ->> 'action' in ('retry', 'rerun')
+          then (${events.actions} -> -1 ->> 'at')::timestamptz end)`;
+  const beganOfEvent = began(sql`${events.receivedAt}`);
+  const beganOfEffect = began(sql`coalesce(${events.finishedAt}, ${events.receivedAt})`);
+  const next = (table: typeof events | typeof effects) => sql`
+        case when ${table.status} = 'pending' then coalesce(${table.notBefore}, ${table.dueAt}) end`;
   const failing = (status: string) => sql`
       select 'event' as what, ${events.status} as status, ${events.source} as source, ${events.type} as type, null as kind,
         ${events.failure} as failure, ${events.lastError} as error, ${events.position} as position,
-        ${events.eventId} as event_id, ${events.receivedAt} as at
-      from ${events} where ${events.status} = ${sql.raw(status)} and (${events.status} = 'parked' or ${events.attempts} > 0)
+        ${events.eventId} as event_id, ${beganOfEvent} as began, coalesce(${events.finishedAt}, ${beganOfEvent}) as at,
+        ${next(events)} as next
+      from ${events}
+      where ${events.status} = ${sql.raw(status)} and (${events.status} = 'parked' or ${events.attempts} > 0)
+        and ${among(events)}
       union all
       select 'effect', ${effects.status}, ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure},
-        ${effects.lastError}, ${effects.position}, ${effects.eventId}, coalesce(${events.finishedAt}, ${events.receivedAt})
+        ${effects.lastError}, ${effects.position}, ${effects.eventId}, ${beganOfEffect}, ${beganOfEffect}, ${next(effects)}
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)`;
+      where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)
+        and ${among(effects)}`;
   const rows = await run<Problem & { since: string; latest: string }>(
     db,
     sql`
     with failing as (${failing("'parked'")} union all ${failing("'pending'")}),
     same_error as (
-      select what, status, source, type, kind, failure, error, count(*)::int as count, min(at) as since, max(at) as latest,
+      select what, status, source, type, kind, failure, error, count(*)::int as count, min(began) as since, max(at) as latest,
+        min(next) as next_attempt_at,
         (array_agg(event_id order by at desc))[1] as event_id, (array_agg(position order by at desc))[1] as position
       from failing group by 1, 2, 3, 4, 5, 6, 7
     )
     select what, status, source, type, coalesce(array_to_json(array_remove(array_agg(distinct kind), null)), '[]') as kinds, failure,
       sum(count)::int as count, count(distinct error)::int as errors, min(since) as since, max(latest) as latest,
+      min(next_attempt_at) as next_attempt_at,
       (array_agg(error order by latest desc))[1] as error, (array_agg(position order by latest desc))[1] as position,
       (array_agg(event_id order by latest desc))[1] as event_id
     from same_error group by what, status, source, type, failure, ${kindOfError(sql`error`)}
     order by status, max(latest) desc limit ${MAX_PROBLEMS}`,
   );
-  return rows.map((row) => ({ ...row, since: isoOf(row.since), latest: isoOf(row.latest) }));
+  return rows.map((row) => ({
+    ...row,
+    since: isoOf(row.since),
+    latest: isoOf(row.latest),
+    next_attempt_at: isoOf(row.next_attempt_at),
+  }));
 }

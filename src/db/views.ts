@@ -22,6 +22,8 @@ export interface EventFilter {
   readonly since?: Date | undefined;
   /** Received before. */
   readonly until?: Date | undefined;
+  /** An operator's action at this time was about them. */
+  readonly actionAt?: Date | undefined;
 }
 
 const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -87,6 +89,17 @@ export const EventDetails = v.strictObject({
       who: v.string(),
       action: v.picklist([...ACTIONS, UNDO]),
       reason: v.nullable(v.string()),
+      was: v.optional(
+        v.pipe(
+          v.strictObject({
+            status: v.picklist(events.status.enumValues),
+            finished_at: v.nullable(Time),
+            attempts: Count,
+            error: v.nullable(v.string()),
+          }),
+          v.description('What the event was before a retry or a rerun'),
+        ),
+      ),
     }),
   ),
   body: v.pipe(v.nullable(v.string()), v.description('As it was received. Null if it has been pruned')),
@@ -115,6 +128,7 @@ export function matches({
   effectStatus,
   since,
   until,
+  actionAt,
 }: EventFilter): SQL {
   const conditions = [
     source === undefined ? undefined : sql`${events.source} = ${source}`,
@@ -125,6 +139,7 @@ export function matches({
     effectStatus === undefined ? undefined : hasEffect(sql`${effects.status} = ${sql.raw(`'${effectStatus}'`)}`),
     since && sql`${events.receivedAt} >= ${at(since)}`,
     until && sql`${events.receivedAt} < ${at(until)}`,
+    actionAt && sql`${events.actions} @> ${JSON.stringify([{ at: actionAt.toISOString() }])}::jsonb`,
   ];
   return sql.join([sql`true`, ...conditions.filter((condition) => condition !== undefined)], sql` and `);
 }
@@ -319,6 +334,9 @@ export async function loadDetails(
       ...withIsoTimes(row),
       occurred_at: isoOf(row.occurred_at),
       not_before: isoOf(row.not_before),
+      actions: row.actions.map(({ was, ...action }) =>
+        was ? { ...action, was: { ...was, finished_at: isoOf(was.finished_at) } } : action,
+      ),
       effects: row.effects.map((effect) => ({
         ...effect,
         due_at: isoOf(effect.due_at),

@@ -82,6 +82,7 @@ const FILTER = {
   q: v.pipe(v.optional(Text), v.description('Only with this event id. A list takes its beginning as well')),
   since: v.pipe(v.optional(Time), v.description('Received at or after this time (ISO 8601; without a zone it is UTC)')),
   until: v.pipe(v.optional(Time), v.description('Received before this time')),
+  action_at: v.pipe(v.optional(Time), v.description("Only if an operator's action at this time was about them")),
 };
 const FilterFields = only('filter', FILTER);
 
@@ -165,13 +166,14 @@ function withoutEmpty(fields: unknown): unknown {
 }
 
 function filterOf(fields: v.InferOutput<typeof FilterFields>): EventFilter {
-  const { effect_status: effectStatus, q: eventId, ...same } = fields;
-  return { ...same, effectStatus, eventId };
+  const { effect_status: effectStatus, q: eventId, action_at: actionAt, ...same } = fields;
+  return { ...same, effectStatus, eventId, actionAt };
 }
 
 /** The same filter as the fields of a query or of a form. */
-export function fieldsOf({ effectStatus, eventId, since, until, ...same }: EventFilter): Record<string, string> {
-  const times = { since: since?.toISOString(), until: until?.toISOString() };
+export function fieldsOf(filter: EventFilter): Record<string, string> {
+  const { effectStatus, eventId, since, until, actionAt, ...same } = filter;
+  const times = { since: since?.toISOString(), until: until?.toISOString(), action_at: actionAt?.toISOString() };
   const fields = Object.entries({ ...same, effect_status: effectStatus, q: eventId, ...times });
   return Object.fromEntries(fields.filter((field): field is [string, string] => field[1] !== undefined));
 }

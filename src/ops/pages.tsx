@@ -9,7 +9,6 @@ import { isStorableText } from '../shared/text.ts';
 import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
 import {
   cursorOf,
-  fieldsOf,
   type Input,
   isAction,
   type RequestedAction,
@@ -21,10 +20,10 @@ import {
 import { MAX_SHOWN } from './pages/body.tsx';
 import { Bulk, BulkResult, encodeResult } from './pages/bulk.tsx';
 import { EventPage } from './pages/event.tsx';
-import { html, Message } from './pages/layout.tsx';
+import { html, Message, type PageContext } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
-import { eventPath, listPath } from './pages/parts.tsx';
+import { eventPath } from './pages/parts.tsx';
 import { counted, countedBoth } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
@@ -117,7 +116,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
         const { at, events, effects, received } = result;
         const span = received && ([new Date(received[0]), new Date(received[1])] as const);
         const done = encodeResult({ action: name, at, events, effects, received: span ?? undefined });
-        return c.redirect(`/ops/result?${new URLSearchParams({ done, ...fieldsOf(filter) })}`, 303);
+        return c.redirect(`/ops/result?done=${done}`, 303);
       }
       case 'unexpected': {
         const refused = `Nothing was changed: the filter matches ${counted(result.matching, 'event')} now, not ${expected}.`;
@@ -129,23 +128,22 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
 
   pages.get('/result', async (c) => {
-    const { done = '', changed, live, ...fields } = c.req.query();
-    const result = readResult(done);
-    const filter = readFilter(fields);
-    if (result === undefined || filter.outcome === 'invalid') {
-      return message(c, 400, 'This can not be understood', NOT_FOUND);
-    }
+    const result = readResult(c.req.query('done') ?? '');
+    if (result === undefined) return message(c, 400, 'This can not be understood', NOT_FOUND);
     const progress = await loadProgress(openOpsDatabase(c.env), result);
-    return html(<BulkResult {...contextOf(c)} result={result} filter={filter.value} progress={progress} />);
+    return html(<BulkResult {...contextOf(c)} result={result} progress={progress} />);
   });
 
   pages.post('/undo', async (c) => {
-    const result = readResult(new URLSearchParams(await c.req.text()).get('done') ?? '');
+    const { source, event_id } = c.req.query();
+    const done = new URLSearchParams(await c.req.text()).get('done') ?? '';
+    const result = readResult(done);
     if (result === undefined) return message(c, 400, 'Nothing was changed', NOT_FOUND);
     const { who } = c.get('operator');
     const undone = await undoAction(openOpsDatabase(c.env), result, { who, at: now() });
     log({ step: 'operator', outcome: UNDO, ...undone });
-    return c.redirect(listPath({}, { changed: `${UNDO}-${undone.events}-${undone.effects}` }), 303);
+    const page = source && event_id ? eventPath({ source, event_id }) : `/ops/result?done=${done}`;
+    return c.redirect(`${page}&changed=${UNDO}-${undone.events}-${undone.effects}`, 303);
   });
 
   return pages;
@@ -184,11 +182,13 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 /** A sentence about what was done. The address can't put any other words on the page. */
-function noticeOf(changed: string | undefined): string | undefined {
+function noticeOf(changed: string | undefined): PageContext['notice'] {
   const [, action = '', events = '', effects = ''] = /^([a-z]+)-(\d{1,9})-(\d{1,9})$/.exec(changed ?? '') ?? [];
   const verb = Object.hasOwn(DONE, action) ? DONE[action] : undefined;
   if (verb === undefined) return undefined;
   const counts = { events: Number(events), effects: Number(effects) };
-  if (counts.events + counts.effects === 0) return 'Nothing was changed: it is in another state by now.';
-  return `${verb} ${countedBoth(counts)}.`;
+  if (counts.events + counts.effects === 0) {
+    return { text: 'Nothing was changed: it is in another state by now.', style: '' };
+  }
+  return { text: `${verb} ${countedBoth(counts)}.`, style: 'good' };
 }

@@ -63,6 +63,11 @@ export function attemptsOf(one: { status: string; attempts: number; max_attempts
   return max !== null && (status === 'pending' || attempts === max) ? `${attempts} of ${max}` : String(attempts);
 }
 
+/** `parked after 12 attempts`. */
+export function wasText({ status, attempts }: { readonly status: string; readonly attempts: number }): string {
+  return `${status} after ${counted(attempts, 'attempt')}`;
+}
+
 /** Where the code of src/app has thrown an error: `order-paid.ts:24`, and the path from the root of the repository. */
 export function placeOf(position: string | null): { readonly short: string; readonly path: string } | undefined {
   const path = /\bsrc\/app\/[^\s():]+:\d+/.exec(position ?? '')?.[0];

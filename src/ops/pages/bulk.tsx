@@ -1,9 +1,11 @@
 import { MAX_RERUN, type Matching } from '../../db/actions.ts';
+import type { Progress } from '../../db/done-actions.ts';
 import { type ActionName, MEANING } from '../../db/schema.ts';
 import type { EventFilter } from '../../db/views.ts';
 import { fieldsOf, MAX_REASON_LENGTH } from '../input.ts';
 import { counted, countedBoth } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
+import { ProblemItem } from './overview.tsx';
 import { Code, eventPath, Id, listPath, oneLine, Table } from './parts.tsx';
 
 interface BulkProps extends PageContext {
@@ -18,7 +20,7 @@ const VERBS: Readonly<Record<ActionName, string>> = { retry: 'Retry', discard: '
 
 const CONSEQUENCES: Readonly<Record<ActionName, string>> = {
   retry:
-    'Each gets all its attempts back, and is tried at once. What fails again is parked again. You can stop those that have not begun.',
+    'Each gets all its attempts back, and is tried at once. You can stop those that have not begun: they are parked.',
   discard:
     'Events become ignored, and can be put back. Parked effects are deleted, and are never sent: that can not be taken back.',
   rerun: 'Their handlers run once more. This can not be taken back.',
@@ -134,6 +136,7 @@ const NAMES: Readonly<Record<string, string>> = {
   error: 'such an error',
   since: 'received since',
   until: 'received before',
+  action_at: 'of the action at',
 };
 
 function sum(groups: Matching['groups'], field: 'events' | 'effects'): number {
@@ -177,65 +180,88 @@ export interface Result {
 
 interface ResultProps extends PageContext {
   readonly result: Result;
-  readonly filter: EventFilter;
-  readonly progress: { readonly pending: number; readonly parked: number };
+  readonly progress: Progress;
 }
 
 const DONE: Readonly<Record<ActionName, string>> = { retry: 'Retried', discard: 'Discarded', rerun: 'Running again:' };
 
-/** What becomes of it, while it happens. */
-export function BulkResult({ result, filter, progress, ...context }: ResultProps) {
-  const { action, events, effects } = result;
+/** What has become of it so far: nothing looks finished that isn't. */
+export function BulkResult({ result, progress, ...context }: ResultProps) {
+  const { action, at, events, effects, received } = result;
+  const { pending, stoppable, takenBack, failed, unsent, problems } = progress;
   const total = events + effects;
-  const { pending, parked } = progress;
-  const isOver = action === 'discard' || pending === 0;
-  const undo =
-    action === 'discard' ? events > 0 && 'Put the events back' : pending > 0 && 'Stop those that have not begun';
-  const title = `${DONE[action]} ${countedBoth(result)}`;
+  const finished = Math.max(0, total - pending - takenBack - failed);
+  const span = received && { since: received[0], until: new Date(received[1].getTime() + 1) };
+  const all: EventFilter = { actionAt: at, ...span };
+  const isOver = pending + unsent === 0 && problems.every(({ status }) => status === 'parked');
+  const isDiscard = action === 'discard';
+  const undo = isDiscard
+    ? events > takenBack && 'Put the events back'
+    : stoppable > 0 && `Stop the ${stoppable.toLocaleString('en')} that have not begun`;
+  const back = isDiscard ? 'put back' : 'stopped';
+  const ofAll = (count: number, what: string) =>
+    `${count.toLocaleString('en')} of ${total.toLocaleString('en')} ${what}`;
+  const title =
+    failed > 0
+      ? ofAll(failed, 'failed again')
+      : takenBack > 0
+        ? ofAll(takenBack, back)
+        : `${DONE[action]} ${countedBoth(result)}`;
+  const parts: readonly (readonly [name: string, count: number, style: string, filter?: EventFilter])[] = [
+    ['Failed again', failed, 'failed'],
+    ['Pending', pending, 'waiting', { ...all, status: 'pending' }],
+    [isDiscard ? 'Put back' : 'Stopped', takenBack, 'stopped', { ...all, status: 'parked' }],
+    isDiscard ? ['Discarded', finished, 'stopped'] : ['Done', finished, 'done', { ...all, status: 'done' }],
+  ];
+  const said = parts.filter(([name, count]) => count > 0 || (name === 'Done' && !isDiscard));
   return (
     <Layout
       {...context}
       title={title}
       refresh={isOver ? undefined : 2}
-      summary={`${pending} pending, ${parked} parked again`}
+      summary={said.map(([name, count]) => `${name}: ${count}`).join(', ')}
     >
       <div id="result" data-live>
         <h1>{title}</h1>
-        {action !== 'discard' && (
-          <>
-            <p class="lead">
-              {isOver ? 'Nothing of it is pending any more.' : `${pending.toLocaleString('en')} still pending.`}
-            </p>
-            <progress max={total} value={total - pending} aria-label="Finished" />
-            <dl class="figures">
-              <div>
-                <dt>Finished</dt>
-                <dd>{Math.max(0, total - pending - parked).toLocaleString('en')}</dd>
-              </div>
-              <div>
-                <dt>Pending</dt>
-                <dd>{pending.toLocaleString('en')}</dd>
-              </div>
-              <div>
-                <dt>Parked again</dt>
-                <dd class={parked > 0 ? 'bad' : undefined}>{parked.toLocaleString('en')}</dd>
-              </div>
-            </dl>
-          </>
+        <svg class="bar" aria-hidden="true" viewBox={`0 0 ${Math.max(1, total)} 1`} preserveAspectRatio="none">
+          {said.map(([, count, style], index) => {
+            const before = said.slice(0, index).reduce((sum, [, one]) => sum + one, 0);
+            return <rect class={style} x={before} y={0} width={count} height={1} />;
+          })}
+        </svg>
+        <dl class="figures">
+          {said.map(([name, count, style, filter]) => (
+            <div>
+              <dt>{name}</dt>
+              <dd class={style === 'failed' ? 'bad' : undefined}>
+                {filter && count > 0 ? (
+                  <a href={listPath(filter)}>{count.toLocaleString('en')}</a>
+                ) : (
+                  count.toLocaleString('en')
+                )}
+              </dd>
+            </div>
+          ))}
+        </dl>
+        {unsent > 0 && <p class="lead">{counted(unsent, 'effect')} of what is done not sent yet.</p>}
+        {problems.length > 0 && (
+          <ul class="problems" aria-label="Why they failed">
+            {problems.map((problem) => (
+              <ProblemItem problem={problem} among={all} now={context.now} />
+            ))}
+          </ul>
         )}
         <div class="buttons">
-          {undo && action !== 'rerun' && (
+          {undo && (
             <form method="post" action="/ops/undo">
               <input type="hidden" name="done" value={encodeResult(result)} />
               <button type="submit">{undo}</button>
             </form>
           )}
-          {parked > 0 && (
-            <a class="button" href={listPath({ ...filter, since: undefined })}>
-              See what is parked
-            </a>
-          )}
-          <a class="button" href="/ops">
+          <a class="button" href={listPath(all)}>
+            See the events
+          </a>
+          <a class="button plain" href="/ops">
             To the overview
           </a>
         </div>

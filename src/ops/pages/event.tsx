@@ -4,7 +4,7 @@ import type { EventDetails } from '../../db/views.ts';
 import { parseJson } from '../../shared/json.ts';
 import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
-import { attemptsOf, counted, placeOf, relative } from '../words.ts';
+import { attemptsOf, counted, placeOf, relative, wasText } from '../words.ts';
 import { Body, MAX_SHOWN } from './body.tsx';
 import { ActionFields, encodeResult } from './bulk.tsx';
 import { Layout, type PageContext } from './layout.tsx';
@@ -58,7 +58,7 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
           <Status status={status} /> <Waiting event={event} now={now} />
           {stuck > 0 && <strong class="bad">{counted(stuck, 'effect')} parked</strong>}
         </p>
-        {notice && <Outcome notice={notice} event={event} isPending={isPending} />}
+        {notice && <Outcome notice={notice.text} event={event} isPending={isPending} />}
         <Failure event={event} />
       </div>
       <div class="columns">
@@ -113,8 +113,10 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
 
 /** What became of the last action so far. It is renewed like the state of the event. */
 function Outcome({ notice, event, isPending }: { notice: string; event: ShownEvent; isPending: boolean }) {
-  const isParked = event.status === 'parked' || event.effects.some(({ status }) => status === 'parked');
-  const hasFailedAgain = isParked && !isPending && event.actions.at(-1)?.action === 'retry';
+  const all = [event, ...event.effects];
+  const isParked = all.some(({ status }) => status === 'parked');
+  const isFailing = isParked ? !isPending : all.some(({ status, attempts }) => status === 'pending' && attempts > 0);
+  const hasFailedAgain = isFailing && event.actions.at(-1)?.action === 'retry';
   const style = hasFailedAgain ? 'bad' : isParked || isPending ? 'mild' : 'good';
   return (
     <p class={`banner ${style}`} role="status">
@@ -174,8 +176,14 @@ function Failure({ event }: Pick<EventPageProps, 'event'>) {
         ) : (
           position !== null && (
             <span>
-              at <Code value={position} /> of the bundle. This command translates it:{' '}
-              <code data-copy={`npm run ops -- position '${position}'`}>npm run ops -- position …</code>
+              at <Code value={position} />
+              {position.includes('index.js:') && (
+                <>
+                  {' '}
+                  of the bundle. This command translates it:{' '}
+                  <code data-copy={`npm run ops -- position '${position}'`}>npm run ops -- position …</code>
+                </>
+              )}
             </span>
           )
         )}
@@ -246,7 +254,7 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
       {parked && folded('discard', `Discard ${parked}`)}
       {canRerun && folded('rerun', 'Run this event again')}
       {isDiscarded && (
-        <form method="post" action="/ops/undo">
+        <form method="post" action={eventPath(event).replace('/ops/event?', '/ops/undo?')}>
           <input
             type="hidden"
             name="done"
@@ -347,20 +355,25 @@ const DONE: Readonly<Record<ActionName | typeof UNDO, string>> = {
   retry: 'retried',
   discard: 'discarded',
   rerun: 'run again',
-  [UNDO]: 'taken back',
+  [UNDO]: 'parked again',
 };
 
 /** The life of an event, oldest first, as far as its row tells. */
 function timelineOf(event: ShownEvent): Moment[] {
-  const { status, attempts, effects, actions } = event;
+  const { status, attempts, effects, actions, completions } = event;
   const moments: Moment[] = [{ at: event.received_at, what: 'received, and claimed in Postgres' }];
   if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
-  for (const { at, who, action, reason } of actions) {
+  for (const { at, who, action, reason, was } of actions) {
+    if (was?.finished_at) {
+      moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
+    }
     // A later version may know more actions.
     moments.push({ at, what: DONE[action] ?? action, note: reason === null ? `by ${who}` : `by ${who}: ${reason}` });
   }
   if (event.finished_at !== null) {
-    moments.push({ at: event.finished_at, what: `${status} after ${counted(attempts, 'attempt')}`, style: status });
+    // A discard changes the status of what was parked, and not when that was.
+    const then = status === 'ignored' && completions === 0 ? 'parked' : status;
+    moments.push({ at: event.finished_at, what: wasText({ status: then, attempts }), style: then });
   }
   for (const { name, status: sent, sent_at, not_before } of effects) {
     if (sent_at !== null) moments.push({ at: sent_at, what: 'effect sent', note: name, style: 'sent' });

@@ -9,7 +9,7 @@ export interface PageContext {
   /** Undefined while nobody is known: then the page has no links. */
   readonly operator: OpsTypes['Variables']['operator'] | undefined;
   /** What has just been done. */
-  readonly notice?: string | undefined;
+  readonly notice?: { readonly text: string; readonly style: 'good' | '' } | undefined;
 }
 
 interface LayoutProps extends PageContext {
@@ -61,8 +61,8 @@ export function Layout({ title, operator, notice, current, refresh, summary, chi
         <p id="live" class="hidden" role="status"></p>
         <main id="main" tabindex={-1} data-refresh={refresh?.toString()} data-summary={summary}>
           {notice && (
-            <p class="banner good" role="status">
-              {notice}
+            <p id="notice" class={`banner ${notice.style}`} role="status" data-live>
+              {notice.text}
             </p>
           )}
           {children}

@@ -157,11 +157,13 @@ function Why(event: ListedEvent) {
 }
 
 function RetryButton(event: ListedEvent) {
-  if (event.status !== 'parked' && event.parked_effects === 0) return '';
+  const isWaiting = event.status === 'pending' && event.attempts > 0;
+  if (event.status !== 'parked' && event.parked_effects === 0 && !isWaiting) return '';
+  const name = isWaiting ? 'Try now' : 'Retry';
   return (
     <form method="post" action={eventPath(event)}>
-      <button type="submit" name="action" value="retry" aria-label={`Retry ${oneLine(event.event_id)}`}>
-        Retry
+      <button type="submit" name="action" value="retry" aria-label={`${name} ${oneLine(event.event_id)}`}>
+        {name}
       </button>
     </form>
   );
@@ -172,10 +174,16 @@ function BulkLinks({ filter }: { filter: EventFilter }) {
   const finished = filter.status === 'done' || filter.status === 'ignored';
   const isParked = filter.status === 'parked' || filter.effectStatus === 'parked';
   // What a search finds by the beginning of an id is for a look.
-  if (filter.status === 'pending' || filter.eventId !== undefined) return null;
+  if (filter.eventId !== undefined) return null;
+  const isPending = filter.status === 'pending' || filter.effectStatus === 'pending';
   return (
     <p class="buttons">
-      {(isParked || !finished) && (
+      {isPending && (
+        <a class="button" href={bulkPath('retry', filter)}>
+          Try now what has failed…
+        </a>
+      )}
+      {!isPending && (isParked || !finished) && (
         <>
           <a class="button" href={bulkPath('retry', filter)}>
             Retry {isParked ? 'these' : 'what is parked'}…
@@ -185,7 +193,7 @@ function BulkLinks({ filter }: { filter: EventFilter }) {
           </a>
         </>
       )}
-      {!isParked && Object.keys(fieldsOf(filter)).length > 0 && (
+      {!isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
         <a class="button plain" href={bulkPath('rerun', filter)}>
           Run the finished again…
         </a>
@@ -194,8 +202,14 @@ function BulkLinks({ filter }: { filter: EventFilter }) {
   );
 }
 
+const KEPT: Readonly<Record<string, string>> = {
+  error: 'With this error, whatever the ids in it',
+  until: 'Received before',
+  action_at: 'Of the action at',
+};
+
 function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 'sources' | 'types' | 'now'>) {
-  const { source, status, type, failure, error, effectStatus, eventId, since, until } = filter;
+  const { source, status, type, failure, error, effectStatus, eventId, since, until, actionAt } = filter;
   const choice = (
     label: string,
     name: string,
@@ -224,7 +238,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
   ];
   if (since) times.push([since.toISOString(), `since ${clock(since.toISOString(), now)}`]);
   // These have no field: they come with a link.
-  const kept = Object.entries(fieldsOf({ error, until }));
+  const kept = Object.entries(fieldsOf({ error, until, actionAt }));
   const set = Object.values(fieldsOf(filter)).join(', ');
   return (
     <details class="filters">
@@ -259,8 +273,8 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         {kept.map(([name, value]) => (
           <p class="kept">
             <input type="hidden" name={name} value={value} />
-            {name === 'error' ? 'With this error, whatever the ids in it' : 'Received before'}: <Code value={value} />{' '}
-            <a href={listPath({ ...filter, [name]: undefined })}>Remove</a>
+            {KEPT[name]}: <Code value={value} />{' '}
+            <a href={listPath({ ...filter, [name === 'action_at' ? 'actionAt' : name]: undefined })}>Remove</a>
           </p>
         ))}
       </form>

@@ -146,10 +146,19 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
   );
 }
 
-function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
-  const { what, status, count, errors, source, type, failure, error, event_id, since, latest } = problem;
+interface ProblemItemProps {
+  readonly problem: Problem;
+  readonly now: Date;
+  /** The events that the page is about. */
+  readonly among?: EventFilter;
+}
+
+export function ProblemItem({ problem, now, among }: ProblemItemProps) {
+  const { what, status, count, errors, source, type, failure, error, event_id, since, latest, next_attempt_at } =
+    problem;
   const parked: EventFilter = what === 'event' ? { status } : { effectStatus: status };
   const filter = {
+    ...among,
     ...parked,
     source,
     type: type ?? undefined,
@@ -157,6 +166,7 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
     error: error ?? undefined,
   };
   const title = visible(error ?? failure ?? 'failed');
+  const again = status === 'parked' ? 'Retry' : 'Try now';
   return (
     <li class={status === 'parked' ? 'problem' : 'problem warn'}>
       <h2>
@@ -172,24 +182,28 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
       </p>
       <p class="since">
         <strong>{counted(count, what)}</strong>
-        {status === 'pending' && ' retried automatically,'}
         {since && (
           <>
             {' '}
             since <time datetime={since}>{clock(since, now)} UTC</time>
-            {count > 1 && (
-              <>
-                , the last <Ago at={latest} now={now} />
-              </>
-            )}
+          </>
+        )}
+        {status === 'parked' && count > 1 && (
+          <>
+            , the last <Ago at={latest} now={now} />
+          </>
+        )}
+        {next_attempt_at && (
+          <>
+            , next try <Ago at={next_attempt_at} now={now} />
           </>
         )}
       </p>
-      {status === 'parked' && (
-        <p class="buttons">
-          <a class="button" href={bulkPath('retry', filter)} aria-label={`Retry ${counted(count, what)}: ${title}`}>
-            Retry…
-          </a>
+      <p class="buttons">
+        <a class="button" href={bulkPath('retry', filter)} aria-label={`${again} ${counted(count, what)}: ${title}`}>
+          {again}…
+        </a>
+        {status === 'parked' && (
           <a
             class="button plain"
             href={bulkPath('discard', filter)}
@@ -197,8 +211,8 @@ function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
           >
             Discard…
           </a>
-        </p>
-      )}
+        )}
+      </p>
     </li>
   );
 }

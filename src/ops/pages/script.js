@@ -37,6 +37,14 @@ addEventListener('pageshow', () => {
   setButtons(false);
 });
 
+// For everybody: what a key could not do.
+const say = (text) => {
+  Object.assign($('#live'), { className: 'said', textContent: text });
+  setTimeout(() => {
+    $('#live').className = 'hidden';
+  }, 3000);
+};
+
 // Renewing: only the parts that change, and none in which somebody is reading or typing.
 const started = Date.now();
 const main = $('main');
@@ -55,9 +63,11 @@ const renew = async () => {
       if (response.ok && page) {
         for (const part of all('[data-live]')) {
           const next = page.querySelector(`#${part.id}`);
-          if (!next || isInUse(part)) continue;
-          part.replaceWith(document.adoptNode(next));
-          complete(next);
+          if (isInUse(part)) continue;
+          if (next) {
+            part.replaceWith(document.adoptNode(next));
+            complete(next);
+          } else part.remove();
         }
         const said = main.dataset.summary;
         if (page.dataset.refresh) main.dataset.refresh = page.dataset.refresh;
@@ -87,7 +97,10 @@ addEventListener('keydown', (event) => {
     target.closest('details')?.setAttribute('open', '');
     target.focus();
   }
-  if (event.key === 'r') (row ?? document).querySelector(row ? 'button' : '[data-key=r]')?.click();
+  if (event.key !== 'r') return;
+  const button = (row ?? document).querySelector(row ? 'button' : '[data-key=r]');
+  if (button) button.click();
+  else say(links.length > 0 && !row ? 'First choose an event with j or k.' : 'There is nothing to retry here.');
 });
 
 // The body: levels of more than a few lines can be folded, but not so many that a keyboard gets lost in them.

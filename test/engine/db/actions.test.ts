@@ -4,7 +4,7 @@ import { claim } from '../../../src/db/claim.ts';
 import { type DoneAction, loadProgress, undoAction } from '../../../src/db/done-actions.ts';
 import { type LoadedEffect, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
 import type { ActionName } from '../../../src/db/schema.ts';
-import type { EventFilter } from '../../../src/db/views.ts';
+import { type EventFilter, listEvents } from '../../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 
@@ -170,12 +170,16 @@ it('every action is kept on its event with who, when and why, oldest first', asy
   await discard({ eventId: 'parked_1' }, 'sent by mistake');
   await rerun({ eventId: 'done_1' });
   const entry = { at: LATER.toISOString(), who: 'oncall@example.com', reason: null };
+  // With what it overwrites: an effect's retry changes nothing of its event.
+  const was = { status: 'parked', finished_at: '2026-03-01T12:00:00+00:00', attempts: 12, error: null };
   expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry' }]);
   expect(await actionsOf('parked_1')).toEqual([
-    { ...entry, action: 'retry' },
+    { ...entry, action: 'retry', was },
     { ...entry, action: 'discard', reason: 'sent by mistake' },
   ]);
-  expect(await actionsOf('done_1')).toEqual([{ ...entry, action: 'rerun' }]);
+  expect(await actionsOf('done_1')).toEqual([
+    { ...entry, action: 'rerun', was: { ...was, status: 'done', attempts: 1 } },
+  ]);
   expect(await actionsOf('parked_2')).toBe(null);
 });
 
@@ -280,15 +284,19 @@ it('a filter by error finds what failed so, whatever ids are in it, but no other
   });
 });
 
-it('a retry of one event also ends its wait for the next attempt, and a retry of many does not', async () => {
-  const wait = () =>
-    sql(`update webhooks.events set status = 'pending', not_before = $1 where event_id = 'parked_1'`, [LATER]);
-  await wait();
+it('a retry of one event, or of what is pending, also ends the wait for the next attempt, and no other does', async () => {
+  await sql(`update webhooks.events set status = 'pending', not_before = $1 where event_id = 'parked_1'`, [LATER]);
+  await sql(`update webhooks.effects set status = 'pending', not_before = $1 where event_id = 'done_2'`, [LATER]);
   expect(await retry({ type: 'paid' })).toEqual(changed(0, 0));
+  expect(await discard({ status: 'pending' }, 'no')).toEqual(changed(0, 0));
+  expect(await loadMatching(database.ops, 'retry', { status: 'pending' })).toMatchObject({ matching: 1 });
+  expect(await retry({ status: 'pending' }, 1)).toEqual(changed(1, 0));
+  expect(await retry({ effectStatus: 'pending' }, 1)).toEqual(changed(0, 1));
+  const waiting = 'select not_before from webhooks.events where event_id = $1';
+  expect(await sql(waiting, ['parked_1'])).toEqual([{ not_before: null }]);
+  expect(await retry({ status: 'pending' })).toEqual(changed(0, 0));
+  await sql(`update webhooks.events set not_before = $1 where event_id = 'parked_1'`, [LATER]);
   expect(await retry({ source: 'test', eventId: 'parked_1' })).toEqual(changed(1, 0));
-  expect(await sql(`select not_before from webhooks.events where event_id = 'parked_1'`)).toEqual([
-    { not_before: null },
-  ]);
 });
 
 it('more than 5,000 events are not run again at a time', async () => {
@@ -313,12 +321,16 @@ describe('what an operator takes back', () => {
     await sql(`update webhooks.events set status = 'ignored', summary = 'not mine' where event_id = 'parked_2'`);
     expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 1, effects: 0 });
     const rows = await sql(
-      `select event_id, status, summary from webhooks.events where event_id like 'parked%' order by 1`,
+      `select event_id, status, summary, finished_at from webhooks.events where event_id like 'parked%' order by 1`,
     );
     expect(rows).toEqual([
-      { event_id: 'parked_1', status: 'parked', summary: null },
-      { event_id: 'parked_2', status: 'ignored', summary: 'not mine' },
+      { event_id: 'parked_1', status: 'parked', summary: null, finished_at: NOW },
+      { event_id: 'parked_2', status: 'ignored', summary: 'not mine', finished_at: NOW },
     ]);
+    expect(await loadProgress(database.ops, { action: 'discard', at: LATER })).toMatchObject({
+      takenBack: 1,
+      failed: 0,
+    });
     expect(await actionsOf('parked_1')).toMatchObject([
       { action: 'discard' },
       { action: 'undo', who: 'lead@example.com' },
@@ -331,12 +343,50 @@ describe('what an operator takes back', () => {
     await sql(`update webhooks.effects set failure = 'response' where status = 'parked'`);
     await retry({ source: 'test' });
     const done = { action: 'retry', at: LATER } as const;
-    expect(await loadProgress(database.ops, done)).toEqual({ pending: 3, parked: 0 });
-    await sql(`update webhooks.events set status = 'done', completions = 1 where event_id = 'parked_1'`);
-    expect(await loadProgress(database.ops, done)).toEqual({ pending: 2, parked: 0 });
+    const none = { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0, problems: [] };
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 3, stoppable: 3 });
+    await sql(
+      `update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'parked_1'`,
+      [LATER],
+    );
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 2, stoppable: 2 });
     expect(await undo(done)).toEqual({ events: 1, effects: 1 });
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, takenBack: 2 });
     expect((await states()).map((row) => Reflect.get(row, 'status'))).toEqual(['done', 'done', 'done', 'parked']);
     expect(await effects()).toContainEqual({ event_id: 'done_2', status: 'parked' });
+  });
+
+  it('of a retry it is known what failed again, why, and which effects of what is done are not sent', async () => {
+    await sql(`update webhooks.events set failure = 'handler', last_error = 'Error: old' where status = 'parked'`);
+    await retry({ source: 'test' });
+    const done = { action: 'retry', at: LATER } as const;
+    await sql(
+      `update webhooks.events set attempts = 1, not_before = $1, last_error = 'Error: new' where event_id = 'parked_1'`,
+      [LATER],
+    );
+    await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'parked_2'`, [LATER]);
+    await sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('test', 'parked_2', 'mail', 'mail', '{}', $1)`,
+      [LATER],
+    );
+    await sql(`update webhooks.effects set status = 'parked', attempts = 1 where event_id = 'done_2'`);
+    const { problems, ...counts } = await loadProgress(database.ops, done);
+    expect(counts).toEqual({ pending: 0, stoppable: 0, takenBack: 0, failed: 2, unsent: 1 });
+    expect(problems).toMatchObject([
+      { what: 'effect', status: 'parked', next_attempt_at: null },
+      {
+        what: 'event',
+        status: 'pending',
+        error: 'Error: new',
+        since: LATER.toISOString(),
+        next_attempt_at: LATER.toISOString(),
+      },
+    ]);
+    expect(await undo(done)).toEqual({ events: 0, effects: 0 });
+    const found = await listEvents(database.ops, { actionAt: LATER }, { after: undefined, limit: 9 });
+    expect(found.events.map(({ event_id }) => event_id).sort()).toEqual(['done_2', 'parked_1', 'parked_2']);
+    const others = await listEvents(database.ops, { actionAt: NOW }, { after: undefined, limit: 9 });
+    expect(others.events).toEqual([]);
   });
 
   it('a rerun can not be taken back', async () => {

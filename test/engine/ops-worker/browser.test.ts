@@ -99,15 +99,16 @@ describe('somebody on call', () => {
     await page.getByRole('button', { name: 'Retry 3 events' }).click();
     await page.getByText('Nothing was changed: the filter matches 2 events now, not 3.').waitFor();
     await page.getByRole('button', { name: 'Retry 2 events' }).click();
-    await page.getByRole('heading', { name: 'Retried 2 events' }).waitFor();
-    await page.getByText('Nothing of it is pending any more.').waitFor();
-    expect(await page.locator('.figures').innerText()).toMatch(/Finished\s+0\s+Pending\s+0\s+Parked again\s+2/);
+    await page.getByRole('heading', { name: '2 of 2 failed again' }).waitFor();
+    expect(await page.locator('.figures').innerText()).toMatch(/Failed again\s+2\s+Done\s+0/);
+    expect(await page.locator('.problem').innerText()).toContain('no exchange rate for EUR');
 
     // What waits for its ticket can be stopped.
     await sql(`update webhooks.events set status = 'pending', attempts = 0 where status = 'parked'`);
     await page.reload();
-    await page.getByRole('button', { name: 'Stop those that have not begun' }).click();
+    await page.getByRole('button', { name: 'Stop the 2 that have not begun' }).click();
     await page.getByText('Parked again: 2 events.').waitFor();
+    await page.getByRole('heading', { name: '2 of 2 stopped' }).waitFor();
     expect(await sql(`select 1 from webhooks.events where status = 'parked'`)).toHaveLength(2);
   });
 

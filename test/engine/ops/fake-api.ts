@@ -126,6 +126,7 @@ const STATUS = {
       event_id: 'evt_1',
       since: NOW,
       latest: NOW,
+      next_attempt_at: null,
     },
   ],
   sources: [

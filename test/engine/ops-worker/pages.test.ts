@@ -1,0 +1,128 @@
+// What the pages say, as far as their markup shows it. browser.test.ts uses them.
+import { beforeEach, expect, it } from 'vitest';
+import { useDatabase } from '../database.ts';
+import { BEARER, startOpsWorker, TOKEN } from './start.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-10T12:00:00Z');
+const start = () => {
+  const worker = startOpsWorker({ now: NOW, env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN } });
+  /** As lines of text: what is between two tags. */
+  const read = async (path: string) => {
+    const page = await (await worker.get(path)).text();
+    return page
+      .slice(page.indexOf('<main'))
+      .replaceAll(/<[^>]*>/g, '\n')
+      .replaceAll(/\s*\n\s*/g, '\n');
+  };
+  const send = async (path: string, form: Record<string, string>) => {
+    const answer = await worker.call(path, { method: 'POST', headers: BEARER, body: new URLSearchParams(form) });
+    return answer.headers.get('location') ?? '';
+  };
+  return { ...worker, read, send };
+};
+
+/** Three events that were parked two hours ago, after twelve attempts. */
+beforeEach(async () => {
+  await sql('delete from webhooks.events');
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, attempts, max_attempts,
+       failure, last_error, position)
+     select 'stripe', 'evt_' || n, 'paid', 'parked', $1::timestamptz - interval '3 h', $1, $1::timestamptz - interval '2 h',
+       12, 12, 'handler', 'TypeError: no country', 'handle (src/app/handlers/paid.ts:30)' from generate_series(1, 3) n`,
+    [NOW],
+  );
+});
+
+const failAgain = `update webhooks.events set attempts = 4, failure = 'handler', last_error = 'SyntaxError: not JSON',
+  position = 'handle (src/app/handlers/paid.ts:10)', not_before = '2026-03-10T12:00:20Z' where status = 'pending'`;
+
+it('a search ignores spaces around an id, and says what it searches if it finds nothing', async () => {
+  const { read } = start();
+  expect((await read(`/ops/events?q=${encodeURIComponent('  evt_ ')}`)).match(/^evt_\d$/gm)).toHaveLength(3);
+  const none = await read('/ops/events?q=cus_123');
+  expect(none).toMatch(/No event id begins with\s+cus_123\n.*docs\/runbook\.md/);
+  expect(none).not.toContain('There are no such events');
+});
+
+it('an address that ends with a slash leads to the console', async () => {
+  expect((await start().get('/ops/')).headers.get('location')).toBe('/ops');
+});
+
+it('a bulk retry that was stopped says so, also after a reload, and is not offered to be stopped again', async () => {
+  const { read, send } = start();
+  const result = await send('/ops/bulk', { action: 'retry', expected: '3' });
+  expect(await read(result)).toMatch(/Retried 3 events\nPending\n3\nDone\n0\nStop the 3 that have not begun/);
+  const done = new URLSearchParams(result.split('?')[1]).get('done') ?? '';
+  const stopped = await send('/ops/undo', { done });
+  expect(stopped.startsWith(`${result}&`)).toBe(true);
+  expect(await read(stopped)).toContain('Parked again: 3 events.');
+  expect(await read(result)).toMatch(/^\n3 of 3 stopped\nStopped\n3\nDone\n0\nSee the events\nTo the overview\n$/);
+  // Nothing is left to stop: that is no success.
+  const again = await start().get(await send('/ops/undo', { done }));
+  expect(await again.text()).toMatch(/class="banner "[^>]*>\s*Nothing was changed/);
+});
+
+it('a bulk retry says why events failed again, when they are tried next, and which are done', async () => {
+  const { read, send, get } = start();
+  const result = await send('/ops/bulk', { action: 'retry', expected: '3' });
+  await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
+  await sql(failAgain);
+  const page = await read(result);
+  expect(page).toMatch(
+    /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\npaid\nhandler\npaid\.ts:10\n/,
+  );
+  expect(page).toMatch(/2 events\nsince\s+12:00 UTC\n, next try\s+in 20 s\nTry now…/);
+  const [, list = ''] = /<a href="([^"]*status=done[^"]*)"/.exec(await (await get(result)).text()) ?? [];
+  expect((await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm)).toEqual(['evt_1']);
+});
+
+it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {
+  const { read, send, get, sent } = start();
+  await send('/ops/bulk', { action: 'retry', expected: '3' });
+  await sql(failAgain);
+  const overview = await (await get('/ops')).text();
+  const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
+  const bulk = path.replaceAll('&amp;', '&');
+  expect(await read(bulk)).toContain('Retry 3 events?');
+  expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try now what has failed/);
+  sent.length = 0;
+  await send(bulk.replace('action=retry&', ''), { action: 'retry', expected: '3' });
+  expect(sent).toHaveLength(3);
+  expect(await sql(`select distinct attempts, not_before from webhooks.events`)).toEqual([
+    { attempts: 0, not_before: null },
+  ]);
+});
+
+it('an event still tells that it was parked, after it was retried and is done', async () => {
+  const { read, send } = start();
+  const path = '/ops/event?source=stripe&event_id=evt_1';
+  await send(path, { action: 'retry' });
+  await sql(
+    `update webhooks.events set status = 'done', attempts = 1, last_error = null, failure = null, finished_at = $1
+    where event_id = 'evt_1'`,
+    [NOW],
+  );
+  expect(await read(path)).toMatch(
+    /parked after 12 attempts\n.*TypeError: no country\n2026-03-10 10:00:00 UTC(.|\n)*retried(.|\n)*done after 1 attempt\n2026-03-10 12:00:00/,
+  );
+});
+
+it('a discarded event was parked when it was parked, and discarded when it was discarded', async () => {
+  const { read, send } = start();
+  const path = '/ops/event?source=stripe&event_id=evt_1';
+  await send(path, { action: 'discard', reason: 'a test' });
+  expect(await read(path)).toMatch(
+    /parked after 12 attempts\n2026-03-10 10:00:00(.|\n)*discarded\n.*a test\n2026-03-10 12:00:00/,
+  );
+});
+
+it('an event that has failed again is not announced as a success', async () => {
+  const { read, send } = start();
+  const retried = await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry' });
+  expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
+  await sql(failAgain);
+  expect(await read(retried)).toContain('Retried 1 event. It has failed again:');
+});
