@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { is, SQL } from 'drizzle-orm';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
 import type { LoadedEvent, WorkableEvent } from '../db/events.ts';
@@ -11,7 +10,7 @@ import {
   queryOf,
   returningRows,
 } from '../db/user-statement.ts';
-import { withFailure } from '../kit/errors.ts';
+import { placeAt, withFailure } from '../kit/errors.ts';
 import { Effect, type Event, type Handler, type Handlers, Must, PermanentError, type Tools } from '../kit/index.ts';
 import { parseJson } from '../shared/json.ts';
 import { isStorableText } from '../shared/text.ts';
@@ -57,7 +56,7 @@ export async function askHandler(
     type,
     occurredAt: isBelievable ? occurredAt : receivedAt,
     receivedAt,
-    data: await readBody(body, handler.schema),
+    data: await readBody(body, handler),
     raw: body,
     headers,
   };
@@ -79,10 +78,10 @@ function whyExpected({ source, type, failure }: LoadedEvent, sources: ConsumerDe
   return failure !== null && failure !== 'replay' ? 'although it had one when it failed' : undefined;
 }
 
-async function readBody(raw: string, schema: StandardSchemaV1 | undefined): Promise<unknown> {
+async function readBody(raw: string, handler: Handler): Promise<unknown> {
   const parsed = parseJson(raw);
   if (parsed.outcome === 'malformed') throw withFailure(new PermanentError('the body is not JSON'), 'schema');
-  return matching(parsed.json, schema, "the payload does not match the handler's schema");
+  return matching(parsed.json, handler, "the payload does not match the handler's schema");
 }
 
 /**
@@ -91,16 +90,18 @@ async function readBody(raw: string, schema: StandardSchemaV1 | undefined): Prom
  */
 export async function matching(
   payload: unknown,
-  schema: StandardSchemaV1 | undefined,
+  definition: Pick<Handler, 'schema'>,
   problem: string,
 ): Promise<unknown> {
+  const { schema } = definition;
   if (schema === undefined) return payload;
   const result = await schema['~standard'].validate(payload);
   if (result.issues === undefined) return result.value;
   const paths = result.issues.map(({ path = [] }) =>
     path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.'),
   );
-  throw withFailure(new PermanentError(`${problem} at ${paths.join(', ') || 'its root'}`), 'schema', paths);
+  const error = new PermanentError(`${problem} at ${paths.join(', ') || 'its root'}`);
+  throw withFailure(placeAt(error, definition), 'schema', paths);
 }
 
 type Changes = Pick<HandlerResult, 'statements' | 'effects' | 'conditions'>;

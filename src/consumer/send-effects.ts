@@ -139,9 +139,9 @@ async function send(
 }
 
 /** `effect()` compiles only with the payload of its kind. But the payload may be older than the code. */
-async function sendPayload(effect: LoadedEffect, { schema, send }: EffectKind, tools: EffectTools): Promise<unknown> {
+async function sendPayload(effect: LoadedEffect, kind: EffectKind, tools: EffectTools): Promise<unknown> {
   const problem = `the stored payload does not match the schema of effect ${effect.kind}`;
-  return send((await matching(JSON.parse(effect.payload), schema, problem)) as never, tools);
+  return kind.send((await matching(JSON.parse(effect.payload), kind, problem)) as never, tools);
 }
 
 /** By what is read of it, because a library may bring a Response of its own along. */

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { rememberDefinition } from './errors.ts';
 import type { Tools } from './handler.ts';
 
 /** One call to the outside that a handler asks for. It is sent at least once, always with the same idempotency key. */
@@ -38,8 +39,8 @@ export function defineEffect<Schema extends StandardSchemaV1>(kind: {
   readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
 }): typeof kind;
 export function defineEffect<Payload>(kind: EffectKind<Payload> & { readonly schema?: never }): EffectKind<Payload>;
-export function defineEffect<Kind>(kind: Kind): Kind {
-  return kind;
+export function defineEffect<Kind extends object>(kind: Kind): Kind {
+  return rememberDefinition(kind, defineEffect);
 }
 
 type PayloadOf<Kind> = Kind extends { readonly schema: infer Schema extends StandardSchemaV1 }

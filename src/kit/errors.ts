@@ -31,6 +31,26 @@ export function withFailure<E extends Error>(error: E, failure: Failure, failedP
   return error;
 }
 
+/** The stack of each definition of a handler or an effect, from the line of yours that called `define`. */
+const definitions = new WeakMap<object, { readonly stack?: string }>();
+
+export function rememberDefinition<Definition extends object>(
+  definition: Definition,
+  define: (definition: never) => unknown,
+): Definition {
+  const place = {};
+  Error.captureStackTrace(place, define);
+  definitions.set(definition, place);
+  return definition;
+}
+
+/** A payload that doesn't match a schema fails in no line of yours: the error's place is the definition with the schema. */
+export function placeAt(error: Error, definition: object): Error {
+  const { stack } = definitions.get(definition) ?? {};
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}
+
 /** Which failure was thrown. Never throws, whatever was thrown: a Proxy can answer any question with an error. */
 export function failureOf(thrown: unknown): FailureFacts {
   // A look-up asks the value nothing, and anything may be looked up.

@@ -4,6 +4,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Statement } from '../db/client.ts';
 import type { ReadOnlyDatabase } from '../db/read-only.ts';
 import type { Effect } from './effect.ts';
+import { rememberDefinition } from './errors.ts';
 import type { Source } from './source.ts';
 
 export interface Event<Data = unknown> {
@@ -77,7 +78,7 @@ export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1
     handle: (event: Event<StandardSchemaV1.InferOutput<Schema>>, tools: Tools) => Change[] | Promise<Change[]>;
   },
 ): Handler {
-  return handler;
+  return rememberDefinition(handler, defineHandler);
 }
 
 /** By source, then by type. */

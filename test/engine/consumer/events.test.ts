@@ -179,7 +179,10 @@ describe('failures', () => {
           last_error: `PermanentError: the payload does not match the handler's schema at ${paths.join(', ') || 'its root'}`,
         },
       ]);
-      expect(await query(sql`select failed_paths from webhooks.events`)).toEqual([{ failed_paths: paths }]);
+      // The position is that of the definition with the schema.
+      expect(await query(sql`select failed_paths, position from webhooks.events`)).toEqual([
+        { failed_paths: paths, position: expect.stringMatching(/^handlers\.ts:\d+:\d+/) },
+      ]);
     },
   );
 
