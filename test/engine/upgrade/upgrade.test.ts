@@ -25,6 +25,23 @@ const withOwnLine = (text: string) => text.replace('const year =', '// Ours.\n  
 /** The next version changes the same line of src/shared/problem.ts. */
 const withOwnTitle = (text: string) => text.replace('RFC 9457.', 'RFC 9457, as we do it.');
 
+/** An npm that writes down what it is asked to do, and fails if it is asked to do this. */
+function npmThatFailsAt(fork: TestFork, failing: string) {
+  const bin = `${fork.folder}-bin`;
+  mkdirSync(bin, { recursive: true });
+  const lines = [
+    '#!/bin/sh',
+    `echo "$*" >> "${bin}/asked"`,
+    'echo "// npm" >> package-lock.json',
+    `[ "$*" != "${failing}" ]`,
+  ];
+  writeFileSync(join(bin, 'npm'), lines.join('\n'), { mode: 0o755 });
+  return {
+    env: { PATH: `${bin}${delimiter}${process.env.PATH}` },
+    asked: () => readFileSync(join(bin, 'asked'), 'utf8').trim().split('\n'),
+  };
+}
+
 describe('an upgrade of a fork with changes of its own', () => {
   const own = {
     'src/app/tables.ts': '// Ours.\nexport {};\n',
@@ -35,15 +52,18 @@ describe('an upgrade of a fork with changes of its own', () => {
   let fork: TestFork;
   let text: string;
   let code: number | null;
+  let asked: string[];
   beforeAll(async () => {
     fork = template.makeFork();
+    const npm = npmThatFailsAt(fork, 'nothing');
     fork.commit({
       ...own,
       'src/shared/text.ts': withOwnLine(fork.read('src/shared/text.ts')),
       'src/shared/problem.ts': withOwnTitle(fork.read('src/shared/problem.ts')),
       'wrangler.consumer.toml': fork.read('wrangler.consumer.toml').replace('DEDUPE_DAYS = 30', 'DEDUPE_DAYS = 60'),
     });
-    ({ text, code } = await fork.upgrade('--no-checks'));
+    ({ text, code } = await runIn(fork.folder, ['upgrade'], npm.env).result);
+    asked = npm.asked();
   });
 
   it('replaces what the fork has not changed, adds, deletes, and stages all of it', () => {
@@ -56,6 +76,7 @@ describe('an upgrade of a fork with changes of its own', () => {
       'M  docs/console.md',
       'A  drizzle/engine/9999_next.sql',
       'M  drizzle/engine/meta/_journal.json',
+      'M  package-lock.json',
       'M  package.json',
       'A  scripts/lib/next.sh',
       'M  src/shared/memoize.ts',
@@ -72,10 +93,11 @@ describe('an upgrade of a fork with changes of its own', () => {
     expect(fork.read('src/shared/text.ts')).toBe(withOwnLine(nextText('src/shared/text.ts')));
   });
 
-  it('marks a conflict, lists it, ends with an error, and git refuses to commit it', () => {
-    expect(code).toBe(1);
+  it('marks a conflict, lists it, checks nothing, ends with an error, and git refuses to commit it', () => {
+    expect([code, asked]).toEqual([1, ['install']]);
     expect(text).toMatch(/^conflict +src\/shared\/problem\.ts$/m);
-    expect(text).toContain('Left to do: resolve the conflicts, and git add: src/shared/problem.ts');
+    expect(text).toContain('Left to do: resolve the conflicts, and git add: src/shared/problem.ts\n');
+    expect(text).toContain('Left to do: npm run types && npm run check && npm test\n');
     expect(fork.read('src/shared/problem.ts')).toMatch(
       /^<<<<<<< yours\n.*as we do it\..*\n=======\n.*as in the next version\..*\n>>>>>>> claimcheck 99\.0\.0$/m,
     );
@@ -125,12 +147,16 @@ describe('a file stays as it is, and is listed,', () => {
   let fork: TestFork;
   let text: string;
   let outside: string;
+  let ours: { dependencies: Record<string, string>; imports: object };
   beforeAll(async () => {
     fork = template.makeFork();
     outside = `${fork.folder}-outside`;
     mkdirSync(outside);
     const providers = fork.git('ls-files', 'src/providers').trim().split('\n');
+    ours = packageOf(fork);
+    ours.dependencies.valibot = '1.0.0';
     fork.commit({
+      'package.json': `${JSON.stringify(ours, null, '\t')}\n`,
       'docs/alerts.md': 'Ours.\n',
       'src/shared/memoize.ts': null,
       'src/shared/next.ts': 'Ours.\n',
@@ -150,6 +176,10 @@ describe('a file stays as it is, and is listed,', () => {
         mkdirSync(join(folder, path, '..'), { recursive: true });
         writeFileSync(join(folder, path), 'Next.\n');
       }
+      const theirs = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      theirs.dependencies.valibot = '99.0.0';
+      theirs.imports['#next'] = './next.ts';
+      writeFileSync(join(folder, 'package.json'), JSON.stringify(theirs));
     });
     ({ text } = await fork.upgrade(from, '--no-checks'));
   });
@@ -174,24 +204,18 @@ describe('a file stays as it is, and is listed,', () => {
     expect(existsSync(join(fork.folder, 'src/providers/next.ts'))).toBe(false);
     expect(fork.read('README.md')).not.toContain('Next:');
   });
-});
 
-it('what both have changed in package.json is listed, and the file keeps its indentation', async () => {
-  const from = template.branch('packages', (folder) => {
-    const value = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    value.dependencies.valibot = '99.0.0';
-    value.imports['#next'] = './next.ts';
-    writeFileSync(join(folder, 'package.json'), JSON.stringify(value));
+  it('and so does a line of package.json that both have changed, in a file that keeps its indentation', () => {
+    expect(text).toContain(
+      `kept      package.json: dependencies.valibot: yours is "1.0.0", the template's is "99.0.0"`,
+    );
+    const { dependencies, imports } = packageOf(fork);
+    expect({ dependencies, imports }).toEqual({
+      dependencies: ours.dependencies,
+      imports: { ...ours.imports, '#next': './next.ts' },
+    });
+    expect(fork.read('package.json')).toMatch(/^\{\n\t"name": "acme-hooks",\n/);
   });
-  const fork = template.makeFork();
-  const value = packageOf(fork);
-  value.dependencies.valibot = '1.0.0';
-  fork.commit({ 'package.json': `${JSON.stringify(value, null, '\t')}\n` });
-  const { text } = await fork.upgrade(from, '--no-checks');
-  expect(packageOf(fork).dependencies).toEqual(value.dependencies);
-  expect(packageOf(fork).imports).toEqual({ ...value.imports, '#next': './next.ts' });
-  expect(fork.read('package.json')).toMatch(/^\{\n\t"name": "acme-hooks",\n/);
-  expect(text).toContain(`kept      package.json: dependencies.valibot: yours is "1.0.0", the template's is "99.0.0"`);
 });
 
 describe('before anything is changed', () => {
@@ -236,8 +260,9 @@ describe('before anything is changed', () => {
     expect(missing.code).toBe(1);
     expect(missing.text).toMatch(/^upgrade: what this fork was made from \(0\.1\.5, commit a{40}\) is not there, .*$/);
     expect((await fork.upgrade('7.0.0')).text).toMatch(/^upgrade: there is no version 7\.0\.0: .*$/);
-    expect((await fork.upgrade('--from', '/not/there')).text).toMatch(/^upgrade: \/not\/there could not be fetched: /);
-    expect((await fork.upgrade('--from', 'https://me:secret@127.0.0.1:9/x')).text).not.toContain('secret');
+    const unreachable = await fork.upgrade('--from', 'https://me:secret@127.0.0.1:9/x');
+    expect(unreachable.text).toMatch(/^upgrade: https:\/\/\S*127\.0\.0\.1:9\/x could not be fetched: /);
+    expect(unreachable.text).not.toContain('secret');
 
     const newer = { ...claimcheck, version: '100.0.0' };
     fork.commit({ 'package.json': JSON.stringify({ ...packageOf(fork), claimcheck: newer }) });
@@ -259,7 +284,7 @@ describe('before anything is changed', () => {
 });
 
 describe('the version to compare with', () => {
-  it('is that of CHANGELOG.md if nobody has the recorded commit', async () => {
+  it('is that of CHANGELOG.md if nobody has the recorded commit, and the new one afterwards: nothing more is to do', async () => {
     const fork = template.makeFork();
     const claimcheck = { ...packageOf(fork).claimcheck, commit: 'a'.repeat(40) };
     fork.commit({ 'package.json': `${JSON.stringify({ ...packageOf(fork), claimcheck }, null, 2)}\n` });
@@ -268,6 +293,10 @@ describe('the version to compare with', () => {
     expect(text).toContain(`which this fork was made from, is not there. It is compared with ${version}.\n`);
     expect(text).toMatch(/^replaced +src\/shared\/memoize\.ts$/m);
     expect(code).toBe(0);
+    fork.commit({});
+    for (const wanted of [[], ['v99.0.0'], ['main']]) {
+      expect((await fork.upgrade(...wanted)).text).toBe('This is 99.0.0 already.');
+    }
   });
 
   it('is a commit of the fork’s own history if the repository was made without the template’s', async () => {
@@ -296,35 +325,9 @@ describe('the version to compare with', () => {
     expect(fork.read('src/shared/memoize.ts')).toBe(nextText('src/shared/memoize.ts'));
     expect(packageOf(fork).claimcheck).toEqual({ ...claimcheck, version: NEXT, commit: null });
   });
-
-  it('is the new one afterwards, so that the same upgrade has nothing more to do', async () => {
-    const fork = template.makeFork();
-    await fork.upgrade('--no-checks');
-    fork.commit({});
-    expect((await fork.upgrade()).text).toBe('This is 99.0.0 already.');
-    expect((await fork.upgrade('v99.0.0')).text).toBe('This is 99.0.0 already.');
-    expect((await fork.upgrade('main')).text).toBe('This is 99.0.0 already.');
-  });
 });
 
 describe('in the end', () => {
-  /** An npm that writes down what it is asked to do, and fails if it is asked to do this. */
-  function npmThatFailsAt(fork: TestFork, failing: string) {
-    const bin = `${fork.folder}-bin`;
-    mkdirSync(bin, { recursive: true });
-    const lines = [
-      '#!/bin/sh',
-      `echo "$*" >> "${bin}/asked"`,
-      'echo "// npm" >> package-lock.json',
-      `[ "$*" != "${failing}" ]`,
-    ];
-    writeFileSync(join(bin, 'npm'), lines.join('\n'), { mode: 0o755 });
-    return {
-      env: { PATH: `${bin}${delimiter}${process.env.PATH}` },
-      asked: () => readFileSync(join(bin, 'asked'), 'utf8').trim().split('\n'),
-    };
-  }
-
   it('npm installs, writes the types, checks and tests, and what it has changed is staged too', async () => {
     const fork = template.makeFork();
     const npm = npmThatFailsAt(fork, 'nothing');
@@ -343,16 +346,6 @@ describe('in the end', () => {
     expect(code).toBe(1);
     expect(text).toContain('Left to do: npm install && npm run types && npm run check && npm test\n');
     expect(packageOf(fork).claimcheck.version).toBe(NEXT);
-  });
-
-  it('nothing is checked that has a conflict in it', async () => {
-    const fork = template.makeFork();
-    fork.commit({ 'src/shared/problem.ts': withOwnTitle(fork.read('src/shared/problem.ts')) });
-    const npm = npmThatFailsAt(fork, 'nothing');
-    const { text } = await runIn(fork.folder, ['upgrade'], npm.env).result;
-    expect(npm.asked()).toEqual(['install']);
-    expect(text).toContain('Left to do: npm run types && npm run check && npm test\n');
-    expect(statusOf(fork)).toContain('UU src/shared/problem.ts');
   });
 });
 
