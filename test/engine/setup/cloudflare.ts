@@ -106,7 +106,6 @@ export class Cloudflare {
   /** What the token may do. */
   permissions: readonly Permission[] = ['Workers Scripts', 'Queues'];
   subdomain: string | undefined = SUBDOMAIN;
-  accounts = [{ id: ACCOUNT, name: 'Stand-in' }];
   /** Every request, for example `POST /queues`: paths begin behind the account. */
   readonly calls: string[] = [];
   /** What it could not answer. A test fails if there is any. */
@@ -172,12 +171,6 @@ export class Cloudflare {
     return script?.versions.find(({ id }) => id === largest?.version_id);
   }
 
-  /** Runs the cron of a Worker, as if it were this time. */
-  async tick(name: string, scheduledTime = new Date()): Promise<void> {
-    const cron = this.scripts.get(name)?.schedules[0]?.cron ?? '';
-    await (await this.workerd.worker(name, this.all())).scheduled({ cron, scheduledTime });
-  }
-
   private async answer(request: IncomingMessage): Promise<Answer> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -221,13 +214,6 @@ export class Cloudflare {
     const json = () => JSON.parse(body.toString() || '{}');
     const [, room = '', ...rest] = path.split('/');
     switch (room) {
-      case 'user':
-        if (path === '/user/tokens/verify') return { id: 'token', status: 'active' };
-        if (path === '/user') return { id: 'user', email: 'you@example.com' };
-        break;
-      case 'accounts':
-        if (method === 'GET') return this.accounts;
-        break;
       case 'queues':
         this.assertMay('Queues');
         return this.routeQueue(method, rest, search, json);
@@ -236,7 +222,6 @@ export class Cloudflare {
         const [kind, name = '', ...more] = rest;
         if (kind === 'subdomain') return this.routeSubdomain(method, json);
         if (kind === 'services' && method === 'GET') return this.service(name);
-        if (kind === 'services' && method === 'DELETE') return this.remove(name);
         if (kind === 'scripts' && name) return this.routeScript(method, name, more, search, type, body, json);
         break;
       }
@@ -275,30 +260,21 @@ export class Cloudflare {
     }
     const queue = this.queues.find(({ queue_id }) => queue_id === id);
     if (!queue) throw new Refusal(404, 11000, 'Queue not found');
-    if (part === undefined) {
-      if (method === 'PATCH') queue.settings = this.settings({ ...queue.settings, ...(json().settings as object) });
-      if (method === 'DELETE') this.queues = this.queues.filter((one) => one !== queue);
-      return asListed(queue);
-    }
-    if (part !== 'consumers') return this.refuse(method, `/queues/${id}/${part}`);
-    const { script_name, type, dead_letter_queue, settings } = method === 'DELETE' ? ({} as Json) : json();
-    const existing = queue.consumers.find(({ consumer_id }) => consumer_id === consumerId);
-    if (method === 'DELETE') queue.consumers = queue.consumers.filter((one) => one !== existing);
-    else if (method === 'POST' && queue.consumers.length > 0) {
+    if (part !== 'consumers' || !/POST|PUT/.test(method)) return this.refuse(method, `/queues/${id}/${part}`);
+    if (method === 'POST' && queue.consumers.length > 0) {
       throw new Refusal(409, 11004, `Queue already has a consumer`);
-    } else {
-      const consumer = {
-        consumer_id: existing?.consumer_id ?? randomUUID(),
-        type: String(type),
-        script: String(script_name),
-        settings: (settings ?? {}) as Settings,
-        ...(dead_letter_queue ? { dead_letter_queue: String(dead_letter_queue) } : {}),
-      };
-      if (!this.scripts.has(consumer.script)) throw missingWorker();
-      queue.consumers = [consumer];
-      return consumer;
     }
-    return null;
+    const { script_name, type, dead_letter_queue, settings } = json();
+    const consumer = {
+      consumer_id: consumerId ?? randomUUID(),
+      type: String(type),
+      script: String(script_name),
+      settings: (settings ?? {}) as Settings,
+      ...(dead_letter_queue ? { dead_letter_queue: String(dead_letter_queue) } : {}),
+    };
+    if (!this.scripts.has(consumer.script)) throw missingWorker();
+    queue.consumers = [consumer];
+    return consumer;
   }
 
   private settings(wanted: Partial<Queue['settings']> | undefined): Queue['settings'] {
@@ -318,13 +294,6 @@ export class Cloudflare {
         script: { id: name, tag: name, tags: script.tags, last_deployed_from: 'wrangler' },
       },
     };
-  }
-
-  private remove(name: string): null {
-    this.script(name);
-    this.scripts.delete(name);
-    for (const queue of this.queues) queue.consumers = queue.consumers.filter(({ script }) => script !== name);
-    return null;
   }
 
   private script(name: string): Script {
@@ -356,11 +325,6 @@ export class Cloudflare {
       }
       case 'GET versions':
         return { items: this.script(name).versions.map(asVersion) };
-      case 'GET versions/': {
-        const version = this.script(name).versions.find((one) => one.id === id);
-        if (!version) throw new Refusal(404, 10007, 'no such version');
-        return asVersion(version);
-      }
       case 'GET deployments':
         return { deployments: this.script(name).deployments };
       case 'POST deployments': {
@@ -378,14 +342,6 @@ export class Cloudflare {
         return this.deployedBindings(name)
           .filter(isSecret)
           .map(({ name, type }) => ({ name, type }));
-      case 'PUT secrets': {
-        const secret = json() as unknown as Binding;
-        this.changeSecrets(name, { [secret.name]: secret });
-        return { name: secret.name, type: secret.type };
-      }
-      case 'DELETE secrets/':
-        this.changeSecrets(name, { [id ?? '']: null });
-        return null;
       case 'PATCH secrets-bulk':
         this.changeSecrets(name, json().secrets as Record<string, Binding | null>);
         return {};

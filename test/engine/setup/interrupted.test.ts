@@ -25,7 +25,7 @@ function end() {
 function stepOf(call: string): string | undefined {
   const [, worker = ''] = /checkout-(\w+)-/.exec(call) ?? [];
   // A Worker that exists gets its code in two requests, and its tags are only for the dashboard.
-  if (/(versions|deployments|script-settings|secrets-bulk)$/.test(call)) return undefined;
+  if (/(versions|deployments|script-settings|secrets-bulk|workers\/subdomain)$/.test(call)) return undefined;
   if (call === 'POST /queues') return 'a queue';
   if (/\/consumers/.test(call)) return 'the consumer of a queue';
   return `${worker} ${/\/(subdomain|schedules)$/.exec(call)?.[1] ?? 'code'}`;
@@ -44,10 +44,11 @@ const STEPS = [
 ];
 const REFUSED = { status: 400, message: 'not this time' };
 
-it("an environment on the Free plan, in a project that Neon's API makes, is finished although each run before failed or was ended by Ctrl-C, each at the next step", async () => {
+it("an environment of a new account on the Free plan, in a project that Neon's API makes, is finished although each run before failed or was ended by Ctrl-C, each at the next step", async () => {
   const { cloudflare } = account;
   const uri = await account.newDatabase('staging');
   cloudflare.plan = 'free';
+  cloudflare.subdomain = undefined;
   const projects: object[] = [];
   cloudflare.neonApi = (method, path) => {
     if (method === 'POST') projects.push({ id: 'p', name: 'checkout-staging' });
@@ -84,6 +85,7 @@ it("an environment on the Free plan, in a project that Neon's API makes, is fini
   const { code, text } = await setup();
   expect([code, met], text).toEqual([0, STEPS]);
   expect(text).toContain('Free: 10,000 queue operations a day');
+  expect(text).toContain('https://checkout-receiver-staging.checkout-staging.workers.dev/webhooks/orders');
   expect(end()).toEqual({
     receiver: [true, [], ['DATABASE_URL', 'ORDERS_WEBHOOK_SECRET']],
     consumer: [true, ['*/15 * * * *'], ['DATABASE_URL']],

@@ -20,7 +20,6 @@ export interface Deployed {
 
 interface Fetcher {
   fetch(url: string, init: RequestInit): Promise<Response>;
-  scheduled(event: { cron: string; scheduledTime: Date }): Promise<unknown>;
 }
 
 interface Miniflare {
