@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { openReadOnlyDatabase } from '../../../src/db/read-only.ts';
 import { defineHandler, Effect, type Event, must, type Tools } from '../../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
@@ -13,6 +13,11 @@ beforeAll(async () => {
   await import('../../../scripts/local/guard.ts');
 });
 afterEach(() => called.mockClear());
+// The files after this one share `fetch` and the variables.
+afterAll(() => {
+  vi.unstubAllGlobals();
+  for (const name of ['API_URL', 'PLAIN']) Reflect.deleteProperty(env, name);
+});
 
 it.each([
   'https://mail.example.com/send',
