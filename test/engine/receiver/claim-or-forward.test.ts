@@ -127,12 +127,6 @@ describe('a claim that fails', () => {
     expect(await held(late(), 10)).toEqual({ outcome: 'forwarded', eventIds: ['late'] });
   });
 
-  it('a forwarded delivery is compressed, so that a body of 1 MB fits into a message', async () => {
-    fail(...always({ kind: 'server error' }));
-    expect(await held(delivery(JSON.stringify({ pad: 'x'.repeat(1_000_000) })))).toEqual(FORWARDED);
-    expect(queue.forwarded[0]?.length).toBeLessThan(128_000);
-  });
-
   it('a delivery that is too large for a message is not held while Postgres is away', async () => {
     fail(...always({ kind: 'server error' }));
     const pad = randomBytes(200_000).toString('base64');

@@ -139,14 +139,6 @@ it('a chunked body is counted as it arrives, whatever length it announces', asyn
   socket.destroy();
 });
 
-it('a sender that hangs up in the middle of its body is logged as such, and not as a mistake of ours', async () => {
-  const sending = open('github', { 'content-length': 1000, ...SIGNATURE });
-  sending.write('half of it');
-  await pause(300);
-  sending.destroy();
-  expect(await outcomes(1)).toEqual(['hung_up']);
-});
-
 it('an exception of our own code is answered 503 and logged with its name and position, never with its message', async () => {
   const sending = open('broken', { 'x-signature': '00' });
   sending.end('{}');
