@@ -95,4 +95,5 @@ it("an environment of a new account on the Free plan, in a project that Neon's A
   expect(projects).toHaveLength(1);
   const { outcomes, changes } = await setup();
   expect([new Set(outcomes), changes]).toEqual([new Set(['ok']), []]);
-});
+  // One run for each step: on a busy machine, together longer than a test may take otherwise.
+}, 900_000);
