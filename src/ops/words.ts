@@ -74,6 +74,11 @@ export function placeOf(position: string | null): { readonly short: string; read
   return path === undefined ? undefined : { short: path.replace(/^.*\//, ''), path };
 }
 
+/** As much of an error as is read at a glance: without the JSON that may follow it. */
+export function beginningOfError(error: string): string {
+  return /^[^\n{]{1,160}/.exec(error)?.[0] ?? error.slice(0, 160);
+}
+
 /** What has failed, without the error itself: `stripe, invoice.paid, permanent, invoice-paid.ts:24`. */
 export function originOf({ source, type, kinds, failure, position }: Problem): string[] {
   const kind = kinds.length > 0 ? `effect ${kinds.join(', ')}` : undefined;

@@ -4,7 +4,7 @@ import type { EventDetails } from '../../db/views.ts';
 import { parseJson } from '../../shared/json.ts';
 import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
-import { attemptsOf, counted, placeOf, relative, wasText } from '../words.ts';
+import { attemptsOf, beginningOfError, counted, placeOf, relative, wasText } from '../words.ts';
 import { Body, MAX_SHOWN } from './body.tsx';
 import { ActionFields, encodeResult } from './bulk.tsx';
 import { Layout, type PageContext } from './layout.tsx';
@@ -140,24 +140,21 @@ function Waiting({ event, now }: { event: ShownEvent; now: Date }) {
   );
 }
 
-/** As much of an error as is read at a glance: without the JSON that follows it. */
-const HEADLINE = /^[^\n{]{1,160}/;
-
 function Failure({ event }: Pick<EventPageProps, 'event'>) {
   const { status, failure, last_error, failed_paths, position, body } = event;
   if (failure === null && last_error === null) return null;
   const place = placeOf(position);
   const error = last_error ?? '';
-  const headline = HEADLINE.exec(error)?.[0] ?? error.slice(0, 160);
+  const beginning = beginningOfError(error);
   return (
     <section class={status === 'parked' ? 'banner bad' : 'banner'} aria-label="Why it failed">
       {error !== '' && (
         <p class="message">
-          <Text value={headline} />
-          {headline.length < error.length && '…'}
+          <Text value={beginning} />
+          {beginning.length < error.length && '…'}
         </p>
       )}
-      {headline.length < error.length && (
+      {beginning.length < error.length && (
         <details>
           <summary>The whole error</summary>
           <pre data-copy={error}>{visible(error)}</pre>

@@ -1,7 +1,7 @@
 import { FAILURES } from '../../db/schema.ts';
 import type { EventFilter, ListedEvent } from '../../db/views.ts';
 import { EFFECT_STATUSES, fieldsOf, STATUSES } from '../input.ts';
-import { attemptsOf, clock, counted } from '../words.ts';
+import { attemptsOf, beginningOfError, clock, counted } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, bulkPath, Cause, Code, eventPath, Id, listPath, oneLine, Status, Table, visible } from './parts.tsx';
 
@@ -112,13 +112,8 @@ const VIEWS: readonly (readonly [string, Pick<EventFilter, 'status' | 'effectSta
   ['Pending', { status: 'pending' }],
 ];
 
-/** Longer errors are in the rows. */
-const MAX_TITLE_LENGTH = 120;
-
 function titleOf({ error, status, effectStatus }: EventFilter): string {
-  if (error !== undefined) {
-    return error.length > MAX_TITLE_LENGTH ? `${error.slice(0, MAX_TITLE_LENGTH)}…` : error;
-  }
+  if (error !== undefined) return beginningOfError(error);
   if (effectStatus !== undefined) return `Events with ${effectStatus} effects`;
   return status === undefined ? 'Events' : `${status[0]?.toUpperCase()}${status.slice(1)} events`;
 }

@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { Problem } from '../../db/problems.ts';
 import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
 import type { EventFilter } from '../../db/views.ts';
-import { clock, counted, duration, headline, originOf } from '../words.ts';
+import { beginningOfError, clock, counted, duration, headline, originOf } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, bulkPath, Code, eventPath, listPath, Table, visible } from './parts.tsx';
 
@@ -165,12 +165,12 @@ export function ProblemItem({ problem, now, among }: ProblemItemProps) {
     failure: failure ?? undefined,
     error: error ?? undefined,
   };
-  const title = visible(error ?? failure ?? 'failed');
+  const title = visible(error === null ? (failure ?? 'failed') : beginningOfError(error));
   const again = status === 'parked' ? 'Retry' : 'Try now';
   return (
     <li class={status === 'parked' ? 'problem' : 'problem warn'}>
       <h2>
-        <a href={count === 1 ? eventPath({ source, event_id }) : listPath(filter)} title={title}>
+        <a href={count === 1 ? eventPath({ source, event_id }) : listPath(filter)} title={visible(error ?? title)}>
           {title}
         </a>
       </h2>

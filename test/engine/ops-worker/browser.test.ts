@@ -16,7 +16,7 @@ const { sql, post, sign } = running;
 const address = (path: string) => new URL(path, running.workers.url).href;
 
 /** What somebody types when the browser asks for a name and a password. */
-const ADA = { httpCredentials: { username: 'Ada', password: TOKEN } };
+const ONCALL = { httpCredentials: { username: 'oncall', password: TOKEN } };
 
 beforeEach(async () => {
   await running.empty();
@@ -62,7 +62,7 @@ describe('somebody on call', () => {
     await deliver(body);
     await deliver(charge().body);
     await parked(2);
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops'));
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toMatch(
       /^2 events are parked, since \d\d:\d\d UTC$/,
@@ -79,7 +79,7 @@ describe('somebody on call', () => {
     // Nobody reloads the page: its script sees the event become done, and its effect sent.
     await page.locator('#state .status.done').waitFor();
     await page.locator('table .status.sent').waitFor();
-    expect(await page.getByText('retried by token (Ada): the rates are back').isVisible()).toBe(true);
+    expect(await page.getByText('retried by token (oncall): the rates are back').isVisible()).toBe(true);
     const key = running.stack.outside.requests.at(-1)?.idempotencyKey ?? 'none';
     expect(await page.locator('tbody .id').getAttribute('title')).toBe(key);
   });
@@ -87,7 +87,7 @@ describe('somebody on call', () => {
   it('retries all of a kind after having seen which they are, watches them, and stops those that wait', async () => {
     for (let n = 0; n < 3; n++) await deliver(charge().body);
     await parked(3);
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops'));
     await page.getByRole('link', { name: /^Retry 3 events/ }).click();
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Retry 3 events?');
@@ -115,7 +115,7 @@ describe('somebody on call', () => {
   it('discards an event with a reason, takes that back, and runs a finished one again', async () => {
     await deliver(charge('evt_discarded').body);
     await parked(1);
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     const open = (id: string) => page.goto(address(`/ops/events/stripe/${id}`));
     await open('evt_discarded');
     await page.getByText('Discard this event…').click();
@@ -125,7 +125,7 @@ describe('somebody on call', () => {
     await page.locator('details').getByLabel('Reason').fill('a test of the provider');
     await page.getByRole('button', { name: 'Discard this event', exact: true }).click();
     await page.locator('#state .status.ignored').waitFor();
-    expect(await page.getByText('discarded by token (Ada): a test of the provider').isVisible()).toBe(true);
+    expect(await page.getByText('discarded by token (oncall): a test of the provider').isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Take the discard back' }).click();
     await page.getByText('Parked again: 1 event.').waitFor();
     await parked(1);
@@ -139,14 +139,14 @@ describe('somebody on call', () => {
     await page.getByText('Run this event again…').click();
     await page.getByLabel('a second time').check();
     await page.getByRole('button', { name: 'Run this event again', exact: true }).click();
-    await page.getByText('run again by token (Ada)').waitFor();
+    await page.getByText('run again by token (oncall)').waitFor();
     await page.locator('#state .status.done').waitFor();
   });
 
   it('sees which field of a payload did not match the schema, also after a retry that has failed again', async () => {
     await deliver(charge('evt_schema', { customer: 'cus_1', amount: 'a lot' }).body);
     await parked(1);
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops/event?source=stripe&event_id=evt_schema'));
     const field = /data\.object\.amount\s+"a lot"/;
     expect(await page.locator('.banner dl').innerText()).toMatch(field);
@@ -159,7 +159,7 @@ describe('somebody on call', () => {
     const { id, body } = charge();
     await deliver(body);
     await parked(1);
-    const page = await browser.visit({ ...ADA, javaScriptEnabled: false });
+    const page = await browser.visit({ ...ONCALL, javaScriptEnabled: false });
     await page.goto(address('/ops'));
     await page.getByRole('link', { name: 'no exchange rate for EUR' }).first().click();
     expect(await page.locator('h1').innerText()).toBe(id);
@@ -176,7 +176,7 @@ describe('somebody on call', () => {
     await deliver(charge().body);
     await deliver(body);
     await parked(2);
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops/events'));
     await page.keyboard.press('/');
     await page.keyboard.type(id);
@@ -195,7 +195,7 @@ describe('somebody on call', () => {
     const { id, body } = charge();
     await deliver(body);
     await parked(1);
-    const page = await browser.visit({ ...ADA, permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await browser.visit({ ...ONCALL, permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(address('/ops/events'));
     await page.evaluate(`getSelection().selectAllChildren(document.querySelector('.event a'))`);
     expect(await page.evaluate('String(getSelection())')).toBe(id);
@@ -218,7 +218,7 @@ describe('somebody on call', () => {
   });
 
   it('is told that Postgres is down, and sees the page as soon as it is back', async () => {
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.clock.install();
     await page.goto(address('/ops'));
     running.stack.neon.fault = () => ({ kind: 'refused' });
@@ -248,15 +248,15 @@ describe('access by a browser', () => {
   });
 
   it('nothing is stored in the browser, and no script can read the password', async () => {
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops'));
-    expect(await page.getByText('token (Ada)').isVisible()).toBe(true);
+    expect(await page.getByText('token (oncall)').isVisible()).toBe(true);
     expect(await page.context().cookies()).toEqual([]);
     expect(await page.evaluate('document.cookie + JSON.stringify(localStorage) + location.href')).not.toContain(TOKEN);
   });
 
   it('a link from another site leads to the page', async () => {
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops'));
     await page.route('http://chat.example/', (route) =>
       route.fulfill({ contentType: 'text/html', body: `<a href="${address('/ops/events')}">the alert</a>` }),
@@ -269,7 +269,7 @@ describe('access by a browser', () => {
   it('a page of another site can not send a form or a request, although the browser adds the password', async () => {
     await deliver(charge('evt_csrf').body);
     await parked(1);
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops/event?source=stripe&event_id=evt_csrf'));
     const form = `
       <form method="post" action="${address('/ops/event?source=stripe&event_id=evt_csrf')}">
@@ -288,7 +288,7 @@ describe('access by a browser', () => {
   });
 
   it('no other page can frame the console', async () => {
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.route('http://evil.example/', (route) =>
       route.fulfill({ contentType: 'text/html', body: `<iframe src="${address('/ops')}"></iframe>` }),
     );
@@ -325,7 +325,7 @@ describe('hostile text in every field of an event', () => {
   });
 
   it('runs nothing, adds nothing to any page and hides nothing on it', async () => {
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     const errors: string[] = [];
     page.on('console', (line) => errors.push(line.text()));
     page.on('dialog', (dialog) => errors.push(dialog.message()));
@@ -359,7 +359,7 @@ describe('hostile text in every field of an event', () => {
   });
 
   it('does not stop an operator: the event can be opened from the list, and retried', async () => {
-    const page = await browser.visit(ADA);
+    const page = await browser.visit(ONCALL);
     await page.goto(address('/ops/events?status=parked'));
     await page.locator('tbody a').click();
     await page.getByRole('button', { name: 'Retry' }).click();
@@ -378,7 +378,7 @@ describe('hostile text in every field of an event', () => {
 
 it('every page is readable and accessible on a phone, a tablet and a desktop, in light and dark', async () => {
   const pages = await fill();
-  const page = await browser.visit(ADA);
+  const page = await browser.visit(ONCALL);
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(address(path));
     for (const width of [900, 1024, 1100, 1280]) {
