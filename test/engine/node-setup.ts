@@ -21,8 +21,23 @@ export interface SharedPostgres {
 /** Several files test with fifty connections at a time. */
 const MAX_CONNECTIONS = 500;
 
+/** As if the developer's shell had set them, which must change nothing: local/role.test.ts. */
+const SHELL = {
+  TZ: 'Asia/Tokyo',
+  PGHOST: 'db.example.com',
+  PGUSER: 'someone',
+  PGDATABASE: 'somewhere',
+  PGSSLMODE: 'require',
+  PGOPTIONS: '-c statement_timeout=1s',
+  PGDATESTYLE: 'German',
+};
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { TZ } = process.env;
+  Object.assign(process.env, SHELL);
   const { databaseUrl, postgres, stop } = await startStack();
+  if (TZ === undefined) delete process.env.TZ;
+  else process.env.TZ = TZ;
   await createFixtureTables(databaseUrl);
   const { user = '', password = '' } = postgres.superuser ?? {};
   const superuserUrl = `postgres://${user}:${password}@${LOOPBACK}:${postgres.port}/postgres`;

@@ -1,27 +1,11 @@
 import { neon } from '@neondatabase/serverless';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 // Points the driver at loopback hosts, as in the Workers.
 import '../../../src/db/read-only.ts';
 import { useDatabase } from '../database.ts';
 
-const { TZ } = process.env;
-// As if the developer's shell had set them. They must be set before the stack of this file starts.
-Object.assign(process.env, {
-  TZ: 'Asia/Tokyo',
-  PGHOST: 'db.example.com',
-  PGUSER: 'someone',
-  PGDATABASE: 'somewhere',
-  PGSSLMODE: 'require',
-  PGOPTIONS: '-c statement_timeout=1s',
-  PGDATESTYLE: 'German',
-});
-const database = useDatabase({ own: true });
+const database = useDatabase();
 const sql = () => neon(database.stack.databaseUrl);
-
-afterAll(() => {
-  if (TZ === undefined) delete process.env.TZ;
-  else process.env.TZ = TZ;
-});
 
 describe('the role of DATABASE_URL', () => {
   it('is no superuser, but can create roles and databases', async () => {
@@ -45,7 +29,8 @@ describe('the role of DATABASE_URL', () => {
   it('owns its database and the public schema', async () => {
     await database.sql('create schema extra; drop schema extra');
     await database.sql(`comment on schema public is 'mine'`);
-    await database.sql(`comment on database claimcheck is 'mine'`);
+    const name = new URL(database.stack.databaseUrl).pathname.slice(1);
+    await database.sql(`comment on database ${name} is 'mine'`);
   });
 });
 
