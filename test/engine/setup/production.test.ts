@@ -49,7 +49,8 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   const { code, text, outcomes } = await account.setup([], {
     answers: [url, SECRET, 'y'],
     onChange: async () => {
-      second ??= account.run(['setup', '--yes'], { DATABASE_URL: url }).result;
+      if (second) return undefined;
+      second = account.run(['setup', '--yes'], { DATABASE_URL: url }).result;
       await second;
       return undefined;
     },
