@@ -1,7 +1,7 @@
 import type { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
-import { attemptsOf, clock, counted, headline, originOf, placeOf, relative, wasText } from '../../src/ops/words.ts';
+import { attemptsOf, clock, counted, headline, originOf, placeOf, upcoming, wasText } from '../../src/ops/words.ts';
 
 /**
  * Ids, types, errors and bodies come from outside. A control character in them could rewrite the terminal, and a bidi
@@ -54,7 +54,7 @@ export function statusText(status: Status, now: Date): string {
   const wrong = problems.map((problem) => [
     `  ${counted(problem.count, problem.what)}${problem.status === 'pending' ? ' tried again' : ''}`,
     problem.since === null ? '-' : `since ${clock(problem.since, now)}`,
-    ...(problem.next_attempt_at === null ? [] : [`next try ${relative(problem.next_attempt_at, now)}`]),
+    ...(problem.next_attempt_at === null ? [] : [`next try ${upcoming(problem.next_attempt_at, now)}`]),
     originOf(problem).join(', '),
     problem.error ?? '-',
   ]);

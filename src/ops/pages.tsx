@@ -119,7 +119,8 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
         return c.redirect(`/ops/result?done=${done}`, 303);
       }
       case 'unexpected': {
-        const refused = `Nothing was changed: the filter matches ${counted(result.matching, 'event')} now, not ${expected}.`;
+        const text = `Nothing was changed: the filter matches ${counted(result.matching, 'event')} now, not ${expected}.`;
+        const refused = { text, reason: action.value.reason };
         const matching = await loadMatching(db, name, filter);
         const page = <Bulk {...contextOf(c)} action={name} filter={filter} matching={matching} refused={refused} />;
         return html(page, 409);

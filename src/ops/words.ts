@@ -32,6 +32,11 @@ export function relative(at: string, now: Date): string {
   return seconds < 0 ? `in ${duration(-seconds)}` : `${duration(seconds)} ago`;
 }
 
+/** When something is tried next: `in 12 s`, or `now`, while the queue brings its ticket. */
+export function upcoming(at: string, now: Date): string {
+  return Date.parse(at) > now.getTime() ? relative(at, now) : 'now';
+}
+
 /** In UTC: `09:03` today, and `17 Nov 09:03` on another day. */
 export function clock(at: string, now: Date): string {
   const time = new Date(at).toISOString();

@@ -12,8 +12,8 @@ interface BulkProps extends PageContext {
   readonly action: ActionName;
   readonly filter: EventFilter;
   readonly matching: Matching;
-  /** Why the last try did not happen. */
-  readonly refused?: string | undefined;
+  /** Why the last try did not happen, and what was typed for it. */
+  readonly refused?: { readonly text: string; readonly reason: string | undefined };
 }
 
 const VERBS: Readonly<Record<ActionName, string>> = { retry: 'Retry', discard: 'Discard', rerun: 'Run again:' };
@@ -21,32 +21,29 @@ const VERBS: Readonly<Record<ActionName, string>> = { retry: 'Retry', discard: '
 const CONSEQUENCES: Readonly<Record<ActionName, string>> = {
   retry:
     'Each gets all its attempts back, and is tried at once. You can stop those that have not begun: they are parked.',
-  discard:
-    'Events become ignored, and can be put back. Parked effects are deleted, and are never sent: that can not be taken back.',
-  rerun: 'Their handlers run once more. This can not be taken back.',
+  discard: 'You can put the events back.',
+  rerun:
+    'Their handlers run once more. Events whose bodies were deleted can not, and are not counted. This can not be taken back.',
 };
 
 /** Asks back before an action on many events. What is sent holds the number that the operator saw. */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
   const total = { events: sum(groups, 'events'), effects: sum(groups, 'effects') };
-  const question = `${VERBS[action]} ${countedBoth(total)}`;
+  const question = events === 0 ? `Nothing to ${action}` : `${VERBS[action]} ${countedBoth(total)}`;
   const isTooMany = action === 'rerun' && events > MAX_RERUN;
   const fields = Object.entries(fieldsOf(filter));
   return (
     <Layout {...context} title={question}>
-      <p class="crumbs">
-        <a href={listPath(filter)}>Back to the list</a>
-      </p>
-      <h1>{isTooMany ? `More than ${counted(MAX_RERUN, 'event')} match` : `${question}?`}</h1>
+      <h1>{isTooMany ? `More than ${counted(MAX_RERUN, 'event')} match` : events === 0 ? question : `${question}?`}</h1>
       {refused && (
         <p class="banner bad" role="alert">
-          {refused}
+          {refused.text}
         </p>
       )}
       {events === 0 && (
-        <p class="empty">
-          There is nothing to {action}. <a href={listPath(filter)}>Back to the list</a>
+        <p class="lead">
+          {NOTHING[action]} <a href={listPath(filter)}>To the list</a>
         </p>
       )}
       {isTooMany && (
@@ -57,7 +54,12 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
       )}
       {events > 0 && !isTooMany && (
         <>
-          <p class="lead">{CONSEQUENCES[action]}</p>
+          {action === 'discard' && total.effects > 0 && (
+            <p class="banner bad">
+              {counted(total.effects, 'effect')} will be deleted and never sent. This can not be taken back.
+            </p>
+          )}
+          {(action !== 'discard' || total.events > 0) && <p class="lead">{CONSEQUENCES[action]}</p>}
           <p class="origin">
             <span>{fields.length === 0 ? ALL[action] : 'Chosen by'}</span>
             {fields.map(([name, value]) => (
@@ -82,8 +84,9 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
                     </span>
                   ),
               ],
-              ['Events', ({ events: count }) => count.toLocaleString('en'), 'number'],
-              ['Effects', ({ effects: count }) => count.toLocaleString('en'), 'number'],
+              ...COUNTS.filter(([name]) => total[name] > 0).map(
+                ([name, head]) => [head, (group: Group) => group[name].toLocaleString('en'), 'number'] as const,
+              ),
               [
                 'The first events',
                 ({ source, event_ids, events, effects }) => (
@@ -103,7 +106,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
           <form class="confirm" method="post" action={`/ops/bulk?${new URLSearchParams(fieldsOf(filter))}`}>
             <input type="hidden" name="action" value={action} />
             <input type="hidden" name="expected" value={events} />
-            <ActionFields action={action} />
+            <ActionFields action={action} reason={refused?.reason} />
             <div class="buttons">
               <button
                 type="submit"
@@ -113,7 +116,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
                 {question}
               </button>
               <a class="button plain" href={listPath(filter)}>
-                Back to the list
+                Cancel
               </a>
             </div>
           </form>
@@ -122,6 +125,19 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
     </Layout>
   );
 }
+
+type Group = Matching['groups'][number];
+
+const COUNTS = [
+  ['events', 'Events'],
+  ['effects', 'Effects'],
+] as const;
+
+const NOTHING: Readonly<Record<ActionName, string>> = {
+  retry: 'Nothing of this is parked, or waits for its next attempt.',
+  discard: 'Nothing of this is parked.',
+  rerun: 'No event of this is finished and has its body still.',
+};
 
 const ALL: Readonly<Record<ActionName, string>> = {
   retry: 'All that is parked',
@@ -144,12 +160,18 @@ function sum(groups: Matching['groups'], field: 'events' | 'effects'): number {
 }
 
 /** What an operator has to say for an action. */
-export function ActionFields({ action }: { action: ActionName }) {
+export function ActionFields({ action, reason }: { action: ActionName; reason?: string | undefined }) {
   return (
     <>
       <label>
-        Reason{action === 'discard' ? '' : ' (may be empty)'}, kept with the event
-        <input name="reason" required={action === 'discard'} maxlength={MAX_REASON_LENGTH} autocomplete="off" />
+        Reason{action === 'discard' ? '' : ' (optional)'}
+        <input
+          name="reason"
+          value={reason}
+          required={action === 'discard'}
+          maxlength={MAX_REASON_LENGTH}
+          autocomplete="off"
+        />
       </label>
       {action === 'rerun' && (
         <>

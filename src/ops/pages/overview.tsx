@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { Problem } from '../../db/problems.ts';
 import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
 import type { EventFilter } from '../../db/views.ts';
-import { beginningOfError, clock, counted, duration, headline, originOf } from '../words.ts';
+import { beginningOfError, clock, counted, duration, headline, originOf, upcoming } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, bulkPath, Code, eventPath, listPath, Table, visible } from './parts.tsx';
 
@@ -193,11 +193,7 @@ export function ProblemItem({ problem, now, among }: ProblemItemProps) {
             , the last <Ago at={latest} now={now} />
           </>
         )}
-        {next_attempt_at && (
-          <>
-            , next try <Ago at={next_attempt_at} now={now} />
-          </>
-        )}
+        {next_attempt_at && `, next try ${upcoming(next_attempt_at, now)}`}
       </p>
       <p class="buttons">
         <a class="button" href={bulkPath('retry', filter)} aria-label={`${again} ${counted(count, what)}: ${title}`}>

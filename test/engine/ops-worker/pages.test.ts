@@ -74,9 +74,24 @@ it('a bulk retry says why events failed again, when they are tried next, and whi
   expect(page).toMatch(
     /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\npaid\nhandler\npaid\.ts:10\n/,
   );
-  expect(page).toMatch(/2 events\nsince\s+12:00 UTC\n, next try\s+in 20 s\nTry now…/);
+  expect(page).toMatch(/2 events\nsince\s+12:00 UTC\n, next try in 20 s\nTry now…/);
   const [, list = ''] = /<a href="([^"]*status=done[^"]*)"/.exec(await (await get(result)).text()) ?? [];
   expect((await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm)).toEqual(['evt_1']);
+});
+
+it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
+  const { read, call } = start();
+  expect(await read('/ops/bulk?action=discard')).toMatch(/^\nDiscard 3 events\?\nYou can put the events back\.\n/);
+  expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
+  expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to retry\n/);
+  const body = new URLSearchParams({ action: 'discard', expected: '2', reason: 'a test of ours' });
+  const refused = await call('/ops/bulk', { method: 'POST', headers: BEARER, body });
+  expect(await refused.text()).toMatch(/Nothing was changed.*name="reason" value="a test of ours"/s);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  await sql(`update webhooks.events set status = 'done', completions = 1`);
+  expect(await read('/ops/bulk?action=discard')).toMatch(/\n3 effects will be deleted and never sent\./);
+  expect(await read('/ops/bulk?action=discard')).not.toContain('put the events back');
 });
 
 it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {

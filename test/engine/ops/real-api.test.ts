@@ -57,7 +57,7 @@ it('a person finds what failed since this morning and why, and gets it done afte
   await quiet();
   expect(idsOf((await ops('list', '--status', 'done', '--json')).out)).toEqual(['evt_1', 'evt_2', 'evt_3']);
   expect((await ops('list', '--status', 'parked')).code).toBe(3);
-  expect((await ops('show', 'stripe', 'evt_1')).out).toMatch(/\n\S+ \S+ +token \(.+\) +retry +fixed\n/);
+  expect((await ops('show', 'stripe', 'evt_1')).out).toMatch(/\n\S+ \S+ +token \(.+\) +retry +fixed +parked after 1 attempt: PermanentError: no /);
 });
 
 it('one event is retried, discarded and run again by its key, and a parked effect is found by its event', async () => {
