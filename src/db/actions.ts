@@ -6,7 +6,7 @@ import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { type ActionName, bodies, effects, events, FAILURES, type UNDO } from './schema.ts';
 import { at, columnNames, isoOf, lockName } from './sql.ts';
-import { type EventFilter, failedSo, matches } from './views.ts';
+import { Count, type EventFilter, failedSo, matches } from './views.ts';
 
 export interface OperatorAction {
   readonly action: ActionName;
@@ -86,8 +86,6 @@ interface Row {
   readonly received_from: string | null;
   readonly received_to: string | null;
 }
-
-const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** What an action on many events would change. */
 export const Matching = v.strictObject({

@@ -4,10 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { effects, events, FAILURES } from './schema.ts';
 import { isoOf } from './sql.ts';
-import { kindOfError } from './views.ts';
-
-const Time = v.nullable(v.pipe(v.string(), v.isoTimestamp()));
-const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+import { Count, kindOfError, TimeOrNull } from './views.ts';
 
 /** What fails for the same reason: it is parked, or pending, which means that it is tried again. */
 export const Problem = v.strictObject({
@@ -23,11 +20,11 @@ export const Problem = v.strictObject({
   position: v.nullable(v.string()),
   event_id: v.pipe(v.string(), v.description('Of the newest')),
   since: v.pipe(
-    Time,
+    TimeOrNull,
     v.description('When the first of them was received (of effects: its event was done) or, later, retried'),
   ),
-  latest: v.pipe(Time, v.description('The same of the last one. Of parked events: when the last one was parked')),
-  next_attempt_at: v.pipe(Time, v.description('Of what is pending: when the first of them is tried again')),
+  latest: v.pipe(TimeOrNull, v.description('The same of the last one. Of parked events: when the last one was parked')),
+  next_attempt_at: v.pipe(TimeOrNull, v.description('Of what is pending: when the first of them is tried again')),
 });
 export type Problem = v.InferOutput<typeof Problem>;
 

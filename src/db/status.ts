@@ -6,15 +6,13 @@ import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
 import { alerts, effects, events } from './schema.ts';
 import { at, isoOf } from './sql.ts';
-import { seenSources } from './views.ts';
+import { Count, seenSources, TimeOrNull } from './views.ts';
 
 const HOURS = 24;
 
 /** How far back the last event of a source is looked for. The list of its events tells more, but takes longer. */
 export const LOOK_BACK_DAYS = 7;
 
-const Time = v.nullable(v.pipe(v.string(), v.isoTimestamp()));
-const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const PerHour = v.pipe(
   v.array(Count),
   v.length(HOURS),
@@ -24,13 +22,13 @@ const Percentiles = v.strictObject({ p50: v.nullable(v.number()), p95: v.nullabl
 
 export const SourceStatus = v.strictObject({
   source: v.string(),
-  last_accepted_at: v.pipe(Time, v.description(`Null if it was not in the last ${LOOK_BACK_DAYS} days`)),
+  last_accepted_at: v.pipe(TimeOrNull, v.description(`Null if it was not in the last ${LOOK_BACK_DAYS} days`)),
   accepted_per_hour: PerHour,
   accepted_last_week: v.pipe(v.nullable(Count), v.description('Of a source that was silent for a day. Null otherwise')),
   unusually_silent: v.pipe(v.boolean(), v.description('Whether there is an alert about its silence')),
   pending: Count,
   parked: Count,
-  oldest_pending_at: Time,
+  oldest_pending_at: TimeOrNull,
   seconds_to_done: v.pipe(Percentiles, v.description('From received to done, of the events received in the last day')),
 });
 export type SourceStatus = v.InferOutput<typeof SourceStatus>;
@@ -38,11 +36,11 @@ export type SourceStatus = v.InferOutput<typeof SourceStatus>;
 /** What became of the effects of one kind. */
 export const EffectKindStatus = v.strictObject({
   kind: v.string(),
-  last_sent_at: v.pipe(Time, v.description('Null if it was not in the last day')),
+  last_sent_at: v.pipe(TimeOrNull, v.description('Null if it was not in the last day')),
   sent_per_hour: PerHour,
   pending: Count,
   parked: Count,
-  oldest_pending_at: Time,
+  oldest_pending_at: TimeOrNull,
   seconds_to_sent: v.pipe(
     Percentiles,
     v.description('From the completion of the event to the sending, of the effects sent in the last day'),
@@ -56,9 +54,9 @@ export const Status = v.strictObject({
     v.description(`What is parked, and then what keeps failing, the newest first: ${MAX_PROBLEMS} at most`),
   ),
   sources: v.array(SourceStatus),
-  effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: Time }),
+  effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: TimeOrNull }),
   effect_kinds: v.array(EffectKindStatus),
-  totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: Time }),
+  totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: TimeOrNull }),
 });
 export type Status = v.InferOutput<typeof Status>;
 

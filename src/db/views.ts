@@ -27,7 +27,8 @@ export interface EventFilter {
 }
 
 const Time = v.pipe(v.string(), v.isoTimestamp());
-const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+export const TimeOrNull = v.nullable(Time);
+export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const MaxAttempts = v.pipe(
   v.nullable(Count),
@@ -51,7 +52,7 @@ export const ListedEvent = v.strictObject({
   parked_effects: Count,
   effect_error: v.pipe(v.nullable(v.string()), v.description('Of a parked effect: its name, and its error')),
   received_at: Time,
-  finished_at: v.nullable(Time),
+  finished_at: TimeOrNull,
   due_at: Time,
 });
 export type ListedEvent = v.InferOutput<typeof ListedEvent>;
@@ -66,15 +67,15 @@ export const EffectDetails = v.strictObject({
   last_error: v.nullable(v.string()),
   position: ErrorPosition,
   due_at: Time,
-  not_before: v.nullable(Time),
-  sent_at: v.nullable(Time),
+  not_before: TimeOrNull,
+  sent_at: TimeOrNull,
 });
 
 /** All that is known of an event. */
 export const EventDetails = v.strictObject({
   ...ListedEvent.entries,
-  occurred_at: v.nullable(Time),
-  not_before: v.nullable(Time),
+  occurred_at: TimeOrNull,
+  not_before: TimeOrNull,
   failed_paths: v.pipe(
     v.nullable(v.array(v.string())),
     v.description('Of the failure schema: the paths in the body that do not match'),
@@ -93,7 +94,7 @@ export const EventDetails = v.strictObject({
         v.pipe(
           v.strictObject({
             status: v.picklist(events.status.enumValues),
-            finished_at: v.nullable(Time),
+            finished_at: TimeOrNull,
             attempts: Count,
             error: v.nullable(v.string()),
           }),
