@@ -28,6 +28,7 @@ export const filters: fc.Arbitrary<EventFilter> = fc.record(
     effectStatus: fc.constantFrom(...EFFECT_STATUSES),
     since: dates,
     until: dates,
+    actionAt: dates,
   },
   { requiredKeys: [] },
 );

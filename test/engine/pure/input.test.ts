@@ -11,7 +11,7 @@ describe('a filter', () => {
   it.each([
     [
       { sorce: 'a' },
-      /^there is no filter "sorce": source, status, type, failure, error, effect_status, q, since, until$/,
+      /^there is no filter "sorce": source, status, type, failure, error, effect_status, q, since, until, action_at$/,
     ],
     [{ status: 'failed' }, /^status is one of pending, done, ignored, parked$/],
     [{ failure: 'none' }, /^failure is one of handler, /],
