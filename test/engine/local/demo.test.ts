@@ -74,7 +74,7 @@ it.concurrent('the demo finds every event, batches and events without ids includ
   expect(code).toBe(1);
   expect(numberIn(out, 'events in the ledger')).toBeGreaterThanOrEqual(100);
   expect(numberIn(out, 'events lost')).toBe(0);
-});
+}, 600_000);
 
 it.concurrent('a handler that needs rows passes in the demo with a seed that writes them', async () => {
   const { code, out } = await demo({

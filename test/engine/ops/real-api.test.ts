@@ -41,7 +41,8 @@ beforeEach(async () => {
 });
 
 it('a person finds what failed since this morning and why, and gets it done after the handler was fixed', async () => {
-  expect((await ops('status')).out).toMatch(/\nstripe +\d+ s ago +\S+ +3 +0 +- +3 /);
+  // On a busy machine Postgres may not answer in time.
+  await expect.poll(async () => (await ops('status')).out, WAIT).toMatch(/\nstripe +\d+ s ago +\S+ +3 +0 +- +3 /);
   const failed = await ops('list', '--status', 'parked', '--since', '1d');
   expect(failed.out).toMatch(
     / stripe +evt_1 +charge\.succeeded +parked +1 +permanent +PermanentError: no exchange rate for EUR/,
@@ -57,7 +58,9 @@ it('a person finds what failed since this morning and why, and gets it done afte
   await quiet();
   expect(idsOf((await ops('list', '--status', 'done', '--json')).out)).toEqual(['evt_1', 'evt_2', 'evt_3']);
   expect((await ops('list', '--status', 'parked')).code).toBe(3);
-  expect((await ops('show', 'stripe', 'evt_1')).out).toMatch(/\n\S+ \S+ +token \(.+\) +retry +fixed +parked after 1 attempt: PermanentError: no /);
+  expect((await ops('show', 'stripe', 'evt_1')).out).toMatch(
+    /\n\S+ \S+ +token \(.+\) +retry +fixed +parked after 1 attempt: PermanentError: no /,
+  );
 });
 
 it('one event is retried, discarded and run again by its key, and a parked effect is found by its event', async () => {
