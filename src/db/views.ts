@@ -240,8 +240,8 @@ function isAfter(position: Position | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
-/** Of the ids that have a common beginning, as many of each source are looked at. They are the first in order. */
-const MAX_COMMON = 2000;
+/** Of the ids with a common beginning, so many of each source are looked at: whoever wants others types more of it. */
+export const MAX_COMMON = 500;
 
 /** Of a filter that an index answers. */
 function fewStatement({ eventId, ...filter }: EventFilter, after: Position | undefined, limit: number): SQL {
@@ -265,6 +265,8 @@ function fewStatement({ eventId, ...filter }: EventFilter, after: Position | und
       select ${LISTED} from ${events}
       where ${events.source} = seen_sources.source and ${events.eventId} between ${eventId} and last.event_id
         and starts_with(${events.eventId}, ${eventId}) and ${conditions}
+      -- Postgres must begin with the ids, and not with the newest events: it can't know how old those of a few ids are.
+      offset 0
     ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
 }

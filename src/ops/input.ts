@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { OperatorAction } from '../db/actions.ts';
 import type { EventKey } from '../db/keys.ts';
 import { ACTIONS, type ActionName, events, FAILURES } from '../db/schema.ts';
-import type { EventFilter, Position } from '../db/views.ts';
+import { type EventFilter, MAX_COMMON, type Position } from '../db/views.ts';
 import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
 import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
 import type { Result } from './pages/bulk.tsx';
@@ -79,7 +79,12 @@ const FILTER = {
     v.description('Only if they, or unsent effects of theirs, have such an error. Ids in it may differ'),
   ),
   effect_status: v.pipe(v.optional(oneOf(EFFECT_STATUSES)), v.description('Only with an effect of this status')),
-  q: v.pipe(v.optional(Text), v.description('Only with this event id. A list takes its beginning as well')),
+  q: v.pipe(
+    v.optional(Text),
+    v.description(
+      `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source)`,
+    ),
+  ),
   since: v.pipe(v.optional(Time), v.description('Received at or after this time (ISO 8601; without a zone it is UTC)')),
   until: v.pipe(v.optional(Time), v.description('Received before this time')),
   action_at: v.pipe(v.optional(Time), v.description("Only if an operator's action at this time was about them")),

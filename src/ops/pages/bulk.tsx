@@ -265,7 +265,8 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
             </div>
           ))}
         </dl>
-        {unsent > 0 && <p class="lead">{counted(unsent, 'effect')} of what is done not sent yet.</p>}
+        {unsent > 0 && <p class="lead">Of what is done, {counted(unsent, 'effect')} not sent yet.</p>}
+        {isOver && finished === total && !isDiscard && <p class="lead">No event and no effect of it waits.</p>}
         {problems.length > 0 && (
           <ul class="problems" aria-label="Why they failed">
             {problems.map((problem) => (

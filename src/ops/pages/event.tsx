@@ -365,7 +365,11 @@ function timelineOf(event: ShownEvent): Moment[] {
       moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
     }
     // A later version may know more actions.
-    moments.push({ at, what: DONE[action] ?? action, note: reason === null ? `by ${who}` : `by ${who}: ${reason}` });
+    // When it had failed while it waited is not stored, only how often.
+    const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
+    const why = before && was?.error ? ` (${was.error})` : '';
+    const note = `by ${who}${reason === null ? '' : `: ${reason}`}`;
+    moments.push({ at, what: `${DONE[action] ?? action}${before}${why}`, note });
   }
   if (event.finished_at !== null) {
     // A discard changes the status of what was parked, and not when that was.

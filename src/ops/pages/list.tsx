@@ -25,7 +25,7 @@ export function List(props: ListProps) {
     <Layout {...context} title={title} current="/ops/events">
       <div class="title">
         <h1>{visible(title)}</h1>
-        {events.length > 0 && <BulkLinks filter={filter} />}
+        {events.length > 0 && <BulkLinks filter={filter} events={events} />}
       </div>
       <nav class="views" aria-label="Views">
         {VIEWS.map(([name, { status, effectStatus }]) => (
@@ -164,29 +164,26 @@ function RetryButton(event: ListedEvent) {
   );
 }
 
-/** Only actions that can match: nothing that is done can be retried, but its effects may be parked. */
-function BulkLinks({ filter }: { filter: EventFilter }) {
-  const finished = filter.status === 'done' || filter.status === 'ignored';
-  const isParked = filter.status === 'parked' || filter.effectStatus === 'parked';
+/** Only actions that can match: what is shown says whether something is parked. */
+function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
   // What a search finds by the beginning of an id is for a look.
   if (filter.eventId !== undefined) return null;
-  const isPending = filter.status === 'pending' || filter.effectStatus === 'pending';
+  const isAbout = (status: string) => filter.status === status || filter.effectStatus === status;
+  const isPending = isAbout('pending');
+  const isParked = isAbout('parked');
+  const these = isParked ? 'these' : 'what is parked';
+  const hasParked = isParked || events.some(({ status, parked_effects }) => status === 'parked' || parked_effects > 0);
   return (
     <p class="buttons">
-      {isPending && (
+      {(isPending || hasParked) && (
         <a class="button" href={bulkPath('retry', filter)}>
-          Try now what has failed…
+          {isPending ? 'Try now what has failed' : `Retry ${these}`}…
         </a>
       )}
-      {!isPending && (isParked || !finished) && (
-        <>
-          <a class="button" href={bulkPath('retry', filter)}>
-            Retry {isParked ? 'these' : 'what is parked'}…
-          </a>
-          <a class="button plain" href={bulkPath('discard', filter)}>
-            Discard {isParked ? 'these' : 'what is parked'}…
-          </a>
-        </>
+      {!isPending && hasParked && (
+        <a class="button plain" href={bulkPath('discard', filter)}>
+          Discard {these}…
+        </a>
       )}
       {!isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
         <a class="button plain" href={bulkPath('rerun', filter)}>

@@ -125,6 +125,18 @@ it('an event still tells that it was parked, after it was retried and is done', 
   );
 });
 
+it('an event that was retried while it waited tells how often it had failed', async () => {
+  const { read, send } = start();
+  await sql(`update webhooks.events set status = 'pending', attempts = 4, not_before = $1, finished_at = null`, [NOW]);
+  const retried = await send('/ops/event?source=stripe&event_id=evt_1', {
+    action: 'retry',
+    reason: 'the rates are back',
+  });
+  expect(await read(retried)).toMatch(
+    /retried after 4 attempts \(TypeError: no country\)\n\s*by token: the rates are back/,
+  );
+});
+
 it('a discarded event was parked when it was parked, and discarded when it was discarded', async () => {
   const { read, send } = start();
   const path = '/ops/event?source=stripe&event_id=evt_1';
