@@ -209,7 +209,9 @@ describe('npm run dev', () => {
     const [failure] = /evt_schema {2}parked[\s\S]*?retry orders evt_schema/.exec(printed()) ?? [];
     expect(failure).not.toMatch(/^ +at (?!.*src\/app\/)/m);
     const list = await checkout.call(['ops', 'list', '--status', 'parked']);
-    expect(list.text).toMatch(/\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +index\.ts:\d+ PermanentError/);
+    expect(list.text).toMatch(
+      /\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +index\.ts:\d+ PermanentError/,
+    );
     expect((await checkout.call(['ops', 'retry', 'orders', 'evt_schema'])).code).toBe(0);
   });
 
