@@ -59,11 +59,12 @@ export async function step<Result>(title: string, work: () => Result | Promise<R
 /** A part of a check that is a program. What it prints is shown only if it fails. */
 export async function run(title: string, [program = '', ...args]: readonly string[]): Promise<void> {
   await step(title, () => {
-    const { status, stdout, stderr } = spawnSync(join('node_modules/.bin', program), args, {
+    const { status, stdout, stderr, error } = spawnSync(join('node_modules/.bin', program), args, {
       encoding: 'utf8',
       // A program that asks a question gets no answer, and fails.
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    if (error) throw new UserError(`${program} can't be started (${error.message}): npm ci installs it`);
     if (status !== 0) throw new UserError((stdout + stderr).trim());
   });
 }
