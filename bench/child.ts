@@ -23,20 +23,28 @@ export function endsWithUs<Child extends ChildProcess>(child: Child): Child {
   return child;
 }
 
-/** Starts a program of this folder as a process of its own. It sends one message when it is ready. */
+/** Starts a program of this folder as a process of its own. It sends one message when it is ready. If it fails, all ends. */
 export async function startChild<Started>(file: string, ...args: readonly string[]): Promise<Child<Started>> {
   const path = fileURLToPath(import.meta.resolve(`./${file}`));
   const child = endsWithUs(fork(path, args, { serialization: 'advanced' }));
-  const started = await messageOf<Started>(child, file);
+  let isStopped = false;
+  child.once('exit', (code) => {
+    if (isStopped) return;
+    console.error(`bench: ${file} ended with ${code}`);
+    process.exit(1);
+  });
   return {
     pid: child.pid ?? 0,
-    started,
+    started: await messageOf<Started>(child),
     ask(message) {
-      const answer = messageOf(child, file);
+      const answer = messageOf(child);
       child.send(message as object);
       return answer as Promise<never>;
     },
-    stop: () => end(child),
+    stop() {
+      isStopped = true;
+      return end(child);
+    },
   };
 }
 
@@ -48,14 +56,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-async function messageOf<Message>(child: ChildProcess, file: string): Promise<Message> {
-  const waiting = new AbortController();
-  const message = once(child, 'message', { signal: waiting.signal }).then(([first]) => first as Message);
-  const exited = once(child, 'exit', { signal: waiting.signal }).then(([code]) => {
-    throw new Error(`${file} ended with ${code}`);
-  });
-  return Promise.race([message, exited]).finally(() => {
-    for (const promise of [message, exited]) promise.catch(() => {});
-    waiting.abort();
-  });
+async function messageOf<Message>(child: ChildProcess): Promise<Message> {
+  const [message] = await once(child, 'message');
+  return message;
 }
