@@ -99,7 +99,7 @@ async function start(
     if (!ready) return stop(code ?? 1);
     await wrangler.stop();
     say(
-      'the Workers can not start: see above (npm run ops -- position translates index.js:…). Save a correction in src',
+      'the Workers cannot start: see above (npm run ops -- position translates index.js:…). Save a correction in src',
     );
     const { promise: saved, resolve } = Promise.withResolvers<void>();
     const stopWatching = watchFolder('src', resolve);

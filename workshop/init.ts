@@ -52,7 +52,7 @@ ${
 }
 ${
   commit === undefined
-    ? 'This is not a git checkout, so git can not show what has changed. Make it one: git init && git add --all && git commit'
+    ? 'This is not a git checkout, so git cannot show what has changed. Make it one: git init && git add --all && git commit'
     : 'Look at it with git status and git diff, and commit it: git add --all && git commit'
 }
 Then:

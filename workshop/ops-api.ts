@@ -44,7 +44,7 @@ const problem = (description: string) => ({
 const REFUSALS = {
   401: problem('OPS_TOKEN is missing or wrong'),
   403: problem('Nobody is let in, because of the configuration; or a change may come from another site'),
-  503: problem('Postgres can not be reached. Deliveries are accepted all the same'),
+  503: problem('Postgres cannot be reached. Deliveries are accepted all the same'),
 };
 
 const path = (name: string, schema: object = { type: 'string' }) => ({ name, in: 'path', required: true, schema });

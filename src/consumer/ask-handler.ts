@@ -202,9 +202,9 @@ function problemOfEffect({ name, payload }: Effect): string | undefined {
   return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
 }
 
-const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres can not store';
+const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres cannot store';
 
-const NO_JSON = 'can not be written as JSON (an object that contains itself, or a bigint)';
+const NO_JSON = 'cannot be written as JSON (an object that contains itself, or a bigint)';
 
 function isJson(value: unknown): boolean {
   try {

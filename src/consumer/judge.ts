@@ -67,7 +67,7 @@ export function judge(error: unknown, attempt: Attempt): Judgement {
   try {
     return judgeReadable(error, attempt);
   } catch {
-    const text = `the thrown value can not be read: ${THROW_INSTEAD}`;
+    const text = `the thrown value cannot be read: ${THROW_INSTEAD}`;
     const unknown = { failure: 'handler', failedPaths: null, position: undefined } as const;
     return { outcome: 'parked', seconds: 0, ...unknown, error: text, reason: text };
   }

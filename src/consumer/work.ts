@@ -110,7 +110,7 @@ const BODY_GONE: FailureOutcome = {
   seconds: 0,
   failure: 'body_gone',
   failedPaths: null,
-  error: 'the body of this event is gone, so its handler can not be run',
+  error: 'the body of this event is gone, so its handler cannot be run',
   reason: 'body gone',
   position: undefined,
 };

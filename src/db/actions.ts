@@ -89,7 +89,7 @@ interface Row {
 
 /** What an action on many events would change. */
 export const Matching = v.strictObject({
-  matching: v.pipe(Count, v.description(`Events. More than ${MAX_RERUN} can not be run again at a time`)),
+  matching: v.pipe(Count, v.description(`Events. More than ${MAX_RERUN} cannot be run again at a time`)),
   groups: v.array(
     v.strictObject({
       source: v.string(),

@@ -59,7 +59,7 @@ export const MEANING: Readonly<Record<Failure, string>> = {
   permanent: 'the code threw a PermanentError',
   retry_later: 'the code still asked to wait at the last attempt',
   schema: "the payload doesn't match the schema",
-  changes: 'the code returned what can not be used',
+  changes: 'the code returned what cannot be used',
   time_limit: 'it took too long',
   response: 'the other side answered with an error',
   database: 'Postgres refused a statement',

@@ -155,7 +155,7 @@ function counts(result: ActionResult): Response {
 }
 
 function badRequest(detail: string): Response {
-  return problem(400, 'The request can not be understood', detail);
+  return problem(400, 'The request cannot be understood', detail);
 }
 
 const NO_SUCH_EVENT = () => problem(404, 'There is no such event');

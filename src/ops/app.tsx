@@ -88,7 +88,7 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
     if (DatabaseError.isFromDatabase(error)) {
       const { message: reason, retryable } = DatabaseError.fromThrown(error);
       log({ step: 'operator', outcome: 'database_unavailable', reason });
-      const title = retryable ? 'The database can not be reached' : 'Postgres refused';
+      const title = retryable ? 'The database cannot be reached' : 'Postgres refused';
       return answer(c, 503, title, `${reason}. Deliveries are accepted all the same, and kept on the queue.`);
     }
     log({ step: 'operator', outcome: 'error', ...errorFields(error) });

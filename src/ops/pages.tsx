@@ -48,7 +48,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   pages.get('/events', async (c) => {
     const { changed, ...fields } = c.req.query();
     const list = readList(fields);
-    if (list.outcome === 'invalid') return message(c, 400, 'This list can not be understood', list.detail);
+    if (list.outcome === 'invalid') return message(c, 400, 'This list cannot be understood', list.detail);
     const { filter, after, limit } = list.value;
     const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit });
     return html(
@@ -99,7 +99,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const { action = '', ...fields } = c.req.query();
     const filter = readFilter(fields);
     if (!isAction(action) || filter.outcome === 'invalid') {
-      return message(c, 400, 'This can not be understood', NOT_FOUND);
+      return message(c, 400, 'This cannot be understood', NOT_FOUND);
     }
     const matching = await loadMatching(openOpsDatabase(c.env), action, filter.value);
     return html(<Bulk {...contextOf(c)} action={action} filter={filter.value} matching={matching} />);
@@ -130,7 +130,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
 
   pages.get('/result', async (c) => {
     const result = readResult(c.req.query('done') ?? '');
-    if (result === undefined) return message(c, 400, 'This can not be understood', NOT_FOUND);
+    if (result === undefined) return message(c, 400, 'This cannot be understood', NOT_FOUND);
     const progress = await loadProgress(openOpsDatabase(c.env), result);
     return html(<BulkResult {...contextOf(c)} result={result} progress={progress} />);
   });

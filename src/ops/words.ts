@@ -23,12 +23,12 @@ const UNITS = [
 export function duration(seconds: number): string {
   const unit = UNITS.find(([size]) => seconds >= size);
   if (unit) return `${Math.floor(seconds / unit[0])} ${unit[1]}`;
-  return `${seconds >= 10 || seconds < 0.05 ? Math.max(0, Math.round(seconds)) : seconds.toFixed(1)} s`;
+  return `${seconds >= 10 || Number.isInteger(seconds) ? Math.round(seconds) : seconds.toFixed(1)} s`;
 }
 
-/** `4 min ago`, `in 2 h`. */
+/** `4 s ago`, `in 2 h`. */
 export function relative(at: string, now: Date): string {
-  const seconds = (now.getTime() - Date.parse(at)) / 1000;
+  const seconds = Math.round((now.getTime() - Date.parse(at)) / 1000);
   return seconds < 0 ? `in ${duration(-seconds)}` : `${duration(seconds)} ago`;
 }
 
@@ -81,7 +81,9 @@ export function placeOf(position: string | null): { readonly short: string; read
 
 /** As much of an error as is read at a glance: without the JSON that may follow it. */
 export function beginningOfError(error: string): string {
-  return /^[^\n{]{1,160}/.exec(error)?.[0] ?? error.slice(0, 160);
+  const [line = ''] = /[^\n]{1,160}/.exec(error) ?? [];
+  const beginning = /^[^{]{20,}/.exec(line)?.[0] ?? line;
+  return beginning.length < error.length ? `${beginning.trimEnd()}…` : error;
 }
 
 /** What has failed, without the error itself: `stripe, invoice.paid, permanent, invoice-paid.ts:24`. */

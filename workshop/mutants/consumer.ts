@@ -213,7 +213,7 @@ export const consumer: readonly Mutant[] = [
       ['a message comes back after the shortest wait of its events', 'Math.max(...waits)', 'Math.min(...waits)'],
       ['the line of a failure does not say where it was', 'failure, reason, position };', 'failure, reason };'],
       [
-        'what can not be read comes back every few seconds for ever',
+        'what cannot be read comes back every few seconds for ever',
         `    case 'error':
       return backoff(ticketDeliveries, random);`,
         `    case 'error':
@@ -351,7 +351,7 @@ export const consumer: readonly Mutant[] = [
         'unreadable: unreadable.length > 0 };',
         'unreadable: false };',
       ],
-      ['an outage of Postgres is logged as a delivery that can not be read', 'if (!isAboutData) throw error;', ''],
+      ['an outage of Postgres is logged as a delivery that cannot be read', 'if (!isAboutData) throw error;', ''],
     ],
   ),
   ...faultsIn(

@@ -16,21 +16,24 @@ interface BulkProps extends PageContext {
   readonly refused?: { readonly text: string; readonly reason: string | undefined };
 }
 
-const VERBS: Readonly<Record<ActionName, string>> = { retry: 'Retry', discard: 'Discard', rerun: 'Run again:' };
+const QUESTIONS: Readonly<Record<ActionName, (what: string) => string>> = {
+  retry: (what) => `Retry ${what}`,
+  discard: (what) => `Discard ${what}`,
+  rerun: (what) => `Run ${what} again`,
+};
 
 const CONSEQUENCES: Readonly<Record<ActionName, string>> = {
   retry:
     'Each gets all its attempts back, and is tried at once. You can stop those that have not begun: they are parked.',
   discard: 'You can put the events back.',
-  rerun:
-    'Their handlers run once more. Events whose bodies were deleted can not, and are not counted. This can not be taken back.',
+  rerun: 'Their handlers run once more. Events whose bodies were deleted are left out. This cannot be taken back.',
 };
 
 /** Asks back before an action on many events. What is sent holds the number that the operator saw. */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
   const total = { events: sum(groups, 'events'), effects: sum(groups, 'effects') };
-  const question = events === 0 ? `Nothing to ${action}` : `${VERBS[action]} ${countedBoth(total)}`;
+  const question = events === 0 ? `Nothing to ${action}` : QUESTIONS[action](countedBoth(total));
   const isTooMany = action === 'rerun' && events > MAX_RERUN;
   const fields = Object.entries(fieldsOf(filter));
   return (
@@ -56,14 +59,15 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
         <>
           {action === 'discard' && total.effects > 0 && (
             <p class="banner bad">
-              {counted(total.effects, 'effect')} will be deleted and never sent. This can not be taken back.
+              {counted(total.effects, 'effect')} will be deleted and never sent. This cannot be taken back.
             </p>
           )}
           {(action !== 'discard' || total.events > 0) && <p class="lead">{CONSEQUENCES[action]}</p>}
           <p class="origin">
-            <span>{fields.length === 0 ? ALL[action] : 'Chosen by'}</span>
-            {fields.map(([name, value]) => (
+            {fields.length === 0 && <span>{ALL[action]}</span>}
+            {fields.map(([name, value], index) => (
               <span>
+                {index === 0 && 'Chosen by: '}
                 {NAMES[name] ?? name} <Code value={value} />
               </span>
             ))}
@@ -266,7 +270,7 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
           ))}
         </dl>
         {unsent > 0 && <p class="lead">Of what is done, {counted(unsent, 'effect')} not sent yet.</p>}
-        {isOver && finished === total && !isDiscard && <p class="lead">No event and no effect of it waits.</p>}
+        {isOver && finished === total && !isDiscard && <p class="lead">Nothing is left to do.</p>}
         {problems.length > 0 && (
           <ul class="problems" aria-label="Why they failed">
             {problems.map((problem) => (

@@ -90,7 +90,7 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
                 {moments.slice(-MAX_ROWS).map(({ at, what, note, style }) => (
                   <li class={style}>
                     <span>
-                      <Text value={what} /> {note && <Text value={note} />}
+                      <Text value={note ? `${what}:` : what} /> {note && <Text value={note} />}
                     </span>
                     <Time at={at} now={now} />
                   </li>
@@ -151,10 +151,9 @@ function Failure({ event }: Pick<EventPageProps, 'event'>) {
       {error !== '' && (
         <p class="message">
           <Text value={beginning} />
-          {beginning.length < error.length && '…'}
         </p>
       )}
-      {beginning.length < error.length && (
+      {beginning !== error && (
         <details>
           <summary>The whole error</summary>
           <pre data-copy={error}>{visible(error)}</pre>
@@ -172,7 +171,7 @@ function Failure({ event }: Pick<EventPageProps, 'event'>) {
           </span>
         ) : (
           position !== null && (
-            <span>
+            <span class="bundle">
               at <Code value={position} />
               {position.includes('index.js:') && (
                 <>
@@ -368,8 +367,8 @@ function timelineOf(event: ShownEvent): Moment[] {
     // When it had failed while it waited is not stored, only how often.
     const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
     const why = before && was?.error ? ` (${was.error})` : '';
-    const note = `by ${who}${reason === null ? '' : `: ${reason}`}`;
-    moments.push({ at, what: `${DONE[action] ?? action}${before}${why}`, note });
+    const what = `${DONE[action] ?? action}${before}${why} by ${who}`;
+    moments.push({ at, what, note: reason ?? undefined });
   }
   if (event.finished_at !== null) {
     // A discard changes the status of what was parked, and not when that was.
@@ -377,9 +376,9 @@ function timelineOf(event: ShownEvent): Moment[] {
     moments.push({ at: event.finished_at, what: wasText({ status: then, attempts }), style: then });
   }
   for (const { name, status: sent, sent_at, not_before } of effects) {
-    if (sent_at !== null) moments.push({ at: sent_at, what: 'effect sent', note: name, style: 'sent' });
+    if (sent_at !== null) moments.push({ at: sent_at, what: `effect ${name} sent`, style: 'sent' });
     if (sent === 'pending' && not_before !== null) {
-      moments.push({ at: not_before, what: 'effect sent again, not earlier', note: name, style: 'future' });
+      moments.push({ at: not_before, what: `effect ${name} sent again, not earlier`, style: 'future' });
     }
   }
   if (status === 'pending') {

@@ -3,7 +3,20 @@ import type { EventFilter, ListedEvent } from '../../db/views.ts';
 import { EFFECT_STATUSES, fieldsOf, STATUSES } from '../input.ts';
 import { attemptsOf, beginningOfError, clock, counted } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { Ago, bulkPath, Cause, Code, eventPath, Id, listPath, oneLine, Status, Table, visible } from './parts.tsx';
+import {
+  Ago,
+  bulkPath,
+  Cause,
+  Code,
+  eventPath,
+  FirstEvent,
+  Id,
+  listPath,
+  oneLine,
+  Status,
+  Table,
+  visible,
+} from './parts.tsx';
 
 interface ListProps extends PageContext {
   readonly filter: EventFilter;
@@ -40,7 +53,7 @@ export function List(props: ListProps) {
       <FilterForm filter={filter} sources={sources} types={types} now={now} />
       {events.length === 0 && searchedTo === undefined && (
         <p class="empty">
-          <NoEvents filter={filter} example={sources[0]} />
+          <NoEvents {...context} filter={filter} source={sources[0]} />
         </p>
       )}
       <Table
@@ -72,19 +85,21 @@ export function List(props: ListProps) {
           </a>
         )}
       </nav>
-      <p class="keys">
-        <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>enter</kbd> open <kbd>r</kbd> retry
-      </p>
+      {events.length > 0 && (
+        <p class="keys">
+          <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>enter</kbd> open <kbd>r</kbd> retry
+        </p>
+      )}
     </Layout>
   );
 }
 
-function NoEvents({ filter, example = '<source>' }: { filter: EventFilter; example: string | undefined }) {
+function NoEvents({ filter, ...first }: { filter: EventFilter } & Parameters<typeof FirstEvent>[0]) {
   const fields = Object.keys(fieldsOf(filter)).length;
   if (fields === 0) {
     return (
       <>
-        There are no events yet. Send a signed sample from another terminal: <code>npm run send -- {example}</code>
+        There are no events yet. <FirstEvent {...first} />
       </>
     );
   }

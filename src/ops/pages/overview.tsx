@@ -4,7 +4,7 @@ import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.
 import type { EventFilter } from '../../db/views.ts';
 import { beginningOfError, clock, counted, duration, headline, originOf, upcoming } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { Ago, bulkPath, Code, eventPath, listPath, Table, visible } from './parts.tsx';
+import { Ago, bulkPath, Code, eventPath, FirstEvent, listPath, Table, visible } from './parts.tsx';
 
 /** Soon enough to see the first event arrive. */
 const LOCAL_REFRESH_SECONDS = 3;
@@ -20,6 +20,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
   const active = sources.filter(isActive);
   const silent = sources.filter((source) => !isActive(source));
   const unusual = sources.filter(({ unusually_silent }) => unusually_silent);
+  const senders = sources.filter((one) => sum(one.accepted_per_hour) > 0).length;
   const [slowest] = active.toSorted((a, b) => (b.seconds_to_done.p95 ?? 0) - (a.seconds_to_done.p95 ?? 0));
   return (
     <Layout
@@ -59,7 +60,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
 
         <dl class="figures">
           <Figure name="Events accepted, 24 h" value={sum(sources.flatMap((one) => one.accepted_per_hour))}>
-            from {counted(sources.filter((one) => sum(one.accepted_per_hour) > 0).length, 'source')}
+            {senders === 0 ? 'no event today' : `from ${counted(senders, 'source')}`}
           </Figure>
           <Figure name="Received to done, p95" value={percentile(slowest?.seconds_to_done.p95)}>
             {slowest ? `of ${visible(slowest.source)}, the slowest` : 'no event today'}
@@ -71,15 +72,15 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
             <Oldest at={effects.oldest_pending_at} now={now} />
           </Figure>
           <Figure name="Effects sent, 24 h" value={effects.sent_last_day}>
-            of {counted(effect_kinds.length, 'kind')}
+            {effects.sent_last_day === 0 ? 'nothing sent' : `of ${counted(effect_kinds.length, 'kind')}`}
           </Figure>
         </dl>
 
         <h2>Sources</h2>
         {active.length === 0 && (
           <p class="empty">
-            No event has arrived in the last {LOOK_BACK_DAYS} days. Send a signed sample from another terminal:{' '}
-            <code>npm run send -- {sources[0]?.source ?? '<source>'}</code>
+            No event has arrived in the last {LOOK_BACK_DAYS} days.{' '}
+            <FirstEvent {...context} source={sources[0]?.source} />
           </p>
         )}
         <Table

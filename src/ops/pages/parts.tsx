@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { EventFilter, ListedEvent } from '../../db/views.ts';
 import { fieldsOf } from '../input.ts';
 import { clock, placeOf, relative } from '../words.ts';
+import type { PageContext } from './layout.tsx';
 
 /**
  * A text that strangers wrote, safe to read: characters without a shape, and those that change the order of others, are
@@ -68,6 +69,16 @@ export function Ago({ at, never = 'never', now }: { at: string | null; never?: s
     <time datetime={at} title={`${clock(at, now)} UTC`}>
       {relative(at, now)}
     </time>
+  );
+}
+
+/** What to do where nothing has arrived yet. */
+export function FirstEvent({ operator, source }: Pick<PageContext, 'operator'> & { source: string | undefined }) {
+  if (!operator?.isLocal) return <>Check that the provider sends to this receiver.</>;
+  return (
+    <>
+      Send a signed sample from another terminal: <code>npm run send -- {source ?? '<source>'}</code>
+    </>
   );
 }
 

@@ -57,16 +57,18 @@ const renew = async () => {
       const address = new URL(location.href);
       address.searchParams.set('live', '1');
       const response = await fetch(address);
-      const page = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector('main');
+      const next = new DOMParser().parseFromString(await response.text(), 'text/html');
+      const page = next.querySelector('main');
       // Postgres is back: the page that was asked for takes the place of the error.
       if (response.ok && !$('[data-live]')) return location.reload();
       if (response.ok && page) {
+        document.title = next.title;
         for (const part of all('[data-live]')) {
-          const next = page.querySelector(`#${part.id}`);
+          const newPart = page.querySelector(`#${part.id}`);
           if (isInUse(part)) continue;
-          if (next) {
-            part.replaceWith(document.adoptNode(next));
-            complete(next);
+          if (newPart) {
+            part.replaceWith(document.adoptNode(newPart));
+            complete(newPart);
           } else part.remove();
         }
         const said = main.dataset.summary;

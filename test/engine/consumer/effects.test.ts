@@ -63,7 +63,7 @@ it.each([
   expect([{ acked, ...(await effects())[0] }]).toMatchObject([expected]);
 });
 
-it('an effect whose other side can not be reached is tried twelve times, and its event stays done', async () => {
+it('an effect whose other side cannot be reached is tried twelve times, and its event stays done', async () => {
   await holdBackEffects('has an effect not reached');
   const name = 'held is not reached';
   for (let attempt = 1; attempt < 12; attempt++) {

@@ -186,7 +186,7 @@ describe('failures', () => {
     },
   );
 
-  it('what can not be read parks only its own event: a key with NUL, and a body that is not JSON', async () => {
+  it('what cannot be read parks only its own event: a key with NUL, and a body that is not JSON', async () => {
     await claimEvents(
       increments('a'),
       { id: 'b', type: 'has numbers by key', data: { 'a\0b': 'one' } },

@@ -126,7 +126,7 @@ const BROKEN: [string, object, object?][] = [
   ['no version', {}, { version: undefined }],
 ];
 
-describe('what can not be read', () => {
+describe('what cannot be read', () => {
   it.each(BROKEN)(
     'a forwarded delivery with %s comes back, as a dead letter after four hours, with a line each time, and its neighbours are settled',
     async (_what, event, delivery) => {
@@ -206,7 +206,7 @@ describe('a forged ticket', () => {
     expect([await balanceOf('owner'), await balanceOf('attacker')]).toEqual(['1', undefined]);
   });
 
-  it('of an effect can not choose what is sent, and neither shortens its wait nor uses up its attempts', async () => {
+  it('of an effect cannot choose what is sent, and neither shortens its wait nor uses up its attempts', async () => {
     await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '120' } });
     const forged = { ...effectTicket('held answers').body, kind: 'other', payload: '{}' };
     for (let n = 0; n < 3; n++) await consume([{ body: forged }], QUEUES.effects);

@@ -18,7 +18,7 @@ async function workBetweenNeighbours(type: string) {
   return { event: rows.find(({ id }) => id === 'b'), acked, retried };
 }
 
-describe('mistakes that another try can not correct', () => {
+describe('mistakes that another try cannot correct', () => {
   it.each(Object.keys(parkedAtOnce))(
     'a handler that %s has its event parked at once, and its neighbours are done',
     async (type) => {

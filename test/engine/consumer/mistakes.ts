@@ -167,12 +167,12 @@ export const parkedAtOnce: Mistakes = {
     handler: returning((db) => Array.from({ length: 1001 }, () => db.execute(sql`select 1`))),
   },
   'returns an effect with a bigint': {
-    error: 'can not be written as JSON',
+    error: 'cannot be written as JSON',
     handler: returning(() => [new Effect('answers', { amount: 1n }, 'bigint')]),
   },
 
   'returns a statement with a parameter that contains itself': {
-    error: 'can not be written as JSON',
+    error: 'cannot be written as JSON',
     handler: returning((db) => {
       const circle: { self?: object } = {};
       circle.self = circle;
@@ -207,7 +207,7 @@ export const parkedAtOnce: Mistakes = {
   ),
 
   // What else may be thrown: test/engine/pure/judge.test.ts.
-  'throws what can not be read': { error: 'can not be read', failure: 'handler', handler: throwing(unreadable) },
+  'throws what cannot be read': { error: 'cannot be read', failure: 'handler', handler: throwing(unreadable) },
   'asks to be tried again after -1': {
     error: 'RetryLater takes a number of seconds from 0 up',
     failure: 'retry_later',

@@ -389,7 +389,7 @@ describe('what an operator takes back', () => {
     expect(others.events).toEqual([]);
   });
 
-  it('a rerun can not be taken back', async () => {
+  it('a rerun cannot be taken back', async () => {
     await rerun({ eventId: 'done_1' });
     expect(await undo({ action: 'rerun', at: LATER })).toEqual({ events: 0, effects: 0 });
   });

@@ -93,7 +93,7 @@ it('a violation of an app’s own constraint called completed_at_most_once is no
   expect(isCompletedBefore(error)).toBe(false);
 });
 
-it('an event that was parked or discarded meanwhile can not be completed', async () => {
+it('an event that was parked or discarded meanwhile cannot be completed', async () => {
   await claimAll('a', 'b');
   await parkEvents(database.consumer, [{ source: 'test', eventId: 'a' }], { failure: 'poison', error: 'reason' }, NOW);
   await sql(`update webhooks.events set status = 'ignored' where event_id = 'b'`);

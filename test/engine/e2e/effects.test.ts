@@ -90,7 +90,7 @@ it('redelivered effects are sent alone, the most redelivered last, if the group 
   expect(await begun()).toEqual([]);
 });
 
-it('an effect whose result can not be recorded at once is not sent again', async () => {
+it('an effect whose result cannot be recorded at once is not sent again', async () => {
   await work();
   const faults = [undefined, { kind: 'connection died' }, { kind: 'reply dropped' }] as const;
   let requests = 0;

@@ -105,7 +105,7 @@ it('six handlers are asked at a time, because a Worker makes at most six calls t
   expect(most).toBe(6);
 });
 
-it('one event of a hundred that can not be committed costs its group 15 transactions instead of one', async () => {
+it('one event of a hundred that cannot be committed costs its group 15 transactions instead of one', async () => {
   await claimAll(numbered(100));
   requests = [];
   const oneFails = defineHandler({

@@ -100,13 +100,13 @@ it.each<[string, string, string, string | RegExp]>([
     'no migration creates check_notes: run npm run db:generate, and commit the migration that it writes',
   ],
   [
-    'a wrangler file that can not be read',
+    'a wrangler file that cannot be read',
     'wrangler.consumer.toml',
     'queues = [',
     /^check: wrangler\.consumer\.toml:\d+ can't be read/,
   ],
   [
-    'a handler that can not be loaded',
+    'a handler that cannot be loaded',
     'src/app/handlers/index.ts',
     `throw new TypeError('mine');\n${HANDLER}`,
     /TypeError: mine/,

@@ -49,7 +49,7 @@ it('npm run dev names the process that holds its port, and how to choose another
   expect(text.split('\n')).toHaveLength(1);
 });
 
-it('npm run dev ends with one line if it can not start', async () => {
+it('npm run dev ends with one line if it cannot start', async () => {
   await checkout.write('.dev.vars', 'DATABASE_URL="postgres://a:b@db.example.com/c"\n');
   const { code, text } = await checkout.run(['dev'], { PORT: String(await freePort()) }).result;
   await checkout.write('.dev.vars', '');

@@ -237,7 +237,7 @@ describe('npm run dev', () => {
     await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
     await expect.poll(printed, SOON).toMatch(/Unexpected ";"[\s\S]*src\/app\/handlers\/index\.ts:11/);
     await checkout.write('src/app/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
-    await expect.poll(printed, SOON).toContain('the Workers can not start');
+    await expect.poll(printed, SOON).toContain('the Workers cannot start');
     await expect.poll(printed, SOON).toContain('half-typed');
     await checkout.write('src/app/handlers/index.ts', HANDLER);
     await expect.poll(printed, SOON).toContain('started again');

@@ -157,7 +157,7 @@ describe('with Cloudflare Access', () => {
     expect(await whoOf(undefined)).toBe('access');
   });
 
-  it('that the details of an identity can not be loaded locks nobody out', async () => {
+  it('that the details of an identity cannot be loaded locks nobody out', async () => {
     const getIdentity = () => Promise.reject(new Error('Access is down'));
     const { call } = startOpsWorker({ env: DATABASE, access: { aud: AUDIENCE, getIdentity } });
     expect((await call(API)).status).toBe(LET_IN);
@@ -270,7 +270,7 @@ describe('a request that changes something', () => {
     expect(lines.filter((line) => !isRefused(line))).toEqual([]);
   });
 
-  it('has a JSON body, which a page of another site can not send without asking', async () => {
+  it('has a JSON body, which a page of another site cannot send without asking', async () => {
     const { call } = startOpsWorker({ env: WITH_TOKEN });
     const status = async (type: string) =>
       (await call(ACTION, { method: 'POST', body: '{}', headers: { ...BEARER, 'content-type': type } })).status;

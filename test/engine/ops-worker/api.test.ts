@@ -127,7 +127,7 @@ it.each(['0001-01-01', '1970-01-01', '9999-12-31T23:59:59.999Z'])(
   },
 );
 
-it('what can not be understood is refused in words, and changes nothing', async () => {
+it('what cannot be understood is refused in words, and changes nothing', async () => {
   const { get, post } = start();
   const sorce =
     /^there is no filter "sorce": source, status, type, failure, error, effect_status, q, since, until, action_at/;

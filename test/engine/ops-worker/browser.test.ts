@@ -225,7 +225,7 @@ describe('somebody on call', () => {
     try {
       const response = await page.goto(address('/ops'));
       expect(response?.status()).toBe(503);
-      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('The database can not be reached');
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('The database cannot be reached');
       await expectAccessible(page);
     } finally {
       running.stack.neon.fault = undefined;
@@ -266,7 +266,7 @@ describe('access by a browser', () => {
     await page.getByRole('heading', { name: 'Events' }).waitFor();
   });
 
-  it('a page of another site can not send a form or a request, although the browser adds the password', async () => {
+  it('a page of another site cannot send a form or a request, although the browser adds the password', async () => {
     await deliver(charge('evt_csrf').body);
     await parked(1);
     const page = await browser.visit(ONCALL);

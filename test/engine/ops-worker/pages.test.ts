@@ -1,5 +1,6 @@
 // What the pages say, as far as their markup shows it. browser.test.ts uses them.
 import { beforeEach, expect, it } from 'vitest';
+import { beginningOfError } from '../../../src/ops/words.ts';
 import { useDatabase } from '../database.ts';
 import { BEARER, startOpsWorker, TOKEN } from './start.ts';
 
@@ -121,7 +122,7 @@ it('an event still tells that it was parked, after it was retried and is done', 
     [NOW],
   );
   expect(await read(path)).toMatch(
-    /parked after 12 attempts\n.*TypeError: no country\n2026-03-10 10:00:00 UTC(.|\n)*retried(.|\n)*done after 1 attempt\n2026-03-10 12:00:00/,
+    /parked after 12 attempts:\s+TypeError: no country\s+2026-03-10 10:00:00 UTC(.|\n)*retried by token(.|\n)*done after 1 attempt\n2026-03-10 12:00:00/,
   );
 });
 
@@ -133,7 +134,7 @@ it('an event that was retried while it waited tells how often it had failed', as
     reason: 'the rates are back',
   });
   expect(await read(retried)).toMatch(
-    /retried after 4 attempts \(TypeError: no country\)\n\s*by token: the rates are back/,
+    /retried after 4 attempts \(TypeError: no country\) by token:\s+the rates are back/,
   );
 });
 
@@ -142,7 +143,7 @@ it('a discarded event was parked when it was parked, and discarded when it was d
   const path = '/ops/event?source=stripe&event_id=evt_1';
   await send(path, { action: 'discard', reason: 'a test' });
   expect(await read(path)).toMatch(
-    /parked after 12 attempts\n2026-03-10 10:00:00(.|\n)*discarded\n.*a test\n2026-03-10 12:00:00/,
+    /parked after 12 attempts\s+2026-03-10 10:00:00(.|\n)*discarded by token:\s+a test\s+2026-03-10 12:00:00/,
   );
 });
 
@@ -152,4 +153,13 @@ it('an event that has failed again is not announced as a success', async () => {
   expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
   await sql(failAgain);
   expect(await read(retried)).toContain('Retried 1 event. It has failed again:');
+});
+
+it.each([
+  ['TypeError: no rate for \'EUR\' in {"id":1}', "TypeError: no rate for 'EUR' in…"],
+  ['Error: {"code":1}', 'Error: {"code":1}'],
+  ['Error: first line\nsecond', 'Error: first line…'],
+  ['e'.repeat(161), `${'e'.repeat(160)}…`],
+])('of the error %j the title is %j: what is cut is said, and something is left to read', (error, title) => {
+  expect(beginningOfError(error)).toBe(title);
 });

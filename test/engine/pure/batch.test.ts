@@ -162,7 +162,7 @@ describe('a message', () => {
     ['that waits for a later batch', [{ outcome: 'deferred' }], 1],
     ['that is not due', [{ outcome: 'not_due', seconds: 7 }], 7],
     ['that has failed', [{ outcome: 'retry', seconds: 90 }], 90],
-    ['that can not be read', [{ outcome: 'unreadable' }], 10],
+    ['that cannot be read', [{ outcome: 'unreadable' }], 10],
     ['that meets a mistake of ours', [{ outcome: 'error' }], 10],
     ['that meets an outage', [away], 10],
     [

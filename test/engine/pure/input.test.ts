@@ -1,4 +1,4 @@
-// What an operator or a program may send to the console and its API. What is left out has its default, and what can not be
+// What an operator or a program may send to the console and its API. What is left out has its default, and what cannot be
 // understood is refused in words: a filter that lost a condition would match more events than its sender means.
 import { describe, expect, it } from 'vitest';
 import { cursorOf, readAction, readBody, readFilter, readList } from '../../../src/ops/input.ts';

@@ -82,7 +82,7 @@ describe('judge', () => {
   });
 
   it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, undefined, null, 'soon', 1n, {}])(
-    'RetryLater(%s) is parked, because another try can not help',
+    'RetryLater(%s) is parked, because another try cannot help',
     (seconds) => {
       const error = `RetryLater takes a number of seconds from 0 up, and not ${seconds}. RetryLater: later`;
       const thrown = new RetryLater(seconds as number, 'later');
@@ -121,13 +121,13 @@ describe('judge', () => {
     ['a text', 'about somebody', 'retry', 'the thrown value is not an Error (string)'],
     ['a bigint', 1n, 'retry', 'the thrown value is not an Error (bigint)'],
     ['a symbol', Symbol('no'), 'retry', 'the thrown value is not an Error (symbol)'],
-    ['an object that can not be read', unreadableMessage, 'retry', 'the thrown value is not an Error (object)'],
-    ['an unreadable Error', unreadable, 'parked', 'the thrown value can not be read'],
+    ['an object that cannot be read', unreadableMessage, 'retry', 'the thrown value is not an Error (object)'],
+    ['an unreadable Error', unreadable, 'parked', 'the thrown value cannot be read'],
     [
       'an Error whose message is a symbol',
       Object.assign(new Error(), { message: Symbol('no') }),
       'parked',
-      'the thrown value can not be read',
+      'the thrown value cannot be read',
     ],
   ])('%s that is thrown says what to throw instead, and nothing of itself', (_what, thrown, outcome, words) => {
     const text = `${words}: throw an Error, or a PermanentError or RetryLater of #kit`;
@@ -155,7 +155,7 @@ describe('judge', () => {
 
   it.each([
     ['a value', 'Invalid URL: 64720e58a1b2c3d4/receipts', 'Invalid URL: [MAIL_KEY]/receipts'],
-    ['a URL', 'can not load https://chat.example.com/services/T01/xoxb4711secret', 'can not load [CHAT_URL]'],
+    ['a URL', 'cannot load https://chat.example.com/services/T01/xoxb4711secret', 'cannot load [CHAT_URL]'],
     ['a part of a URL', 'no service xoxb4711secret', 'no service [CHAT_URL]'],
     ['a password in a URL', 'role app, password correcthorse', 'role app, password [DATABASE_URL]'],
     ['a line of a key', 'Invalid key: MIIEvQIBADANBg', 'Invalid key: [SIGNING_KEY]'],

@@ -43,7 +43,7 @@ describe('a ticket', () => {
     [{ version: '2' }, {}],
     [{}, {}],
     [null, {}],
-  ])('a message %j that can not be read: the log says if another version sent it', (message, reason) => {
+  ])('a message %j that cannot be read: the log says if another version sent it', (message, reason) => {
     expect(reasonUnreadable(message)).toEqual(reason);
   });
 });
@@ -142,11 +142,11 @@ describe('a delivery that is forwarded', () => {
   it.each([
     ['of another version', packed({}, 2), 'test'],
     ['without a source', packed({ source: 7 }), ''],
-    ['with a source that Postgres can not store', packed({ source: 'a\0' }), ''],
+    ['with a source that Postgres cannot store', packed({ source: 'a\0' }), ''],
     ['without headers', packed({ headers: null }), 'test'],
     ['with a text in place of headers', packed({ headers: 'ab' }), 'test'],
     ['with a header that is not a text', packed({ headers: { a: 1 } }), 'test'],
-    ['with a header whose name Postgres can not store', packed({ headers: { 'a\0': '1' } }), 'test'],
+    ['with a header whose name Postgres cannot store', packed({ headers: { 'a\0': '1' } }), 'test'],
     ['without its time', packed({ receivedAt: 7 }), 'test'],
   ])('%s names its events, and none of them is claimed', async (_what, message, source) => {
     expect(await unpack(message)).toMatchObject({ source, headers: {}, events: [], unreadable: ['a', 'b'] });
