@@ -97,13 +97,14 @@ async function start(
   const startAgain = async (code: number | null) => {
     if (isStopping()) return;
     if (!ready) return stop(code ?? 1);
+    // Watched before it is said: who reads it may save at once.
+    const { promise: saved, resolve } = Promise.withResolvers<void>();
+    const stopWatching = watchFolder('src', resolve);
+    ends.defer(stopWatching);
     await wrangler.stop();
     say(
       'the Workers cannot start: see above (npm run ops -- position translates index.js:…). Save a correction in src',
     );
-    const { promise: saved, resolve } = Promise.withResolvers<void>();
-    const stopWatching = watchFolder('src', resolve);
-    ends.defer(stopWatching);
     await saved;
     stopWatching();
     if (isStopping()) return;
