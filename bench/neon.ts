@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { LOOPBACK, listen } from '../scripts/lib/port.ts';
-import { NeonError, type NeonRequest, readTransaction } from '../scripts/local/neon/request.ts';
+import { isReadOnly, NeonError, type NeonRequest } from '../scripts/local/neon/request.ts';
 import { Session } from '../scripts/local/neon/session.ts';
 
 // The local Neon endpoint with as little work per request as possible. Workers and Postgres get the same messages as from
@@ -67,7 +67,7 @@ async function answer({ headers }: IncomingMessage, text: string, response: Serv
   let answered: object;
   try {
     answered = queries
-      ? { results: await session.batch(queries, readTransaction(headers)) }
+      ? { results: await session.batch(queries, isReadOnly(headers)) }
       : await session.query(query, params);
   } catch (error) {
     ({ status, body: answered } = NeonError.from(error));

@@ -1,19 +1,13 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { unescape as percentDecode } from 'node:querystring';
 import pg from 'pg';
 import * as v from 'valibot';
 import type { Refusal } from './endpoint.ts';
 
-// Node has it. TypeScript's library does not know it yet.
-const { rawJSON } = JSON as JSON & { rawJSON(text: string): object };
-
-const MIN_I64 = -(2n ** 63n);
-const MAX_U64 = 2n ** 64n - 1n;
-
 export interface NeonQuery {
   readonly query: string;
-  readonly params: unknown[];
+  /** The driver writes every value as text. */
+  readonly params: (string | null)[];
 }
 
 /** Either a single query, or a batch of them. */
@@ -27,35 +21,20 @@ export interface Connection {
   readonly database: string;
 }
 
-export interface Transaction {
-  /** The statement that begins it. */
-  readonly begin: string;
-  /** The headers that asked for it, which the answer repeats. */
-  readonly headers: Record<string, string>;
-}
-
-const ISOLATION = new Map([
-  ['ReadUncommitted', 'READ UNCOMMITTED'],
-  ['ReadCommitted', 'READ COMMITTED'],
-  ['RepeatableRead', 'REPEATABLE READ'],
-  ['Serializable', 'SERIALIZABLE'],
-]);
-
-const Query = v.object({ query: v.string(), params: v.optional(v.array(v.unknown()), []) });
+/** JSON can escape half a surrogate pair ("\ud800"), and JSON.parse accepts it. Neon's proxy refuses it. */
+const Text = v.pipe(
+  v.string(),
+  v.check((text) => text.isWellFormed(), 'lone surrogate in a string'),
+);
+const Query = v.object({ query: Text, params: v.optional(v.array(v.nullable(Text)), []) });
 /** A body with both keys is a single query. */
 const Body = v.union([Query, v.object({ queries: v.array(Query) })]);
 
 /** Of everything that a connection string can say, Neon passes only the role and the database on to Postgres. */
 export function readConnection(headers: IncomingHttpHeaders): Connection {
-  const text = headerOf(headers, 'neon-connection-string');
-  if (text === undefined) throw new NeonError(400, 'invalid header: neon-connection-string');
-  if (!URL.canParse(text)) throw new NeonError(400, 'invalid connection string: it is not a URL');
-  const url = new URL(text);
-  if (!/^postgres(ql)?:$/.test(url.protocol)) throw new NeonError(400, 'incorrect scheme');
-  if (!url.username) throw new NeonError(400, 'missing username');
-  // An Authorization header would be a JWT, which Neon takes on another host.
-  if (!url.password || headers.authorization !== undefined) {
-    throw new NeonError(400, 'missing authentication credentials: required password');
+  const url = URL.parse(String(headers['neon-connection-string']));
+  if (!url?.username || !url.password || !/^postgres(ql)?:$/.test(url.protocol)) {
+    throw new NeonError(400, 'invalid connection string');
   }
   // Unlike decodeURIComponent, this leaves a bare % as it is, and so does Neon.
   const [, database = ''] = url.pathname.split('/');
@@ -66,21 +45,9 @@ export function readConnection(headers: IncomingHttpHeaders): Connection {
   };
 }
 
-/** The proxy checks these headers for a single query as well, though they only matter to a batch. */
-export function readTransaction(headers: IncomingHttpHeaders): Transaction {
-  const level = headerOf(headers, 'neon-batch-isolation-level');
-  const isolation = ISOLATION.get(level ?? '');
-  if (level !== undefined && isolation === undefined) throw new NeonError(400, 'invalid isolation level');
-  const isTrue = (name: string) => headerOf(headers, name) === 'true';
-  const modes = [
-    { name: 'neon-batch-isolation-level', sql: `ISOLATION LEVEL ${isolation}`, asked: isolation !== undefined },
-    { name: 'neon-batch-read-only', sql: 'READ ONLY', asked: isTrue('neon-batch-read-only') },
-    { name: 'neon-batch-deferrable', sql: 'DEFERRABLE', asked: isTrue('neon-batch-deferrable') },
-  ].filter(({ asked }) => asked);
-  return {
-    begin: `START TRANSACTION ${modes.map(({ sql }) => sql).join(', ')}`,
-    headers: Object.fromEntries(modes.map(({ name }) => [name, headerOf(headers, name) ?? ''])),
-  };
+/** Whether a batch may only read. Nobody here asks for another isolation level, which Neon would take as well. */
+export function isReadOnly(headers: IncomingHttpHeaders): boolean {
+  return headers['neon-batch-read-only'] === 'true';
 }
 
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<NeonRequest> {
@@ -93,61 +60,11 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     if (length <= maxBytes) chunks.push(chunk);
   }
   if (length > maxBytes) throw new NeonError(413, `request is too large (max is ${maxBytes} bytes)`);
-  const body = v.safeParse(Body, parseJson(Buffer.concat(chunks)));
-  if (!body.success) throw unparsable('neither a query nor a batch of queries');
-  return body.output;
-}
-
-function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
-  return headers[name] === undefined ? undefined : [headers[name]].flat().join();
-}
-
-/**
- * Parses a request's body as strictly as Neon's proxy does, which is stricter than JSON.parse.
- *
- * A number becomes a raw JSON object that JSON.stringify writes as it was sent: a JavaScript number would lose the
- * digits of integers beyond 2^53.
- */
-function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw unparsable('not UTF-8');
   try {
-    return JSON.parse(body.toString('utf8'), reviver);
+    return v.parse(Body, JSON.parse(Buffer.concat(chunks).toString('utf8')));
   } catch (error) {
-    throw error instanceof SyntaxError ? unparsable(error.message) : error;
+    throw new NeonError(400, `could not parse the HTTP request body: ${(error as Error).message}`);
   }
-}
-
-function unparsable(why: string): NeonError {
-  return new NeonError(400, `could not parse the HTTP request body: ${why}`);
-}
-
-function reviver(key: string, value: unknown, context?: { source?: string }): unknown {
-  // JSON can escape half a surrogate pair ("\ud800"), and JSON.parse accepts it. Rust strings can't hold it.
-  for (const text of [key, value]) {
-    if (typeof text === 'string' && !text.isWellFormed()) throw unparsable('lone surrogate in a string');
-  }
-  return typeof value === 'number' ? rawNumber(value, context?.source ?? '') : value;
-}
-
-function rawNumber(value: number, source: string): object {
-  if (!Number.isFinite(value)) throw unparsable('number out of range');
-  // The proxy keeps integers of up to 64 bits. Larger ones become floating-point numbers there.
-  const integer = /^-?\d+$/.test(source) ? BigInt(source) : 0n;
-  return rawJSON(integer < MIN_I64 || integer > MAX_U64 ? String(value) : source);
-}
-
-/** Parameters arrive as JSON. Postgres gets them as text. */
-export function toText(value: unknown): string | null {
-  if (value === null) return null;
-  if (Array.isArray(value)) return `{${value.map(arrayItem).join(',')}}`;
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function arrayItem(value: unknown): string {
-  if (value === null) return 'NULL';
-  if (Array.isArray(value)) return toText(value) ?? 'NULL';
-  // An object becomes JSON in a quoted string.
-  return JSON.stringify(typeof value === 'object' ? JSON.stringify(value) : value);
 }
 
 /** The keys of an error besides its message. Neon always sends all of them. */

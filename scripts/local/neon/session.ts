@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { LOOPBACK } from '../../lib/port.ts';
-import { type Connection, NeonError, type NeonQuery, type Transaction, toText } from './request.ts';
+import { type Connection, NeonError, type NeonQuery } from './request.ts';
 
 export interface Reply {
   fields: object[];
@@ -40,21 +40,21 @@ export class Session {
   }
 
   /** Runs one statement, which is cancelled if the request hangs up. */
-  async query(text: string, params: unknown[]): Promise<Reply> {
+  async query(text: string, params: (string | null)[]): Promise<Reply> {
     const { hungUp } = this.options;
     if (params.length > MAX_PARAMS) {
       throw new NeonError(400, 'error encoding message to server: value too large to transmit');
     }
     hungUp.throwIfAborted();
-    const statement = this.run(text, params.map(toText));
+    const statement = this.run(text, params);
     const cancel = () => void this.cancel(statement);
     hungUp.addEventListener('abort', cancel);
     return statement.finally(() => hungUp.removeEventListener('abort', cancel));
   }
 
   /** After a failure, the caller resets or closes the connection. Both roll the transaction back, so this doesn't. */
-  async batch(queries: readonly NeonQuery[], { begin }: Transaction): Promise<Reply[]> {
-    await this.client.query(begin);
+  async batch(queries: readonly NeonQuery[], readOnly: boolean): Promise<Reply[]> {
+    await this.client.query(readOnly ? 'START TRANSACTION READ ONLY' : 'START TRANSACTION');
     const replies: Reply[] = [];
     for (const { query, params } of queries) replies.push(await this.query(query, params));
     // As in the proxy, a hang-up no longer matters: a commit is not cancelled.

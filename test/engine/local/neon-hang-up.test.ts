@@ -50,13 +50,6 @@ async function withStoppedPostmaster(work: () => Promise<void>): Promise<void> {
   }
 }
 
-it('the statement of a request that hangs up is cancelled', async () => {
-  const { hangUp } = request({ body: bodyOf(`select pg_sleep(60), 'alone'`) });
-  await waitFor('alone', 1);
-  await hangUp();
-  await waitFor('alone', 0);
-});
-
 it('a batch whose request hangs up is cancelled and writes nothing', async () => {
   const queries = [{ query: 'insert into written values (1)' }, { query: `select pg_sleep(60), 'batch'` }];
   const { hangUp } = request({ body: JSON.stringify({ queries }) });
@@ -95,24 +88,6 @@ it('a cancel that comes after its statement disturbs no other request', async ()
     await sleep(100);
   });
   expect((await next)?.status).toBe(200);
-});
-
-it('twenty requests that hang up disturb none of two hundred others', async () => {
-  const failures: unknown[] = [];
-  const unrelated = Array.from({ length: 10 }, async () => {
-    for (let n = 0; n < 20; n++) {
-      const response = await rawRequest(database, { body: bodyOf('select pg_sleep(0.005)') });
-      if (response.status !== 200) failures.push(await response.json());
-    }
-  });
-  const hangUps = Array.from({ length: 20 }, async (_, n) => {
-    await sleep(n * 5);
-    const { hangUp } = request({ body: bodyOf('select pg_sleep(0.02)') });
-    await sleep(10 + n);
-    await hangUp();
-  });
-  await Promise.all([...unrelated, ...hangUps]);
-  expect(failures).toEqual([]);
 });
 
 it('more requests than Neon keeps connections run side by side, and all of them can be cancelled', async () => {

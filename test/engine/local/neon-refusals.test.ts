@@ -43,22 +43,18 @@ describe('an error', () => {
 });
 
 describe('a connection string', () => {
-  it.each<[string, (url: URL) => void, string]>([
-    [
-      'with a wrong password',
-      (url) => (url.password = 'wrong'),
-      "password authentication failed for user 'claimcheck'",
-    ],
-    ['without a password', (url) => (url.password = ''), 'missing authentication credentials: required password'],
-    ['without a role', (url) => (url.username = ''), 'missing username'],
-  ])('%s is refused with a 400 and an empty code', async (_which, change, message) => {
-    expect(await refusal(withUrl(change))).toMatchObject({ status: 400, body: { code: '', message } });
+  it('with a wrong password is refused with a 400 and an empty code', async () => {
+    const message = "password authentication failed for user 'claimcheck'";
+    const answer = await refusal(withUrl((url) => (url.password = 'wrong')));
+    expect(answer).toMatchObject({ status: 400, body: { code: '', message } });
   });
 
-  it.each(['http:', 'https:'])('with the scheme %s is refused', async (scheme) => {
-    const url = database.stack.databaseUrl.replace('postgres:', scheme);
-    const answer = await refusal({ headers: { 'neon-connection-string': url } });
-    expect(answer).toMatchObject({ status: 400, body: { code: '', message: 'incorrect scheme' } });
+  it.each<[string, (url: URL) => void]>([
+    ['without a password', (url) => (url.password = '')],
+    ['without a role', (url) => (url.username = '')],
+  ])('%s is invalid', async (_which, change) => {
+    const message = 'invalid connection string';
+    expect(await refusal(withUrl(change))).toMatchObject({ status: 400, body: { code: '', message } });
   });
 
   it('that names an unknown database is refused with a 400 and the code of Postgres', async () => {
@@ -87,9 +83,7 @@ describe('a body', () => {
     ['whose params are not an array', '{"query":"select 1","params":{"0":1}}'],
     ['whose params are null', '{"query":"select 1","params":null}'],
     ['with half a surrogate pair in a parameter', '{"query":"select $1::text","params":["\\ud83d"]}'],
-    ['with half a surrogate pair in a key', '{"query":"select $1::text","params":[{"\\ude00":1}]}'],
-    ['with a number out of range', '{"query":"select $1::text","params":[1e999]}'],
-    ['that is not UTF-8', new Uint8Array([...Buffer.from('{"query":"select \''), 0xff, ...Buffer.from('\'"}')])],
+    ['with a parameter that is not a text', '{"query":"select $1::text","params":[1]}'],
   ])('%s is refused with a 400 and an empty code', async (_which, body) => {
     const message = expect.stringMatching(/^could not parse the HTTP request body: ./);
     expect(await refusal({ body })).toMatchObject({ status: 400, body: { code: '', message } });
@@ -144,30 +138,8 @@ describe('an answer over the limit', () => {
   });
 });
 
-it.each(['Serializeable', 'serializable', ''])('the isolation level %j is refused with a 400', async (level) => {
-  for (const body of ['{"query":"select 1"}', '{"queries":[]}']) {
-    const answer = await refusal({ body, headers: { 'neon-batch-isolation-level': level } });
-    expect(answer).toMatchObject({ status: 400, body: { code: '', message: 'invalid isolation level' } });
-  }
-});
-
-it('a request that is not for /sql, or neither POST nor OPTIONS, is answered with a text in JSON', async () => {
+it('a request that is not a POST for /sql is refused', async () => {
   for (const changes of [{ path: '/other' }, { path: '/sql/' }, { method: 'PUT' }]) {
-    expect(await refusal(changes)).toEqual({ status: 400, body: 'query is not supported' });
+    expect(await refusal(changes)).toMatchObject({ status: 400, body: { message: 'query is not supported' } });
   }
-});
-
-it('a query string after /sql is ignored', async () => {
-  expect(await refusal({ path: '/sql?trace=1' })).toMatchObject({ status: 200, body: { rows: [['1']] } });
-});
-
-it('a preflight request is answered with the methods and headers that Neon allows', async () => {
-  const response = await rawRequest(database, { method: 'OPTIONS' });
-  expect([response.status, await response.text()]).toEqual([200, '']);
-  expect(Object.fromEntries(response.headers)).toMatchObject({
-    allow: 'OPTIONS, POST',
-    'access-control-allow-origin': '*',
-    'access-control-allow-headers': expect.stringContaining('Neon-Connection-String'),
-    'access-control-max-age': '86400',
-  });
 });

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { NeonError, readBody, readConnection, readTransaction } from '../../../../scripts/local/neon/request.ts';
+import { isReadOnly, NeonError, readBody, readConnection } from '../../../../scripts/local/neon/request.ts';
 import { Sessions } from '../../../../scripts/local/neon/session.ts';
 
 /** Neon documents this limit. */
@@ -17,12 +17,11 @@ export class NeonInProcess {
   async answer(init: RequestInit): Promise<Response> {
     try {
       const headers: IncomingHttpHeaders = Object.fromEntries(new Headers(init.headers));
-      const transaction = readTransaction(headers);
       const request = Readable.from([Buffer.from(String(init.body))]) as IncomingMessage;
       const { query, params = [], queries } = await readBody(request, MAX_BYTES);
       const neverHungUp = new AbortController().signal;
       const answered = await this.#sessions.use(readConnection(headers), neverHungUp, async (session) =>
-        queries ? { results: await session.batch(queries, transaction) } : session.query(query ?? '', params),
+        queries ? { results: await session.batch(queries, isReadOnly(headers)) } : session.query(query ?? '', params),
       );
       return Response.json(answered);
     } catch (error) {
