@@ -1,5 +1,5 @@
 // Handlers with the mistakes that a handler's author can make by accident, and what the error of each must say.
-import { sql } from 'drizzle-orm';
+import { type Placeholder, sql } from 'drizzle-orm';
 import { pgTable, text } from 'drizzle-orm/pg-core';
 import type { Failure } from '../../../src/db/schema.ts';
 import {
@@ -14,11 +14,8 @@ import {
 import { balances } from '../fixture/tables.ts';
 
 type Db = Tools['db'];
-interface Mistake {
-  readonly error: string;
-  readonly failure?: Failure;
-  readonly handler: Handler;
-}
+/** Its failure is `changes` if none is given. */
+type Mistake = readonly [error: string, handler: Handler, failure?: Failure];
 type Mistakes = Readonly<Record<string, Mistake>>;
 
 const row = { customer: 'mistake', balance: 1n };
@@ -45,179 +42,128 @@ const unreadable = () =>
     },
   });
 
+const circle: { self?: object } = {};
+circle.self = circle;
+
 const awaits = (work: (db: Db) => Promise<unknown>) => returning(async (db) => (await work(db)) && []);
+const insert = (db: Db, more: { customer?: string | Placeholder } = {}) =>
+  db.insert(balances).values({ ...row, ...more });
 
 const onlyReads = "the handler's db only reads";
 const whatToReturn = 'return an array of changes';
 const whatAChangeIs = 'a change is a statement';
 const control = 'begins, ends or changes a transaction';
+const notAQuestion = ': must() takes one select, or one insert, update or delete with `returning`';
 
-/** Each is parked at its first attempt, because another try can't help. The failure is `changes` if none is given. */
+/** Each is parked at its first attempt, because another try can't help. */
 export const parkedAtOnce: Mistakes = {
-  'awaits an insert': { error: onlyReads, handler: awaits((db) => db.insert(balances).values(row)) },
-  'awaits db.execute': {
-    error: onlyReads,
-    handler: awaits((db) => db.execute(sql`insert into fixture.balances (customer, balance) values ('mistake', 1)`)),
-  },
-  'awaits an insert inside a query': {
-    error: onlyReads,
-    handler: awaits((db) =>
+  'awaits an insert': [onlyReads, awaits((db) => insert(db))],
+  'awaits db.execute': [
+    onlyReads,
+    awaits((db) => db.execute(sql`insert into fixture.balances (customer, balance) values ('mistake', 1)`)),
+  ],
+  'awaits an insert inside a query': [
+    onlyReads,
+    awaits((db) =>
       db.execute(sql`with i as (insert into fixture.balances values ('mistake', 1) returning 1) select * from i`),
     ),
-  },
-  'awaits a prepared insert': {
-    error: onlyReads,
-    handler: awaits((db) => db.insert(balances).values(row).prepare('insert').execute()),
-  },
-  'awaits a batch': { error: onlyReads, handler: awaits((db) => db.batch([db.insert(balances).values(row)])) },
-  'is async and returns a statement without an array': {
-    error: onlyReads,
-    handler: returning(async (db) => db.insert(balances).values(row)),
-  },
-  'awaits a commit before a write': {
-    error: control,
-    handler: awaits((db) => db.batch([db.execute(sql`commit`), db.insert(balances).values(row)])),
-  },
-  'awaits set transaction before a write': {
-    error: control,
-    handler: awaits((db) => db.batch([db.execute(sql`set transaction read write`), db.insert(balances).values(row)])),
-  },
-  'awaits set local before a write': {
-    error: control,
-    handler: awaits((db) =>
-      db.batch([db.execute(sql`set local transaction_read_only = off`), db.insert(balances).values(row)]),
-    ),
-  },
+  ],
+  'awaits a prepared insert': [onlyReads, awaits((db) => insert(db).prepare('insert').execute())],
+  'awaits a batch': [onlyReads, awaits((db) => db.batch([insert(db)]))],
+  'is async and returns a statement without an array': [onlyReads, returning(async (db) => insert(db))],
+  'awaits set local before a write': [
+    control,
+    awaits((db) => db.batch([db.execute(sql`set local transaction_read_only = off`), insert(db)])),
+  ],
 
   // Every form of these: test/engine/pure/user-statement.test.ts.
-  'returns a commit': {
-    error: control,
-    handler: returning((db) => [db.execute(sql.raw('/* a /* nested */ one */;commit'))]),
-  },
-  'returns a statement about a table of the engine': {
-    error: 'belongs to the engine: keep what you need in a table of your own',
-    handler: returning((db) => [db.execute(sql`delete from webhooks.events`)]),
-  },
+  'returns a commit': [control, returning((db) => [db.execute(sql.raw('/* a /* nested */ one */;commit'))])],
+  'returns a statement about a table of the engine': [
+    'belongs to the engine: keep what you need in a table of your own',
+    returning((db) => [db.execute(sql`delete from webhooks.events`)]),
+  ],
 
-  'returns nothing': { error: whatToReturn, handler: returning(() => undefined) },
-  'returns null': { error: whatToReturn, handler: returning(() => null) },
-  'returns a text': { error: whatToReturn, handler: returning(() => 'insert into things') },
-  'returns a number': { error: whatToReturn, handler: returning(() => 1) },
-  'returns an object': { error: whatToReturn, handler: returning(() => ({ changes: [] })) },
-  'returns a statement without an array': {
-    error: `returned a statement: ${whatToReturn}`,
-    handler: returning((db) => db.insert(balances).values(row)),
-  },
-  'returns db.execute without an array': {
-    error: `returned a statement: ${whatToReturn}`,
-    handler: returning((db) => db.execute(sql`delete from fixture.balances`)),
-  },
-  'returns an effect without an array': {
-    error: `returned an effect: ${whatToReturn}`,
-    handler: returning(() => new Effect('answers', {}, 'alone')),
-  },
-  'returns nested arrays': {
-    error: whatAChangeIs,
-    handler: returning((db) => [[db.insert(balances).values(row)]]),
-  },
-  'returns a list with a hole': { error: whatAChangeIs, handler: returning(() => [undefined]) },
-  'returns a list of texts': { error: whatAChangeIs, handler: returning(() => ['delete from fixture.balances']) },
-  'returns a list of promises': {
-    error: 'is a promise',
-    handler: returning(() => [Promise.resolve(1)]),
-  },
-  'returns a list of promises that fail': {
-    error: 'is a promise',
-    handler: returning((db) => [(async () => db.insert(balances).values(row))()]),
-  },
-  'returns sql without db.execute': {
-    error: 'without db.execute()',
-    handler: returning(() => [sql`delete from fixture.balances`]),
-  },
+  'returns nothing': [whatToReturn, returning(() => undefined)],
+  'returns null': [whatToReturn, returning(() => null)],
+  'returns a text': [whatToReturn, returning(() => 'insert into things')],
+  'returns an object': [whatToReturn, returning(() => ({ changes: [] }))],
+  'returns a statement without an array': [`returned a statement: ${whatToReturn}`, returning((db) => insert(db))],
+  'returns db.execute without an array': [
+    `returned a statement: ${whatToReturn}`,
+    returning((db) => db.execute(sql`delete from fixture.balances`)),
+  ],
+  'returns an effect without an array': [
+    `returned an effect: ${whatToReturn}`,
+    returning(() => new Effect('answers', {}, 'alone')),
+  ],
+  'returns nested arrays': [whatAChangeIs, returning((db) => [[insert(db)]])],
+  'returns a list with a hole': [whatAChangeIs, returning(() => [undefined])],
+  'returns a list of texts': [whatAChangeIs, returning(() => ['delete from fixture.balances'])],
+  'returns a list of promises': ['is a promise', returning(() => [Promise.resolve(1)])],
+  'returns a list of promises that fail': ['is a promise', returning((db) => [(async () => insert(db))()])],
+  'returns sql without db.execute': ['without db.execute()', returning(() => [sql`delete from fixture.balances`])],
+  'returns a count': ['without db.execute()', returning((db) => [db.$count(balances)])],
   ...Object.fromEntries(
     [
       'delete from fixture.balances',
       'update fixture.balances set balance = (select 2) -- returning',
       'insert into fixture.balances select * from fixture.balances',
       'with gone as (delete from fixture.balances returning 1) select * from gone',
-    ].map((statement) => [
+    ].map((statement): [string, Mistake] => [
       `returns must() of ${statement}`,
-      {
-        error: ': must() takes one select, or one insert, update or delete with `returning`',
-        handler: returning((db) => [must(db.execute(sql.raw(statement)), 'no')]),
-      },
+      [notAQuestion, returning((db) => [must(db.execute(sql.raw(statement)), 'no')])],
     ]),
   ),
-  'returns must() of a promise that fails': {
-    error: 'is a promise',
-    handler: returning((db) => [must(db.insert(balances).values(row).execute() as never, 'no')]),
-  },
-  'returns must() of nothing': {
-    error: 'is undefined',
-    handler: returning(() => [must(undefined as never, 'no')]),
-  },
-  'returns a count': { error: 'without db.execute()', handler: returning((db) => [db.$count(balances)]) },
-  'returns an insert without values': { error: whatAChangeIs, handler: returning((db) => [db.insert(balances)]) },
-  'returns a placeholder': {
-    error: 'placeholder',
-    handler: returning((db) => [db.insert(balances).values({ ...row, customer: sql.placeholder('customer') })]),
-  },
-  'returns a thousand and one changes': {
-    error: '1001 changes, and 1000 is the limit',
-    handler: returning((db) => Array.from({ length: 1001 }, () => db.execute(sql`select 1`))),
-  },
-  'returns an effect with a bigint': {
-    error: 'cannot be written as JSON',
-    handler: returning(() => [new Effect('answers', { amount: 1n }, 'bigint')]),
-  },
-
-  'returns a statement with a parameter that contains itself': {
-    error: 'cannot be written as JSON',
-    handler: returning((db) => {
-      const circle: { self?: object } = {};
-      circle.self = circle;
-      return [db.execute(sql`select ${circle}::jsonb`)];
-    }),
-  },
-
-  'returns a statement with half a character in a parameter': {
-    error: 'half a character',
-    handler: returning((db) => [db.insert(balances).values({ ...row, customer: 'a\ud800' })]),
-  },
-  'returns a statement with NUL in a list of parameters': {
-    error: 'has a parameter with NUL',
-    handler: returning((db) => [db.execute(sql`select ${sql.param(['a', 'b\0'])}::text[]`)]),
-  },
-  'returns a statement with NUL in a list of lists, behind another parameter': {
-    error: 'has a parameter with NUL',
-    handler: returning((db) => [db.execute(sql`select ${'a'}, ${sql.param([['a'], ['b\0']])}::text[][]`)]),
-  },
-  'returns two effects of one name': {
-    error: 'two effects have the same name',
-    handler: returning(() => [new Effect('a', {}, 'same'), new Effect('b', {}, 'same')]),
-  },
+  'returns must() of a promise that fails': [
+    'is a promise',
+    returning((db) => [must(insert(db).execute() as never, 'no')]),
+  ],
+  'returns must() of nothing': ['is undefined', returning(() => [must(undefined as never, 'no')])],
+  'returns an insert without values': [whatAChangeIs, returning((db) => [db.insert(balances)])],
+  'returns a placeholder': ['placeholder', returning((db) => [insert(db, { customer: sql.placeholder('customer') })])],
+  'returns a thousand and one changes': [
+    '1001 changes, and 1000 is the limit',
+    returning((db) => Array.from({ length: 1001 }, () => db.execute(sql`select 1`))),
+  ],
+  'returns an effect with a bigint': [
+    'cannot be written as JSON',
+    returning(() => [new Effect('answers', { amount: 1n }, 'bigint')]),
+  ],
+  'returns a statement with a parameter that contains itself': [
+    'cannot be written as JSON',
+    returning((db) => [db.execute(sql`select ${circle}::jsonb`)]),
+  ],
+  'returns a statement with half a character in a parameter': [
+    'half a character',
+    returning((db) => [insert(db, { customer: 'a\ud800' })]),
+  ],
+  'returns a statement with NUL in a list of lists, behind another parameter': [
+    'has a parameter with NUL',
+    returning((db) => [db.execute(sql`select ${'a'}, ${sql.param([['a'], ['b\0']])}::text[][]`)]),
+  ],
+  'returns two effects of one name': [
+    'two effects have the same name',
+    returning(() => [new Effect('a', {}, 'same'), new Effect('b', {}, 'same')]),
+  ],
   ...Object.fromEntries(
-    ['a\0b', 'a\ud800', 7].map((name) => [
+    ['a\0b', 'a\ud800', 7].map((name): [string, Mistake] => [
       `returns an effect with the name ${JSON.stringify(name)}`,
-      {
-        error: 'is an effect whose name',
-        handler: returning(() => [new Effect('answers', {}, name as string)]),
-      },
+      ['is an effect whose name', returning(() => [new Effect('answers', {}, name as string)])],
     ]),
   ),
 
   // What else may be thrown: test/engine/pure/judge.test.ts.
-  'throws what cannot be read': { error: 'cannot be read', failure: 'handler', handler: throwing(unreadable) },
-  'asks to be tried again after -1': {
-    error: 'RetryLater takes a number of seconds from 0 up',
-    failure: 'retry_later',
-    handler: throwing(() => new RetryLater(-1)),
-  },
-  'fails, and has no attempts': {
-    error: 'attempts must be a whole number from 1 up',
-    failure: 'handler',
-    handler: throwing(() => new Error('no'), { attempts: 0 }),
-  },
+  'throws what cannot be read': ['cannot be read', throwing(unreadable), 'handler'],
+  'asks to be tried again after -1': [
+    'RetryLater takes a number of seconds from 0 up',
+    throwing(() => new RetryLater(-1)),
+    'retry_later',
+  ],
+  'fails, and has no attempts': [
+    'attempts must be a whole number from 1 up',
+    throwing(() => new Error('no'), { attempts: 0 }),
+    'handler',
+  ],
 };
 
 /** A table of the app in `public`. Its name is that of the engine's schema, and so is the name of a column. */
@@ -227,14 +173,14 @@ const ownWebhooks = pgTable('webhooks', {
   events: text('events'),
 });
 
-/** Another try may help, so each is tried again like any other failure: `handler`, if no other is given. */
+/** Another try may help, so each is tried again like any other failure. */
 export const triedAgain: Mistakes = {
-  'returns a statement with a list of bigints that divides by zero': {
-    error: 'SQLSTATE 22012',
-    failure: 'database',
-    handler: returning((db) => [db.execute(sql`select 1 / 0 from unnest(${sql.param([1n, 2n])}::bigint[])`)]),
-  },
-  'throws undefined': { error: 'not an Error (undefined)', handler: throwing(() => undefined) },
+  'returns a statement with a list of bigints that divides by zero': [
+    'SQLSTATE 22012',
+    returning((db) => [db.execute(sql`select 1 / 0 from unnest(${sql.param([1n, 2n])}::bigint[])`)]),
+    'database',
+  ],
+  'throws undefined': ['not an Error (undefined)', throwing(() => undefined), 'handler'],
 };
 
 /** Statements in every form in which they may be returned. */
@@ -286,11 +232,9 @@ const correct = {
   }),
 };
 
-const handlersOf = (mistakes: Mistakes) =>
-  Object.fromEntries(Object.entries(mistakes).map(([name, { handler }]) => [name, handler]));
-
 export const mistakenHandlers: Record<string, Handler> = {
-  ...handlersOf(parkedAtOnce),
-  ...handlersOf(triedAgain),
+  ...Object.fromEntries(
+    Object.entries({ ...parkedAtOnce, ...triedAgain }).map(([name, [, handler]]) => [name, handler]),
+  ),
   ...correct,
 };
