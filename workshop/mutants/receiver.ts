@@ -137,7 +137,7 @@ export const receiver: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/receiver/secrets.ts',
-    ['receiver/secrets'],
+    ['receiver/answers'],
     [
       [
         'the previous secret is ignored, so that a rotation refuses deliveries',

@@ -34,11 +34,19 @@ const FOLDER = 'test/engine/faults/previous';
 export const PREVIOUS = { receiver: `${FOLDER}/worker.js`, consumer: `${FOLDER}/worker.js` };
 export const PREVIOUS_MIGRATIONS = `${FOLDER}/engine`;
 
-export function useCloud(configs = CONFIGS): Cloud {
+/** With another wrangler file of the receiver, or another file of the consumer in place of the fixture's. */
+export function useCloud({
+  receiver = CONFIGS.receiver,
+  consumer,
+}: {
+  receiver?: string;
+  consumer?: string;
+} = {}): Cloud {
+  const configs = { ...CONFIGS, receiver };
   let today: Pick<Deployment, 'receiver' | 'consumer'>;
   // Before anything else, because it blocks this process for seconds.
   beforeAll(() => {
-    today = { receiver: build(configs.receiver), consumer: build(configs.consumer) };
+    today = { receiver: build(configs.receiver), consumer: build(configs.consumer, consumer) };
   });
   const database = useDatabase();
   const queues = new Queues(configs.consumer, randomFrom(seed));
@@ -79,7 +87,7 @@ export function useCloud(configs = CONFIGS): Cloud {
 const CACHE = `node_modules/.cache/claimcheck/faults-${process.pid}`;
 
 /** A Worker as `wrangler deploy` would send it. */
-function build(path: string): string {
-  const { name, main, raw } = readConfig(path);
-  return bundle(join(dirname(path), main), raw, `${CACHE}/${name}`);
+function build(path: string, main = join(dirname(path), readConfig(path).main)): string {
+  const { name, raw } = readConfig(path);
+  return bundle(main, raw, `${CACHE}/${name}`);
 }

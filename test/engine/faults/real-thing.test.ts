@@ -10,7 +10,7 @@ import type { Workerd } from './workerd.ts';
 
 const cloud = useCloud({
   receiver: 'test/engine/fixture/wrangler.real-limits.toml',
-  consumer: 'test/engine/faults/wrangler.toml',
+  consumer: 'test/engine/faults/consumer.ts',
 });
 const random = randomFrom(seed);
 

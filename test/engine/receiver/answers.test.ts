@@ -1,5 +1,6 @@
 // When a delivery is answered, with what, and what is done afterwards.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Provider } from '../../../src/kit/index.ts';
 import { meta } from '../../../src/providers/meta.ts';
 import { sources } from '../fixture/sources.ts';
 import { signers } from '../signatures.ts';
@@ -82,12 +83,8 @@ it('a delivery signed with the previous secret is accepted while that secret is 
   ]);
   const deliveries = receiver.lines.filter(({ step }) => step === 'delivery');
   expect(deliveries.map(({ signed_with }) => signed_with)).toEqual(['current', 'previous', undefined]);
-  expect(
-    await startReceiver({ sources, env }).send(
-      'stripe',
-      await signers.stripe('{}', { secret: 'the secret before this one' }),
-    ),
-  ).toMatchObject({ status: 401 });
+  receiver = startReceiver({ sources, env });
+  expect(await post('the secret before this one')).toBe(401);
 });
 
 it('the 200 waits until the event is held', async () => {
@@ -145,6 +142,21 @@ it('crypto.subtle.verify alone decides whether a verify token is right, so that 
   expect(await status('wrong')).toBe(200);
   verify.mockResolvedValue(false);
   expect(await status('right')).toBe(401);
+});
+
+it('the answer to a batch says how many of its events are new, and is `duplicate` if none is', async () => {
+  const batch = { provider: { ...sources.gethook.provider, batch: { each: ['*'] } } as Provider, types: [] };
+  const DATABASE_URL = 'postgres://user:password@db.example.com/database';
+  receiver = startReceiver({ sources: { gethook: batch }, env: { ...env, DATABASE_URL } });
+  const body = JSON.stringify([{ id: 'a' }, { id: 'b' }, { id: 'c' }]);
+  const answerIf = async (...claimed: string[]) => {
+    const rows = claimed.map((eventId) => ({ eventId, isNew: 'true' }));
+    vi.stubGlobal('fetch', async () => neonAnswer(...rows));
+    return (await receiver.send('gethook', await signers.gethook(body, { secret }))).json();
+  };
+  expect(await answerIf('a', 'b', 'c')).toEqual({ status: 'accepted', accepted: 3, duplicate: 0 });
+  expect(await answerIf('b')).toEqual({ status: 'accepted', accepted: 1, duplicate: 2 });
+  expect(await answerIf()).toEqual({ status: 'duplicate', accepted: 0, duplicate: 3 });
 });
 
 it('a flood of duplicates looks lost tickets up once a second, whatever source they are of', async () => {

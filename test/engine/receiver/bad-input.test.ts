@@ -1,10 +1,13 @@
 // What a delivery is answered, and what the log says, before anything reaches Postgres.
 import { createHash, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { madeUpKeys } from '../../../scripts/samples/sign.ts';
 import type { Provider } from '../../../src/kit/index.ts';
 import { sources } from '../fixture/sources.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
+import { names, providerOf, withBody } from '../verify/deliveries.ts';
 import { startReceiver } from './in-node.ts';
+import { useProviders } from './providers/running.ts';
 
 const secret = 'the secret of these tests';
 const env = { STRIPE_WEBHOOK_SECRET: secret, GETHOOK_WEBHOOK_SECRET: secret, GITHUB_WEBHOOK_SECRET: secret };
@@ -96,6 +99,9 @@ describe('a verified delivery whose event has no usable id', () => {
     ['an id with half a character', '{"id":"evt_\\ud800"}'],
     ['an id that is an object', event({ toString: 'evt_1' })],
     ['an id that is a list', event(['evt_1'])],
+    ['an id in __proto__ only', '{"__proto__":{"id":"evt_1","type":"test"}}'],
+    ['an id of 500,000 digits', `{"id":${'9'.repeat(500_000)}}`],
+    ['an id beyond all numbers', '{"id":1e999}'],
   ])('is claimed once by its content: %s', async (_what, body) => {
     expect(await answerTo('gethook', await gethook(body))).toEqual([200, false, { status: 'accepted' }]);
     expect(await receiver.events()).toMatchObject([{ eventId: hash(body), body }]);
@@ -104,6 +110,51 @@ describe('a verified delivery whose event has no usable id', () => {
   it('an id of 512 characters is usable', async () => {
     await receiver.send('gethook', await gethook(event('x'.repeat(512))));
     expect(await receiver.events()).toMatchObject([{ eventId: 'x'.repeat(512) }]);
+  });
+});
+
+describe('what is made to cost time is soon answered', () => {
+  /** Far more than any of them needs, because the machine may be slow. Of CPU time, which a busy machine doesn't change. */
+  const SOON_MICROSECONDS = 5_000_000;
+
+  async function expectSoon(answered: () => Promise<Response>, statuses: readonly number[]): Promise<void> {
+    const before = process.cpuUsage();
+    expect(statuses).toContain((await answered()).status);
+    expect(process.cpuUsage(before).user).toBeLessThan(SOON_MICROSECONDS);
+  }
+
+  it.each([`t=${Math.floor(Date.now() / 1000)}`, ',v1=0', ',', 'v1=', 't=1,v1', ' \t'])(
+    'ten thousand times %j in the header of a signature',
+    (entry) => {
+      const headers = { 'stripe-signature': `t=1${entry.repeat(10_000)}` };
+      return expectSoon(async () => receiver.send('stripe', { headers, body: '{}' }), [401]);
+    },
+  );
+
+  const MANY = 50_000;
+  it.each([
+    ['a number of 500,000 digits', `"n":${'9'.repeat(500_000)}`],
+    ['a fraction of 500,000 digits', `"n":0.${'9'.repeat(500_000)}`],
+    ['an exponent of 500,000 digits', `"n":1e${'9'.repeat(500_000)}`],
+    ['fifty thousand numbers that JavaScript rounds', `"n":[${Array(MANY).fill('9007199254740993')}]`],
+    ['fifty thousand keys', String(Array.from({ length: MANY }, (_, n) => `"k${n}":1`))],
+    ['fifty thousand times the same key', String(Array(MANY).fill('"k":1'))],
+    ['keys that every object has', '"__proto__":{"id":"b"},"constructor":{},"toString":1,"hasOwnProperty":0'],
+    ['escaped NULs and halves of characters', `"a":"${'\\u0000\\ud800'.repeat(40_000)}"`],
+  ])('a verified body with %s, which is accepted', async (_what, fields) => {
+    const sent = await gethook(`{${fields},"id":"a"}`);
+    await expectSoon(async () => receiver.send('gethook', sent), [200]);
+    expect(await receiver.events()).toMatchObject([{ eventId: 'a' }]);
+  });
+
+  const all = useProviders();
+  it.each(names)('a delivery of %s with long headers, many parameters and a huge body, signed by nobody', (name) => {
+    const forged = all.sample(name, { keys: madeUpKeys(providerOf(name)) });
+    const sent = withBody(forged, '{"a":['.padEnd(900_000, '[1,"\\u0000"],'));
+    const url = new URL(sent.url);
+    url.search += `&${'a=b&'.repeat(5000)}`;
+    const headers = new Headers([...sent.headers, ['x-long', 'x'.repeat(20_000)]]);
+    return expectSoon(() => all.start().deliver(name, { ...sent, url: url.href, headers }), [401, 413]);
   });
 });
 

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { madeUpKeys } from '../../../../scripts/samples/sign.ts';
 import { secretName, unseal } from '../../../../src/receiver/secrets.ts';
 import { names, providerOf, type Sent, withHeader } from '../../verify/deliveries.ts';
-import { requestOf, useProvidersInNode } from './running.ts';
+import { useProviders } from './running.ts';
 
-const { env, start, sample } = useProvidersInNode({
+const { env, start, sample } = useProviders({
   NOTION_SHORT_WEBHOOK_SECRET: 'only thirty-one characters long',
   NOTION_NEW_WEBHOOK_SECRET: 'the thirty-two characters needed',
   ZOOM_WEBHOOK_SECRET_PREVIOUS: 'the one before',
@@ -20,7 +20,7 @@ beforeEach(() => {
 /** No handshake is an event. */
 afterEach(() => expect(receiver.forwarded).toEqual([]));
 
-const send = async (source: string, sent: Sent) => receiver.send(...requestOf(sent, source));
+const send = async (source: string, sent: Sent) => receiver.deliver(source, sent);
 const get = async (source: string, query: string) => receiver.send(`${source}?${query}`, { method: 'GET' });
 const post = async (source: string, headers: Record<string, string>, body: string) =>
   receiver.send(source, { headers, body });

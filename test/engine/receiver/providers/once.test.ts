@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { withBody, withHeader } from '../../verify/deliveries.ts';
-import { useProvidersInNode } from './running.ts';
+import { useProviders } from './running.ts';
 
-const { outcomesOf, sample } = useProvidersInNode();
+const { outcomesOf, sample } = useProviders();
 
 // What is an event of its own, and what comes again: pairs.ts.
 describe('what may come only once', () => {

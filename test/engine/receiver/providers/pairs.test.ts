@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { names, providerOf, type Sent } from '../../verify/deliveries.ts';
 import { type Pair, type Pairs, pairs } from './pairs.ts';
-import { useProvidersInNode } from './running.ts';
+import { useProviders } from './running.ts';
 
-const { outcomesOf, sample } = useProvidersInNode();
+const { outcomesOf, sample } = useProviders();
 
 it('every provider has both kinds of pairs', () => {
   expect(Object.keys(pairs).sort()).toEqual([...names].sort());
