@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import type { WorkerKind } from '../../scripts/config/worker-config.ts';
 import { connect } from '../../scripts/database/connect.ts';
 import { createWorkerRoles } from '../../scripts/database/worker-roles.ts';
@@ -27,7 +27,20 @@ export interface TestDatabase {
   readonly readOnly: ReadOnlyDatabase;
   /** Over TCP, as the owner of the tables. */
   readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
+  /**
+   * Works while a transaction holds what a statement has locked. It ends, with a rollback unless otherwise said, once so many
+   * wait for it, or with 0 when the work is done.
+   */
+  readonly whileLocked: <Result>(
+    statement: string,
+    waiting: number,
+    work: () => Promise<Result>,
+    end?: 'commit' | 'rollback',
+  ) => Promise<Result>;
 }
+
+/** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
+export const WAIT = { timeout: 60_000, interval: 50 };
 
 /**
  * Starts everything that Workers need around them, for one test file. Files share one Postgres (node-setup.ts), and each has
@@ -79,6 +92,13 @@ export function useDatabase(options?: { readonly own: boolean }): TestDatabase {
     await pool?.end();
     await stack?.stop();
   });
+  const sql = async <Row extends object>(query: string, params: unknown[] = []) =>
+    (await pool.query<Row>(query, params)).rows;
+  const untilBlocked = (count: number) =>
+    vi.waitFor(async () => {
+      const blocked = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      expect(await sql(blocked)).toHaveLength(count);
+    }, WAIT);
   return {
     get stack() {
       return stack;
@@ -99,7 +119,20 @@ export function useDatabase(options?: { readonly own: boolean }): TestDatabase {
     get readOnly() {
       return openReadOnlyDatabase(stack.workerUrls.consumer);
     },
-    sql: async <Row extends object>(query: string, params: unknown[] = []) =>
-      (await pool.query<Row>(query, params)).rows,
+    sql,
+    async whileLocked(statement, waiting, work, end = 'rollback') {
+      const other = await connect(stack.databaseUrl);
+      try {
+        await other.query(`begin; ${statement}`);
+        const working = work();
+        working.catch(() => {});
+        if (waiting === 0) await working;
+        else await untilBlocked(waiting);
+        await other.query(end);
+        return await working;
+      } finally {
+        await other.end();
+      }
+    },
   };
 }

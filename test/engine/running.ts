@@ -4,7 +4,7 @@ import type { Stack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { learnPassword, learnVariables, search, withMark } from './canaries/canaries.ts';
-import { startTestStack } from './database.ts';
+import { startTestStack, WAIT } from './database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
 
@@ -24,8 +24,7 @@ export interface Running {
   readonly logs: () => string;
 }
 
-/** For `vi.waitFor`: generous, since it ends as soon as the condition holds. */
-export const WAIT = { timeout: 60_000, interval: 50 };
+export { WAIT };
 
 /** The fixture's receiver and consumer. They hold every guarantee without the ops Worker. */
 export const FIXTURE: WorkersOptions = {

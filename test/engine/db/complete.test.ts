@@ -1,6 +1,5 @@
 import { sql as statement } from 'drizzle-orm';
-import pg from 'pg';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { run } from '../../../src/db/client.ts';
 import { type EffectResult, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
@@ -10,7 +9,6 @@ import type { Query } from '../../../src/db/sql.ts';
 import { queryOf } from '../../../src/db/user-statement.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
-import { WAIT } from '../running.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -110,19 +108,11 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   await sql(`insert into webhooks.events (source, event_id, received_at, due_at)
     select 'other', n::text, now(), now() from generate_series(1, 20000) n`);
   await sql('analyze webhooks.events');
-  // Holds a row in the middle until both groups wait: each has locked the rows that it takes before that one.
-  const other = new pg.Client(database.stack.databaseUrl);
-  await other.connect();
-  await other.query(`begin; select from webhooks.events where event_id = 'evt_10' for update`);
+  // A row in the middle is held until both groups wait: each has locked the rows that it takes before that one.
   const groups = [ids, ids.toReversed()].map((order) => order.map((id) => completion(id, [])));
-  const finished = Promise.all(groups.map((group) => errorOf(complete(database.consumer, group, NOW))));
-  await vi.waitFor(async () => {
-    expect(
-      await sql('select from pg_stat_activity where wait_event_type = $$Lock$$ and datname = current_database()'),
-    ).toHaveLength(2);
-  }, WAIT);
-  await other.end();
-  const errors = await finished;
+  const errors = await database.whileLocked(`select from webhooks.events where event_id = 'evt_10' for update`, 2, () =>
+    Promise.all(groups.map((group) => errorOf(complete(database.consumer, group, NOW)))),
+  );
   expect(errors.filter((error) => error === undefined)).toHaveLength(1);
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
 });

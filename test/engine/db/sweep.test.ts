@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { prune, takeOverdue } from '../../../src/db/sweep.ts';
@@ -80,13 +79,11 @@ describe('the sweep', () => {
 
   it('the sweep does not wait for a row that another transaction has locked', async () => {
     await claimMany(3);
-    const other = new pg.Client({ connectionString: database.stack.databaseUrl });
-    await other.connect();
-    await other.query('begin');
-    await other.query(`select from webhooks.events where event_id = 'evt_1' for update`);
-    const { events } = await takeOverdue(database.consumer, later({ minutes: 10 }));
-    await other.query('rollback');
-    await other.end();
+    const { events } = await database.whileLocked(
+      `select from webhooks.events where event_id = 'evt_1' for update`,
+      0,
+      () => takeOverdue(database.consumer, later({ minutes: 10 })),
+    );
     expect(events.map(({ eventId }) => eventId).toSorted()).toEqual(['evt_0', 'evt_2']);
   });
 });

@@ -2,9 +2,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
 import { pack } from '../../../src/queue/forwarded.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase, WAIT } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
-import { WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();

@@ -4,9 +4,8 @@ import { claim } from '../../../src/db/claim.ts';
 import { recordEffectResults } from '../../../src/db/effects.ts';
 import { defineEffect, defineHandler, Effect } from '../../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase, WAIT } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
-import { WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage, hurried } from './in-node.ts';
 
 const database = useDatabase();

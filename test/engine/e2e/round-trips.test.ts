@@ -3,9 +3,8 @@ import { sql as statement } from 'drizzle-orm';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase, WAIT } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
-import { WAIT } from '../running.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
 const database = useDatabase();

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import type { OutsideRequest } from '../../../scripts/local/outside.ts';
-import { WAIT } from '../running.ts';
+import { WAIT } from '../database.ts';
 import type { Queues } from './queues.ts';
 
 const CUSTOMERS = 10;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { listen } from '../../../scripts/lib/port.ts';
 import { BODY_DEADLINE_MS } from '../../../src/receiver/body.ts';
-import { WAIT } from '../running.ts';
+import { WAIT } from '../database.ts';
 import { signers } from '../signatures.ts';
 import { usePlainWorkerd } from './plain/workerd.ts';
 
