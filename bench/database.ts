@@ -46,7 +46,7 @@ export async function startDatabase(): Promise<BenchDatabase> {
     const urlWith = (port: number) => `postgres://${ROLE}:${PASSWORD}@${LOOPBACK}:${port}/${DATABASE}`;
     const directUrl = urlWith(postgres.port);
     await createRole(postgres, ROLE, PASSWORD);
-    await createDatabase(new URL(directUrl), DATABASE, postgres.dataDir);
+    await createDatabase(new URL(directUrl), DATABASE);
     await migrate(directUrl);
     const client = new pg.Client({ connectionString: directUrl });
     await client.connect();

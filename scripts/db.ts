@@ -4,7 +4,6 @@ import { listed, readConfigs } from './config/worker-config.ts';
 import { describeDatabase } from './database/connect.ts';
 import { readArguments } from './lib/arguments.ts';
 import { untilStopped } from './lib/processes.ts';
-import { rememberCheckout, removeOrphanedData } from './local/postgres-files.ts';
 import { startDatabase } from './local/stack.ts';
 
 const USAGE = `npm run db [-- --fresh]
@@ -23,11 +22,9 @@ export default async function main(): Promise<void> {
     const { vars, added } = await ensureDevVars(sources, workers);
     if (added.length > 0) console.log(`${DEV_VARS}: added ${added.join(', ')}`);
     const url = ownDatabase(vars.DATABASE_URL);
-    removeOrphanedData();
     if (isStopping()) return;
     const database = await startDatabase({ dataDir: '.data/postgres', databaseUrl: url.href, fresh: values.fresh });
     ends.defer(() => database.stop());
-    rememberCheckout(database.postgres.dataDir);
     console.log(
       `the outside  plain wrangler calls every URL in [vars] as it is: a line with its name in ${DEV_VARS} replaces one. A secret whose name ends in _URL needs such a line`,
     );

@@ -10,7 +10,6 @@ import { readArguments } from './lib/arguments.ts';
 import { LOOPBACK, listen } from './lib/port.ts';
 import { describeProcess, type Lifetime, noteRunning, runningDev, untilStopped } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
-import { rememberCheckout, removeOrphanedData } from './local/postgres-files.ts';
 import { seedTables, startStack } from './local/stack.ts';
 
 /** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
@@ -48,11 +47,9 @@ async function start(
   const say = json ? console.error : console.log;
   const configurator = await createConfigurator(sources, tunnel, say);
   const databaseUrl = ownDatabase(configurator.databaseUrl).href;
-  removeOrphanedData();
   if (isStopping()) return;
   const stack = await startStack({ dataDir: '.data/postgres', databaseUrl, fresh });
   ends.defer(() => stack.stop());
-  rememberCheckout(stack.postgres.dataDir);
   say(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
   say(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql. The DATABASE_URL in .dev.vars owns the tables`);
   say(`the outside  ${stack.outside.url}, in place of every URL in [vars] and of secrets named …_URL`);

@@ -1,7 +1,5 @@
 import { sources } from '../src/app/sources.ts';
-import type { Provider } from '../src/providers/types.ts';
 import { secretName } from '../src/receiver/secrets.ts';
-import { keyBytes } from '../src/verify/algorithms.ts';
 import { addressOf, changeSecrets, openAccount } from './cloudflare/api.ts';
 import { madeUpSecrets } from './config/dev-vars.ts';
 import { readConfigs } from './config/worker-config.ts';
@@ -9,6 +7,7 @@ import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { firstDelivery } from './setup/smoke.ts';
 import { Terminal } from './setup/terminal.ts';
+import { fits } from './setup/workers.ts';
 
 const USAGE = `npm run secret -- rotate <source> [--env <name>]
 npm run secret -- rotate <source> --finish [--env <name>]
@@ -55,7 +54,7 @@ export default async function main(): Promise<void> {
   const next = made ?? wanted;
   if (old === next) throw new UserError('the new secret is the old one');
   for (const [what, secret] of Object.entries({ 'secret in use now': old, 'new secret': next })) {
-    if (isUsable(secret, source.provider)) continue;
+    if (fits(source.provider, secret)) continue;
     throw new UserError(`the ${what} is not in the form that ${source.provider.name} gives out: nothing was changed`);
   }
   // With a mistyped one, everything that the provider sends until it has the new secret would be refused.
@@ -76,11 +75,4 @@ export default async function main(): Promise<void> {
 1  enter the new secret at ${source.provider.docs}
 2  wait until no line of the receiver's log says "signed_with":"previous" any more, and the provider's retries are over
 3  ${again} --finish`);
-}
-
-/** Whether any of the provider's schemes can use it. */
-function isUsable(secret: string, { scheme, otherSchemes = [] }: Provider): boolean {
-  return [scheme, ...otherSchemes].some((one) =>
-    one.token === undefined ? keyBytes(secret, one) !== undefined : secret !== '',
-  );
 }

@@ -5,7 +5,7 @@ import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
 import { readArguments } from './lib/arguments.ts';
-import { runningPort } from './lib/processes.ts';
+import { localAddress } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
 import { samples } from './samples/samples.ts';
@@ -111,8 +111,7 @@ function list(): void {
   }
 }
 
-/** From --url, from PORT, from the `npm run dev` that runs in this checkout, or the usual address. */
-function receiverUrl(url = `http://localhost:${process.env.PORT ?? runningPort() ?? 8787}`): string {
+function receiverUrl(url = localAddress()): string {
   if (!URL.canParse(url)) throw new UserError('--url takes an address such as http://localhost:8787');
   return url;
 }

@@ -9,13 +9,12 @@ import {
   filesWithout,
   listed,
   placementOf,
-  plannedConfigs,
   readConfigs,
   type WorkerConfigs,
 } from './config/worker-config.ts';
 import { noteOwner } from './database/connect.ts';
 import { migrate, missingMigrations } from './database/migrations.ts';
-import { createWorkerRoles } from './database/worker-roles.ts';
+import { createWorkerRoles, workersWithoutRole } from './database/worker-roles.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import {
@@ -27,14 +26,7 @@ import {
   logIn,
   missingQueues,
 } from './setup/account.ts';
-import {
-  describe,
-  findDatabase,
-  type LockedDatabase,
-  lockDatabase,
-  type OwnerDatabase,
-  workersWithoutRole,
-} from './setup/database.ts';
+import { describe, findDatabase, type LockedDatabase, lockDatabase, type OwnerDatabase } from './setup/database.ts';
 import { lastSmoke, smoke } from './setup/smoke.ts';
 import { summary, Terminal } from './setup/terminal.ts';
 import { askForSecrets, ensureWorker, isDeployed, type Secrets } from './setup/workers.ts';
@@ -97,7 +89,7 @@ async function setUp(
   dryRun: boolean,
   onLock: (database: LockedDatabase) => void,
 ): Promise<void> {
-  const configs = environment === '' ? readConfigs() : plannedConfigs(environment);
+  const configs = readConfigs(environment, { planned: true });
   assertConfigured({ sources, ...configs });
   const others = allEnvironments().filter((one) => one !== environment);
   const shared = sharedByEnvironments([configs, ...others.map((one) => readConfigs(one))]);

@@ -16,23 +16,18 @@ export const types = [
     : []),
 ];
 
-const USAGE = `npm run types [-- --check]
+const USAGE = `npm run types
 
-Writes the types of the runtime and of what the wrangler files bind.
-  --check   writes nothing, and says which file is not up to date`;
+Writes the types of the runtime and of what the wrangler files bind.`;
 
-/** Writes the generated types, or with --check says which is not up to date. */
 export default async function main(): Promise<void> {
-  const { values } = readArguments({ usage: USAGE, options: { check: { type: 'boolean', default: false } } });
-  writeTypes(values.check);
+  readArguments({ usage: USAGE });
+  writeTypes();
 }
 
-export function writeTypes(check = false): void {
+export function writeTypes(): void {
   for (const [program = '', ...args] of types) {
-    const { status } = spawnSync(`node_modules/.bin/${program}`, check ? [...args, '--check'] : args, {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    const failure = check ? 'is not up to date: run npm run types' : 'could not be generated: see above';
-    if (status !== 0) throw new UserError(`${args[1]} ${failure}`);
+    const { status } = spawnSync(`node_modules/.bin/${program}`, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+    if (status !== 0) throw new UserError(`${args[1]} could not be generated: see above`);
   }
 }

@@ -1,6 +1,6 @@
 import { CONFIGS, readConfig, readConfigs, type WorkerConfig } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
-import { askWrangler } from './wrangler.ts';
+import { runWrangler } from './wrangler.ts';
 
 /** An account. Wrangler deploys what it builds, and all else is done here: wrangler takes a second to start. */
 export interface Account {
@@ -82,7 +82,9 @@ export async function opsAddress(environment: string): Promise<string> {
 }
 
 async function tokenOfLogin(): Promise<string> {
-  const { token } = await askWrangler<{ token?: string }>(['auth', 'token', '--json']);
+  const { isDone, out, problem } = await runWrangler(['auth', 'token', '--json']);
+  if (!isDone) throw new UserError(`wrangler auth token failed: ${problem}`);
+  const { token } = JSON.parse(out) as { readonly token?: string };
   if (token) return token;
   throw new UserError(
     'set CLOUDFLARE_API_TOKEN, or log in with npx wrangler login, because an API key is not limited to what this needs',

@@ -1,5 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { WORKERS, type WorkerConfig, type WorkerConfigs, type WorkerKind } from '../config/worker-config.ts';
+import {
+  WORKERS,
+  type WorkerConfig,
+  type WorkerConfigs,
+  type WorkerKind,
+  wranglerFlags,
+} from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { defineAppLines } from '../ops/decode.ts';
 import type { Account } from './api.ts';
@@ -174,8 +180,7 @@ function isSecretChange({ annotations }: Version): boolean {
 /** What the deploys would refuse only halfway: secrets and queues that are missing. One sentence each. */
 export async function missingAtCloudflare(account: Account, configs: WorkerConfigs): Promise<readonly string[]> {
   const env = configs.receiver.environment;
-  const inEnv = env ? ` --env ${env}` : '';
-  const setup = `npm run setup${inEnv && ` --${inEnv}`}`;
+  const setup = `npm run setup${env && ` -- --env ${env}`}`;
   const secrets = WORKERS.map(async (worker): Promise<readonly string[]> => {
     const config = configs[worker];
     if (!config) return [];
@@ -183,7 +188,7 @@ export async function missingAtCloudflare(account: Account, configs: WorkerConfi
     if (!present) return [`there is no Worker ${config.name} yet: ${setup} creates it`];
     return config.secrets
       .filter((name) => !present.some((one) => one.name === name))
-      .map((name) => `the ${worker} has no ${name}: npx wrangler secret put ${name} -c ${config.path}${inEnv}`);
+      .map((name) => `the ${worker} has no ${name}: npx wrangler secret put ${name} ${wranglerFlags(config)}`);
   });
   const queues = [...new Set([...configs.consumer.consumes, ...Object.values(configs.receiver.produces)])];
   const missing = queues.map(async (queue = '') => {

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { type WorkerConfig, wranglerArguments } from '../config/worker-config.ts';
-import { UserError } from '../lib/user-error.ts';
 
 const WRANGLER = 'node_modules/wrangler/bin/wrangler.js';
 
@@ -50,13 +49,6 @@ export async function runWrangler(
   const [code] = await once(child, 'close');
   process.off('exit', end);
   return { isDone: code === 0, out, problem: problemIn(error + out) };
-}
-
-/** What a command of wrangler prints as JSON, or one line that says why it failed. */
-export async function askWrangler<Result>(args: readonly string[], options: WranglerOptions = {}): Promise<Result> {
-  const { isDone, out, problem } = await runWrangler(args, options);
-  if (!isDone) throw new UserError(`wrangler ${args.join(' ')} failed: ${problem}`);
-  return JSON.parse(out);
 }
 
 /** What it says is wrong, in one line: without the colours, the frame, and the advice to report it. */

@@ -44,13 +44,11 @@ export interface WorkerConfigs {
   readonly ops: WorkerConfig | undefined;
 }
 
-export function readConfigs(environment = ''): WorkerConfigs {
+/** `planned`: an environment that a file lacks is as setup will add it. */
+export function readConfigs(environment = '', { planned } = { planned: false }): WorkerConfigs {
   const { receiver, consumer, ops } = CONFIGS;
-  return {
-    receiver: readConfig(receiver, environment),
-    consumer: readConfig(consumer, environment),
-    ops: existsSync(ops) ? readConfig(ops, environment) : undefined,
-  };
+  const read = (path: string) => readConfig(path, environment, { planned });
+  return { receiver: read(receiver), consumer: read(consumer), ops: existsSync(ops) ? read(ops) : undefined };
 }
 
 /** Those that there are. */
@@ -68,27 +66,10 @@ export function wranglerFlags({ path, environment }: Pick<WorkerConfig, 'path' |
   return `-c ${path}${environment && ` --env ${environment}`}`;
 }
 
-export function readConfig(path: string, environment = ''): WorkerConfig {
-  const raw = readRaw(path);
-  return configOf(path, environment, inEnvironment(path, raw, environment, raw.env?.[environment]));
-}
-
-/** What wrangler reads for an environment: `own` is what the file says of it. Bindings and variables are not inherited. */
-export function inEnvironment(path: string, file: RawConfig, environment: string, own: object | undefined): RawConfig {
-  const { env = {}, vars, secrets, queues, ...inherited } = file;
-  if (environment === '') return { ...inherited, vars, secrets, queues };
-  if (own) return { ...inherited, name: `${file.name}-${environment}`, ...own } as RawConfig;
-  throw new UserError(
-    `${path} has no environment ${environment} (it has ${Object.keys(env).join(', ') || 'none'}): npm run setup -- --env ${environment} adds it`,
-  );
-}
-
-/** The names of the environments of a wrangler file, without the one that has none. */
-export function environmentsIn(path: string): string[] {
-  return Object.keys(readRaw(path).env ?? {});
-}
-
-export function configOf(path: string, environment: string, raw: RawConfig): WorkerConfig {
+export function readConfig(path: string, environment = '', { planned } = { planned: false }): WorkerConfig {
+  const file = readRaw(path);
+  const own = file.env?.[environment] ?? (planned ? ownOf(file, environment) : undefined);
+  const raw = inEnvironment(path, file, environment, own);
   const { name = '', main = '', vars = {}, secrets, queues } = raw;
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
   const producers: { binding: string; queue?: string }[] = queues?.producers ?? [];
@@ -104,6 +85,21 @@ export function configOf(path: string, environment: string, raw: RawConfig): Wor
     produces: Object.fromEntries(producers.map(({ binding, queue }) => [binding, queue])),
     raw,
   };
+}
+
+/** What wrangler reads for an environment: `own` is what the file says of it. Bindings and variables are not inherited. */
+function inEnvironment(path: string, file: RawConfig, environment: string, own: object | undefined): RawConfig {
+  const { env = {}, vars, secrets, queues, ...inherited } = file;
+  if (environment === '') return { ...inherited, vars, secrets, queues };
+  if (own) return { ...inherited, name: `${file.name}-${environment}`, ...own } as RawConfig;
+  throw new UserError(
+    `${path} has no environment ${environment} (it has ${Object.keys(env).join(', ') || 'none'}): npm run setup -- --env ${environment} adds it`,
+  );
+}
+
+/** The names of the environments of a wrangler file, without the one that has none. */
+function environmentsIn(path: string): string[] {
+  return Object.keys(readRaw(path).env ?? {});
 }
 
 /** With these variables wrangler sends no request for the machine's location, for updates or for statistics. */
@@ -193,21 +189,6 @@ export function filesWithout(environment: string): string[] {
 export function addEnvironment(path: string, environment: string): void {
   const title = `# The environment ${environment}: what wrangler doesn't take from above. npm run check compares them.`;
   append(path, `${title}\n${toml(ownOf(readRaw(path), environment), `env.${environment}`)}`);
-}
-
-/** What a wrangler file will say of an environment that it lacks. */
-export function plannedConfigs(environment: string): WorkerConfigs {
-  const config = (path: string): WorkerConfig => {
-    const raw = readRaw(path);
-    const own = raw.env?.[environment] ?? ownOf(raw, environment);
-    return configOf(path, environment, inEnvironment(path, raw, environment, own));
-  };
-  const { receiver, consumer, ops } = CONFIGS;
-  return {
-    receiver: config(receiver),
-    consumer: config(consumer),
-    ops: existsSync(ops) ? config(ops) : undefined,
-  };
 }
 
 /** `isOwn`: the file says so, and not only for what the environment inherits from. */

@@ -27,7 +27,7 @@ export async function unsafeStatements(client: pg.Client, folders = FOLDERS): Pr
   const used: Record<string, Table> = {};
   const next: Record<string, Table> = {};
   for (const [set, folder] of Object.entries(folders)) {
-    const applied = (await appliedMigrations(client, `${set}_migrations`)) ?? [];
+    const applied = await appliedMigrations(client, `${set}_migrations`);
     // On an empty database there is nothing that a Worker could use.
     if (applied.length === 0) continue;
     const entries = readJournal(folder);

@@ -86,7 +86,6 @@ async function compare(
 ): Promise<string> {
   const startOver = isLocal ? '. To start over with empty local data: npm run dev -- --fresh' : '';
   const applied = await appliedMigrations(client, migrationsTable);
-  if (!applied) return startOver;
   const entries = readJournal(migrationsFolder);
   const isOther = applied.some((time) => !entries.some(({ when }) => when === time));
   const other = isOther
@@ -115,12 +114,12 @@ function journalFile(folder: string): string {
   return `${folder}/meta/_journal.json`;
 }
 
-/** When each of those that were applied was generated, as its journal has it. `undefined` if nothing was ever applied. */
-export async function appliedMigrations(client: pg.Client, table: string): Promise<readonly number[] | undefined> {
+/** When each of those that were applied was generated, as its journal has it. */
+export async function appliedMigrations(client: pg.Client, table: string): Promise<readonly number[]> {
   const { rows: tables } = await client.query<{ there: boolean }>(`select to_regclass($1) is not null as there`, [
     `drizzle.${table}`,
   ]);
-  if (!tables[0]?.there) return undefined;
+  if (!tables[0]?.there) return [];
   const { rows } = await client.query<{ time: string }>(`select created_at as time from drizzle.${table}`);
   return rows.map(({ time }) => Number(time));
 }
@@ -128,7 +127,7 @@ export async function appliedMigrations(client: pg.Client, table: string): Promi
 /** The migrations that are not applied yet. */
 export async function missingMigrations(client: pg.Client, folders = FOLDERS): Promise<readonly string[]> {
   const missing = Object.entries(folders).map(async ([set, folder]) => {
-    const applied = (await appliedMigrations(client, `${set}_migrations`)) ?? [];
+    const applied = await appliedMigrations(client, `${set}_migrations`);
     return readJournal(folder).filter(({ when }) => !applied.includes(when));
   });
   return (await Promise.all(missing)).flat().map(({ tag }) => tag);

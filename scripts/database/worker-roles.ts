@@ -92,6 +92,12 @@ export async function grantRights(client: pg.Client): Promise<readonly WorkerKin
   const present = WORKERS.filter((worker) => roles[worker].exists);
   const statements = present.flatMap((worker) => grants(worker, pg.escapeIdentifier(roles[worker].name), relations));
   await client.query(statements.join(';\n'));
+  return WORKERS.filter((worker) => !present.includes(worker));
+}
+
+/** The Workers that have no role in this database. */
+export async function workersWithoutRole(client: pg.Client): Promise<readonly WorkerKind[]> {
+  const roles = await rolesOf(client);
   return WORKERS.filter((worker) => !roles[worker].exists);
 }
 

@@ -1,5 +1,4 @@
 import { connect, createServer, type Server } from 'node:net';
-import { describeHolder } from './processes.ts';
 import { UserError } from './user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
@@ -30,7 +29,7 @@ export function listen(server: Server, port: number, remedy = ''): Promise<numbe
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new UserError(`port ${port} is taken by ${describeHolder(port)}: ${remedy}`)
+          ? new UserError(`port ${port} is taken (lsof -i :${port} shows by whom): ${remedy}`)
           : error,
       ),
     );

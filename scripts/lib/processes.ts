@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 
@@ -23,39 +23,6 @@ export function parentOf(pid: number): number | undefined {
   // The name of the program comes before, in brackets, and may have brackets and spaces itself.
   const parent = readIfAllowed(() => /.*\) \S (\d+) /s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
   return parent === undefined ? undefined : Number(parent);
-}
-
-/** Who listens on a port: on Linux its process, elsewhere the command that tells. */
-export function describeHolder(port: number): string {
-  if (!existsSync('/proc/net/tcp')) return `another process (lsof -i :${port} shows it)`;
-  const pid = pidListeningOn(port);
-  return pid ? describeProcess(pid) : 'a process of another user';
-}
-
-function pidListeningOn(port: number): number | undefined {
-  const inodes = new Set(['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => inodesListeningOn(port, file)));
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const found = pids.find((pid) => socketsOf(pid).some((inode) => inodes.has(inode)));
-  return found === undefined ? undefined : Number(found);
-}
-
-/** In these tables a port is hexadecimal, and state 0A is LISTEN (proc_pid_net(5)). */
-function inodesListeningOn(port: number, file: string): string[] {
-  const text = readIfAllowed(() => readFileSync(file, 'utf8')) ?? '';
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return text.split('\n').flatMap((line) => {
-    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-    return local?.endsWith(`:${hex}`) && state === '0A' && inode ? [inode] : [];
-  });
-}
-
-function socketsOf(pid: string): string[] {
-  const folder = `/proc/${pid}/fd`;
-  const names = readIfAllowed(() => readdirSync(folder)) ?? [];
-  return names.flatMap((name) => {
-    const target = readIfAllowed(() => readlinkSync(`${folder}/${name}`));
-    return /^socket:\[(\d+)\]$/.exec(target ?? '')?.[1] ?? [];
-  });
 }
 
 /** Processes end while we look at them, and those of other users are closed to us. */
@@ -161,8 +128,9 @@ export function runningDev(): { readonly port: number; readonly pid: number } | 
   return isAlive(noted.pid) ? noted : undefined;
 }
 
-export function runningPort(): number | undefined {
-  return runningDev()?.port;
+/** Where the Workers are on this machine: at PORT, where that `npm run dev` is, or at the usual address. */
+export function localAddress(): string {
+  return `http://localhost:${process.env.PORT ?? runningDev()?.port ?? 8787}`;
 }
 
 function isAlive(pid: number): boolean {

@@ -60,7 +60,7 @@ export async function startDatabase(keep?: Kept): Promise<LocalDatabase> {
     const neon = await startNeon({ postgresPort: postgres.port, port: Number(url.port) });
     stops.push(() => neon.close());
     url.port = String(neon.port);
-    await createDatabase(url, name, postgres.dataDir);
+    await createDatabase(url, name);
     await migrate(url.href);
     // New passwords at each start, so that none of them has to be stored.
     const { receiver = '', consumer = '', ops = '' } = (await createWorkerRoles(url.href, { rotate: WORKERS })).urls;
@@ -109,22 +109,11 @@ export async function createRole({ port, superuser }: Postgres, user: string, pa
 }
 
 /** Creates the database that DATABASE_URL names if it is missing. The role owns it, and its public schema with it. */
-export async function createDatabase(url: URL, name: string, dataDir: string): Promise<void> {
+export async function createDatabase(url: URL, name: string): Promise<void> {
   const client = await connect(new URL('/postgres', url).href);
   try {
-    const { rows } = await client.query(
-      `select rolsuper, exists (select from pg_database where datname = $1) as created
-       from pg_roles where rolname = current_user`,
-      [name],
-    );
-    const [role] = rows as { rolsuper: boolean; created: boolean }[];
-    if (role?.rolsuper) {
-      throw new UserError(
-        `the data in ${dataDir} was made by an earlier version, whose role could do more than a role of Neon: ` +
-          'start over with npm run dev -- --fresh',
-      );
-    }
-    if (!role?.created) await client.query(`create database ${client.escapeIdentifier(name)}`);
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [name]);
+    if (!rowCount) await client.query(`create database ${client.escapeIdentifier(name)}`);
   } finally {
     await client.end();
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
 import { madeUpSecrets } from '../config/dev-vars.ts';
-import { loadWrangler, OFFLINE, randomSecrets, readConfig, type WorkerConfig } from '../config/worker-config.ts';
+import { loadWrangler, OFFLINE, randomSecrets, readConfig, type WorkerKind } from '../config/worker-config.ts';
 import type { Stack } from './stack.ts';
 import { copyIn, frontConfig, guarded, type LocalConfig, localConfig, valuesFor, writeCopy } from './worker-copies.ts';
 
@@ -39,26 +39,17 @@ export async function startWorkers(
   const receiver = readConfig(options.receiver);
   const consumer = read(options.consumer);
   const ops = read(options.ops);
-  const local = (config: WorkerConfig) => localConfig(config, outside.url, {});
+  const copies = Object.entries({ receiver, consumer, ops }).flatMap(([kind, config]) => {
+    if (!config) return [];
+    const worker = kind as WorkerKind;
+    const values = { DATABASE_URL: workerUrls[worker], ...valuesFor(worker, config, secrets) };
+    const local = localConfig(config, outside.url, {});
+    return worker === 'consumer'
+      ? copyOf(withoutWaiting(local), { ...randomSecrets(config), ...values }, guarded)
+      : copyOf(local, values);
+  });
   // HTTP goes to the first.
-  const workers = [
-    ...(ops ? [copyOf(frontConfig(receiver, consumer, ops))] : []),
-    copyOf(local(receiver), { DATABASE_URL: workerUrls.receiver, ...valuesFor('receiver', receiver, secrets) }),
-    ...(consumer
-      ? [
-          copyOf(
-            withoutWaiting(local(consumer)),
-            {
-              DATABASE_URL: workerUrls.consumer,
-              ...randomSecrets(consumer),
-              ...valuesFor('consumer', consumer, secrets),
-            },
-            guarded,
-          ),
-        ]
-      : []),
-    ...(ops ? [copyOf(local(ops), { DATABASE_URL: workerUrls.ops, ...valuesFor('ops', ops, secrets) })] : []),
-  ];
+  const workers = ops ? [copyOf(frontConfig(receiver, consumer, ops)), ...copies] : copies;
   const harness = loadWrangler().createTestHarness({ workers });
   const { url } = await harness.listen();
   return {

@@ -4,7 +4,7 @@ import { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import { EventPage } from '../../src/ops/api.ts';
 import { isLocal, readDevVars } from '../config/dev-vars.ts';
-import { runningPort } from '../lib/processes.ts';
+import { localAddress } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
 import { printable } from './print.ts';
 
@@ -77,7 +77,7 @@ export function connect(urlOption: string | undefined): OpsApi {
 }
 
 function opsUrl(option: string | undefined): URL {
-  const url = URL.parse(option ?? `http://localhost:${process.env.PORT ?? runningPort() ?? 8787}`);
+  const url = URL.parse(option ?? localAddress());
   if (url && /^https?:$/.test(url.protocol)) return url;
   throw new UserError('--url takes an address such as https://ops.example.com', WRONG_USAGE);
 }

@@ -3,7 +3,7 @@ import { samples } from '../../src/app/samples.ts';
 import type { Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
 import { sampleOf } from './samples.ts';
-import { sign } from './sign.ts';
+import { encodeBody, sign } from './sign.ts';
 
 /** A signed delivery, ready to be sent to a receiver. */
 export interface SignedDelivery {
@@ -34,15 +34,11 @@ export function makeDelivery({ name, source, key, receiver, now = new Date(), ..
   const type = wanted.type ?? source.types[0] ?? sample.types[0];
   const id = wanted.id ?? sample.id();
   const content = wanted.body ?? samples[name]?.[type]?.({ id, type, now });
-  const body = typeof content === 'object' ? written(content, source) : content;
+  const body = typeof content === 'object' ? encodeBody(source.provider, content) : content;
   const url = new URL(`/webhooks/${name}`, receiver);
   const signed = sign(source.provider, key, { id, type, now, body, url: source.url ?? url.href });
   for (const [parameter, value] of Object.entries(signed.query)) url.searchParams.set(parameter, value);
   return { url: url.href, headers: signed.headers, body: signed.body };
-}
-
-function written(body: object, { provider }: Source): string {
-  return provider.form ? new URLSearchParams(Object.entries(body)).toString() : JSON.stringify(body);
 }
 
 export interface ExpectedEvent {

@@ -79,7 +79,7 @@ function tokenOf({ scheme }: Provider, key: string): string {
   return scheme.token !== undefined && scheme.basic ? `Basic ${Buffer.from(key).toString('base64')}` : key;
 }
 
-function encodeBody({ form }: Provider, body: object): string {
+export function encodeBody({ form }: Provider, body: object): string {
   return form ? new URLSearchParams(Object.entries(body)).toString() : JSON.stringify(body);
 }
 

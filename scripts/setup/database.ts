@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { databaseUrlOf } from '../config/dev-vars.ts';
-import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
 import { assertNewEnough, connect, describeDatabase, direct, ownerOf } from '../database/connect.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Terminal } from './terminal.ts';
@@ -91,16 +90,6 @@ export async function lockDatabase({ url }: OwnerDatabase, receiver: string): Pr
 
 export function describe({ url, region }: OwnerDatabase): string {
   return `${describeDatabase(url)}, in ${region}`;
-}
-
-/** The Workers whose role is missing in this database. */
-export async function workersWithoutRole(client: pg.Client): Promise<readonly WorkerKind[]> {
-  const { rows } = await client.query<{ worker: WorkerKind }>(
-    `select worker from unnest($1::text[]) as worker
-     where not exists (select from pg_roles where rolname = current_database() || '_' || worker)`,
-    [WORKERS],
-  );
-  return rows.map(({ worker }) => worker);
 }
 
 interface Project {

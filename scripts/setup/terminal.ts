@@ -14,18 +14,14 @@ export type Outcome = 'ok' | 'done' | 'would' | 'needs';
 export class Terminal {
   /** How many questions were asked. */
   questions = 0;
-  private readonly asks: boolean;
+  readonly isAsking: boolean;
   private readline: Interface | undefined;
   private lines: AsyncIterator<string> | undefined;
   private hidden = false;
 
   /** Without `asks` every question is answered by its default. */
   constructor({ asks }: { readonly asks: boolean }) {
-    this.asks = asks;
-  }
-
-  get isAsking(): boolean {
-    return this.asks;
+    this.isAsking = asks;
   }
 
   step(outcome: Outcome, name: string, text: string): void {
@@ -49,7 +45,7 @@ export class Terminal {
   }
 
   async confirm(question: string): Promise<boolean> {
-    return !this.asks || /^y(es)?$/i.test(await this.ask(`${question} (y/n)`, 'y'));
+    return !this.isAsking || /^y(es)?$/i.test(await this.ask(`${question} (y/n)`, 'y'));
   }
 
   close(): void {
@@ -57,7 +53,7 @@ export class Terminal {
   }
 
   private async answer(question: string): Promise<string> {
-    if (!this.asks) return '';
+    if (!this.isAsking) return '';
     this.questions++;
     process.stdout.write(question);
     const { done, value } = await this.input().next();

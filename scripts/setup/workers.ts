@@ -96,8 +96,11 @@ async function askForSource(
   }
 }
 
-function fits({ scheme, otherSchemes = [] }: Provider, secret: string): boolean {
-  return [scheme, ...otherSchemes].some((one) => one.token !== undefined || keyBytes(secret, one) !== undefined);
+/** Whether any of the provider's schemes can use a secret. */
+export function fits({ scheme, otherSchemes = [] }: Provider, secret: string): boolean {
+  return [scheme, ...otherSchemes].some((one) =>
+    one.token === undefined ? keyBytes(secret, one) !== undefined : secret !== '',
+  );
 }
 
 /** Whether all that a deploy makes is there: it may have ended half-way. */

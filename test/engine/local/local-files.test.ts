@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
@@ -11,7 +11,7 @@ import { assertNewEnough } from '../../../scripts/database/connect.ts';
 import { changesBetween } from '../../../scripts/database/schema-changes.ts';
 import { commandOf, describeProcess } from '../../../scripts/lib/processes.ts';
 import { UserError } from '../../../scripts/lib/user-error.ts';
-import { packageFor, removeOrphanedData } from '../../../scripts/local/postgres-files.ts';
+import { packageFor } from '../../../scripts/local/postgres-files.ts';
 import { mapPosition, readBundle } from '../../../scripts/ops/decode.ts';
 import { discord } from '../../../src/providers/discord.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
@@ -25,21 +25,6 @@ const folder = () => {
 };
 afterEach(() => {
   for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true });
-});
-
-it('data whose checkout is gone is removed, unless a server uses it', () => {
-  const home = folder();
-  const data = (name: string, files: Record<string, string>) => {
-    mkdirSync(join(home, name));
-    for (const [file, content] of Object.entries(files)) writeFileSync(join(home, name, file), content);
-  };
-  data('kept', { 'claimcheck-checkout': process.cwd() });
-  data('gone', { 'claimcheck-checkout': '/no/such/checkout' });
-  data('crashed', { 'claimcheck-checkout': '/no/such/checkout', 'postmaster.pid': '99999999\n/data\n' });
-  data('served', { 'claimcheck-checkout': '/no/such/checkout', 'postmaster.pid': `${process.pid}\n/data\n` });
-  data('programs', {});
-  removeOrphanedData(home);
-  expect(readdirSync(home).sort()).toEqual(['kept', 'programs', 'served']);
 });
 
 it.each([

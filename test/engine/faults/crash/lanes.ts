@@ -27,7 +27,7 @@ export async function openLanes(stack: Stack): Promise<Lane[]> {
 
 export async function openLane(stack: Stack, name: string): Promise<Lane> {
   const url = new URL(stack.databaseUrl);
-  await createDatabase(url, name, stack.postgres.dataDir);
+  await createDatabase(url, name);
   url.pathname = name;
   await migrate(url.href);
   const { receiver = '', consumer = '' } = (await createWorkerRoles(url.href, { rotate: [] })).urls;
