@@ -4,8 +4,9 @@ import { startStack } from '../scripts/local/stack.ts';
 import { loadMatching } from '../src/db/actions.ts';
 import { openDatabase } from '../src/db/client.ts';
 import { loadProgress } from '../src/db/done-actions.ts';
+import type { EventFilter } from '../src/db/filter.ts';
 import { loadMetrics, loadStatus } from '../src/db/status.ts';
-import { type EventFilter, listEvents, loadDetails, type Position } from '../src/db/views.ts';
+import { listEvents, loadDetails, type Position } from '../src/db/views.ts';
 import { writeSection } from './page-section.ts';
 
 const EVENTS = 1_000_000;
@@ -87,15 +88,15 @@ function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unk
     'pending events': list({ status: 'pending' }),
     'ignored events': list({ status: 'ignored' }),
     'events of one day, two weeks ago': list({ since: ago(24 * 15), until: ago(24 * 14) }),
-    'events with a parked effect': list({ effectStatus: 'parked' }),
-    'search by event id': list({ eventId: `evt_${EVENTS / 2}` }),
-    'search by what all ids begin with': list({ eventId: 'evt_' }),
+    'events with a parked effect': list({ effect_status: 'parked' }),
+    'search by event id': list({ q: `evt_${EVENTS / 2}` }),
+    'search by what all ids begin with': list({ q: 'evt_' }),
     'an event': () => loadDetails(db, { source: 'stripe', eventId: `evt_${EVENTS}` }),
     'before a retry of all that is parked': () => loadMatching(db, 'retry', {}),
     'before a rerun of a rare type': () => loadMatching(db, 'rerun', { type: 'rare' }),
     'before a rerun of a type': () => loadMatching(db, 'rerun', { type: 'type.3' }),
     'what became of a retry': () => loadProgress(db, { action: 'retry', at: now }),
-    'events of an action': list({ actionAt: now }),
+    'events of an action': list({ action_at: now }),
     '`GET /ops/metrics`': () => loadMetrics(db, now),
   };
 }

@@ -1,5 +1,4 @@
-import { openReadOnlyDatabase } from '../../src/db/read-only.ts';
-import { queryOf } from '../../src/db/user-statement.ts';
+import { openReadOnlyDatabase, queryOf } from '../../src/db/user-statement.ts';
 import type { Seed } from '../../src/kit/index.ts';
 import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
 import { connect } from '../database/connect.ts';

@@ -10,8 +10,7 @@ import {
   type WorkableEvent,
 } from '../db/events.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
-import { openReadOnlyDatabase } from '../db/read-only.ts';
-import { changesSettings } from '../db/user-statement.ts';
+import { changesSettings, openReadOnlyDatabase } from '../db/user-statement.ts';
 import { withFailure } from '../kit/errors.ts';
 import type { Tools } from '../kit/index.ts';
 import { sendTickets } from '../queue/tickets.ts';

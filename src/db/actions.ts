@@ -3,10 +3,11 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
+import { type EventFilter, failedSo, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { type ActionName, bodies, effects, events, FAILURES, type UNDO } from './schema.ts';
 import { at, columnNames, isoOf, lockName } from './sql.ts';
-import { Count, type EventFilter, failedSo, matches } from './views.ts';
+import { Count } from './views.ts';
 
 export interface OperatorAction {
   readonly action: ActionName;
@@ -151,7 +152,7 @@ function targetOf({ action, filter, finishedAt }: Target, locks: Locks): SQL {
 function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffects }: Locks): SQL {
   const { failure, error, ...filter } = all;
   const why = { failure, error };
-  const isOne = filter.source !== undefined && filter.eventId !== undefined;
+  const isOne = filter.source !== undefined && filter.q !== undefined;
   const isStuck = (table: typeof events | typeof effects, wanted: string | undefined) => {
     const isParked = sql`${table.status} = 'parked'`;
     const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null)`;
@@ -168,7 +169,7 @@ function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffect
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
         ${effects.failure} as failure
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
-      where ${isStuck(effects, filter.effectStatus)} and ${failedSo(effects, why)} and ${matches(filter)}
+      where ${isStuck(effects, filter.effect_status)} and ${failedSo(effects, why)} and ${matches(filter)}
       ${ofEffects}
     ),
     target as (select source, event_id from parked_events union select source, event_id from parked_effects)`;

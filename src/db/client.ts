@@ -6,7 +6,7 @@ import { isLoopback } from '../shared/settings.ts';
 import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 
-/** Postgres, over Neon's HTTP interface, through Neon's own driver (decision 022). Handlers get Drizzle on it: read-only.ts. */
+/** Postgres, over Neon's HTTP interface, through Neon's own driver (decision 022). Handlers get Drizzle on it: user-statement.ts. */
 export interface Database {
   readonly neon: NeonQueryFunction<false, false>;
   readonly options: HTTPQueryOptions<false, false>;

@@ -2,10 +2,10 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { noteAction, type OperatorAction } from './actions.ts';
 import { type Database, run } from './client.ts';
+import { matches } from './filter.ts';
 import { loadProblems, type Problem } from './problems.ts';
 import { type ActionName, effects, events, UNDO } from './schema.ts';
 import { at, columnNames } from './sql.ts';
-import { matches } from './views.ts';
 
 const eventColumn = columnNames(events);
 const effectColumn = columnNames(effects);
@@ -48,7 +48,7 @@ export interface Progress {
 
 /** What became of the events and effects of an action. What is not among these numbers is finished. */
 export async function loadProgress(db: Database, done: DoneAction): Promise<Progress> {
-  const isOfAction = matches({ actionAt: done.at });
+  const isOfAction = matches({ action_at: done.at });
   // Effects of an event that was finished before are what was acted on. Those of the others came with their events.
   const rowsOf = (table: Table, from: SQL, isOwn: SQL, status: string) => sql`
       select ${table.status} as status, ${table.attempts} as attempts, ${isOwn} as own,

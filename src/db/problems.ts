@@ -2,9 +2,10 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
+import { kindOfError } from './filter.ts';
 import { effects, events, FAILURES } from './schema.ts';
-import { isoOf } from './sql.ts';
-import { Count, kindOfError, TimeOrNull } from './views.ts';
+import { isoTimes } from './sql.ts';
+import { Count, TimeOrNull } from './views.ts';
 
 /** What fails for the same reason: it is parked, or pending, which means that it is tried again. */
 export const Problem = v.strictObject({
@@ -61,7 +62,7 @@ export async function loadProblems(
       from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
       where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)
         and ${among(effects)}`;
-  const rows = await run<Problem & { since: string; latest: string }>(
+  const rows = await run<Problem>(
     db,
     sql`
     with failing as (${failing("'parked'")} union all ${failing("'pending'")}),
@@ -79,10 +80,5 @@ export async function loadProblems(
     from same_error group by what, status, source, type, failure, ${kindOfError(sql`error`)}
     order by status, max(latest) desc limit ${MAX_PROBLEMS}`,
   );
-  return rows.map((row) => ({
-    ...row,
-    since: isoOf(row.since),
-    latest: isoOf(row.latest),
-    next_attempt_at: isoOf(row.next_attempt_at),
-  }));
+  return rows.map((row) => isoTimes(row, 'since', 'latest', 'next_attempt_at'));
 }

@@ -56,6 +56,12 @@ export function isoOf(time: string | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
+/** The row with these of its times as `isoOf` writes them. */
+export function isoTimes<Row extends object>(row: Row, ...names: readonly (keyof Row)[]): Row {
+  const times = names.map((name) => [name, isoOf(row[name] as string | null)]);
+  return { ...row, ...Object.fromEntries(times) };
+}
+
 /** One field of many rows, as a list parameter for `unnest`. */
 export function listOf<Row>(rows: readonly Row[], read: (row: Row) => unknown): SQL {
   return sql`${sql.param(rows.map(read))}`;

@@ -1,30 +1,11 @@
 // What an operator sees of events. The shapes are those of the API: docs/ops-api.json is made from them.
-import { type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
+import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
+import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, type Failure, UNDO } from './schema.ts';
-import { at, isoOf } from './sql.ts';
-
-/** The events that an operator means. A field that is not set doesn't restrict. */
-export interface EventFilter {
-  readonly source?: string | undefined;
-  readonly eventId?: string | undefined;
-  readonly status?: (typeof events.status.enumValues)[number] | undefined;
-  readonly type?: string | undefined;
-  readonly failure?: Failure | undefined;
-  /** With such an error, of the event or of an unsent effect: other ids and long numbers in it don't matter. */
-  readonly error?: string | undefined;
-  /** With an effect of this status. There is no `sent`: those are too many to be found by an index. */
-  readonly effectStatus?: 'pending' | 'parked' | undefined;
-  /** Received at or after. */
-  readonly since?: Date | undefined;
-  /** Received before. */
-  readonly until?: Date | undefined;
-  /** An operator's action at this time was about them. */
-  readonly actionAt?: Date | undefined;
-}
+import { ACTIONS, bodies, effects, events, FAILURES, UNDO } from './schema.ts';
+import { isoTimes } from './sql.ts';
 
 const Time = v.pipe(v.string(), v.isoTimestamp());
 export const TimeOrNull = v.nullable(Time);
@@ -118,63 +99,6 @@ export interface Position {
   readonly eventId: string;
 }
 
-/** The conditions of a filter on a row of `webhooks.events`. */
-export function matches({
-  source,
-  eventId,
-  status,
-  type,
-  failure,
-  error,
-  effectStatus,
-  since,
-  until,
-  actionAt,
-}: EventFilter): SQL {
-  const conditions = [
-    source === undefined ? undefined : sql`${events.source} = ${source}`,
-    eventId === undefined ? undefined : sql`${events.eventId} = ${eventId}`,
-    status === undefined ? undefined : sql`${events.status} = ${status}`,
-    type === undefined ? undefined : sql`${events.type} = ${type}`,
-    failure === undefined && error === undefined ? undefined : hasFailed({ failure, error }),
-    effectStatus === undefined ? undefined : hasEffect(sql`${effects.status} = ${sql.raw(`'${effectStatus}'`)}`),
-    since && sql`${events.receivedAt} >= ${at(since)}`,
-    until && sql`${events.receivedAt} < ${at(until)}`,
-    actionAt && sql`${events.actions} @> ${JSON.stringify([{ at: actionAt.toISOString() }])}::jsonb`,
-  ];
-  return sql.join([sql`true`, ...conditions.filter((condition) => condition !== undefined)], sql` and `);
-}
-
-/** An effect fails on its own, after its event is done. The unsent ones are few, and have indexes. */
-function hasFailed(why: Pick<EventFilter, 'failure' | 'error'>): SQL {
-  // Each status has an index of its own, and Postgres uses neither for both.
-  const ofEffect = (status: string) =>
-    hasEffect(sql`${effects.status} = ${sql.raw(status)} and ${failedSo(effects, why)}`);
-  return sql`(${failedSo(events, why)} or ${ofEffect("'pending'")} or ${ofEffect("'parked'")})`;
-}
-
-/** Whether a row of events or of effects failed for this reason. */
-export function failedSo(
-  table: typeof events | typeof effects,
-  { failure, error }: Pick<EventFilter, 'failure' | 'error'>,
-): SQL {
-  const isFailure = failure === undefined ? sql`true` : sql`${table.failure} = ${failure}`;
-  return error === undefined
-    ? isFailure
-    : sql`${isFailure} and ${kindOfError(table.lastError)} = ${kindOfError(error)}`;
-}
-
-/** The beginning of an error, without what looks like an id: words of six or more characters with a digit in them. */
-export function kindOfError(error: PgColumn | SQL | string): SQL {
-  return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
-}
-
-/** A status is part of the text, and not a parameter: only so can Postgres see that a partial index has all of them. */
-function hasEffect(condition: SQL): SQL {
-  return sql`(${events.source}, ${events.eventId}) in (
-    select ${effects.source}, ${effects.eventId} from ${effects} where ${condition})`;
-}
-
 /**
  * How many events one look reads at most, for a page that is not full: usually the first look fills it, and the second
  * takes less than 100 ms. A page that is not full even then ends where it has looked, and the next one looks further.
@@ -194,8 +118,8 @@ export async function listEvents(
   filter: EventFilter,
   { after, limit, looks = LOOKS }: { after: Position | undefined; limit: number; looks?: readonly number[] },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Position | undefined }> {
-  const { eventId, status, effectStatus } = filter;
-  const isFew = eventId !== undefined || status === 'parked' || status === 'pending' || effectStatus !== undefined;
+  const { q, status, effect_status } = filter;
+  const isFew = q !== undefined || status === 'parked' || status === 'pending' || effect_status !== undefined;
   const found: ListedEvent[] = [];
   let next = after;
   for (const look of isFew ? [undefined] : looks) {
@@ -213,24 +137,24 @@ export async function listEvents(
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1) : undefined;
   return {
-    events: page.map(withIsoTimes),
+    events: page.map((event) => isoTimes(event, 'received_at', 'finished_at', 'due_at')),
     next: last ? { receivedAt: last.received_at, source: last.source, eventId: last.event_id } : next,
   };
 }
 
-function withIsoTimes<Event extends ListedEvent>(event: Event): Event {
-  const { received_at, finished_at, due_at } = event;
-  return { ...event, received_at: isoOf(received_at), finished_at: isoOf(finished_at), due_at: isoOf(due_at) };
+/** The columns of a table that are fields of an answer, under the same names. */
+function columnsIn(fields: v.ObjectEntries, table: typeof events | typeof effects): SQL {
+  const columns = Object.values(getTableColumns(table));
+  const wanted = Object.keys(fields).flatMap((field) => columns.find(({ name }) => name === field) ?? []);
+  return sql.join(wanted, sql`, `);
 }
 
 const parkedEffects = sql`${effects} where ${effects.status} = 'parked'
         and (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})`;
-const LISTED = sql`${events.source} as source, ${events.eventId} as event_id, ${events.type} as type,
-      ${events.status} as status, ${events.attempts} as attempts, ${events.maxAttempts} as max_attempts,
-      ${events.failure} as failure, ${events.lastError} as last_error, ${events.position} as position,
+const PARKED_EFFECTS = sql`
       (select count(*)::int from ${parkedEffects}) as parked_effects,
-      (select min(concat_ws(': ', ${effects.name}, ${effects.lastError})) from ${parkedEffects}) as effect_error,
-      ${events.receivedAt} as received_at, ${events.finishedAt} as finished_at, ${events.dueAt} as due_at`;
+      (select min(concat_ws(': ', ${effects.name}, ${effects.lastError})) from ${parkedEffects}) as effect_error`;
+const LISTED = sql`${columnsIn(ListedEvent.entries, events)}, ${PARKED_EFFECTS}`;
 
 const NEWEST_FIRST = sql`order by ${events.receivedAt} desc, ${events.source} desc, ${events.eventId} desc`;
 
@@ -240,15 +164,12 @@ function isAfter(position: Position | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
-/** Of the ids with a common beginning, so many of each source are looked at: whoever wants others types more of it. */
-export const MAX_COMMON = 500;
-
 /** Of a filter that an index answers. */
-function fewStatement({ eventId, ...filter }: EventFilter, after: Position | undefined, limit: number): SQL {
+function fewStatement({ q, ...filter }: EventFilter, after: Position | undefined, limit: number): SQL {
   const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
-  if (eventId === undefined) {
+  if (q === undefined) {
     // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
-    const all = filter.effectStatus === undefined ? sql`` : sql`offset 0`;
+    const all = filter.effect_status === undefined ? sql`` : sql`offset 0`;
     return sql`
     select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
@@ -258,13 +179,13 @@ function fewStatement({ eventId, ...filter }: EventFilter, after: Position | und
     select found.* from seen_sources cross join lateral (
       select max(event_id) as event_id from (
         select ${events.eventId} as event_id from ${events}
-        where ${events.source} = seen_sources.source and ${events.eventId} >= ${eventId}
+        where ${events.source} = seen_sources.source and ${events.eventId} >= ${q}
         order by ${events.eventId} limit ${MAX_COMMON}
       ) as common
     ) as last cross join lateral (
       select ${LISTED} from ${events}
-      where ${events.source} = seen_sources.source and ${events.eventId} between ${eventId} and last.event_id
-        and starts_with(${events.eventId}, ${eventId}) and ${conditions}
+      where ${events.source} = seen_sources.source and ${events.eventId} between ${q} and last.event_id
+        and starts_with(${events.eventId}, ${q}) and ${conditions}
       -- Postgres must begin with the ids, and not with the newest events: it can't know how old those of a few ids are.
       offset 0
     ) as found
@@ -313,39 +234,27 @@ export async function loadDetails(
   { source, eventId }: EventKey,
   maxBody = WHOLE,
 ): Promise<EventDetails | undefined> {
-  const [row] = await run<EventDetails>(
+  const [row] = await run<Omit<EventDetails, 'actions'> & { actions: EventDetails['actions'] | null }>(
     db,
     sql`
-    select ${LISTED}, ${events.occurredAt} as occurred_at, ${events.notBefore} as not_before,
-      ${events.failedPaths} as failed_paths, ${events.summary} as summary, ${events.completions} as completions,
-      ${events.fingerprint} as fingerprint, ${events.replayNumber} as replay_number,
-      coalesce(${events.actions}, '[]') as actions, ${bodies.headers} as headers,
+    select ${columnsIn(EventDetails.entries, events)}, ${PARKED_EFFECTS}, ${bodies.headers} as headers,
       left(${bodies.body}, ${maxBody}) as body, length(${bodies.body}) as body_length,
       coalesce((
-        select json_agg(json_build_object(
-          'name', ${effects.name}, 'kind', ${effects.kind}, 'status', ${effects.status}, 'attempts', ${effects.attempts},
-          'max_attempts', ${effects.maxAttempts}, 'position', ${effects.position}, 'failure', ${effects.failure}, 'last_error', ${effects.lastError}, 'due_at', ${effects.dueAt},
-          'not_before', ${effects.notBefore}, 'sent_at', ${effects.sentAt}
-        ) order by ${effects.name})
-        from ${effects} where (${effects.source}, ${effects.eventId}) = (${source}, ${eventId})
+        select json_agg(effect order by effect.name) from (
+          select ${columnsIn(EffectDetails.entries, effects)} from ${effects}
+          where (${effects.source}, ${effects.eventId}) = (${source}, ${eventId})
+        ) as effect
       ), '[]') as effects
     from ${events} left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
     where (${events.source}, ${events.eventId}) = (${source}, ${eventId})`,
   );
   return (
     row && {
-      ...withIsoTimes(row),
-      occurred_at: isoOf(row.occurred_at),
-      not_before: isoOf(row.not_before),
-      actions: row.actions.map(({ was, ...action }) =>
-        was ? { ...action, was: { ...was, finished_at: isoOf(was.finished_at) } } : action,
+      ...isoTimes(row, 'received_at', 'finished_at', 'due_at', 'occurred_at', 'not_before'),
+      actions: (row.actions ?? []).map(({ was, ...action }) =>
+        was ? { ...action, was: isoTimes(was, 'finished_at') } : action,
       ),
-      effects: row.effects.map((effect) => ({
-        ...effect,
-        due_at: isoOf(effect.due_at),
-        not_before: isoOf(effect.not_before),
-        sent_at: isoOf(effect.sent_at),
-      })),
+      effects: row.effects.map((effect) => isoTimes(effect, 'due_at', 'not_before', 'sent_at')),
     }
   );
 }

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Statement } from '../db/client.ts';
-import type { ReadOnlyDatabase } from '../db/read-only.ts';
+import type { ReadOnlyDatabase } from '../db/user-statement.ts';
 import type { Effect } from './effect.ts';
 import { rememberDefinition } from './errors.ts';
 import type { Source } from './source.ts';

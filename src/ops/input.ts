@@ -2,9 +2,10 @@
 // condition would match more events than its sender means. docs/ops-api.json is made from these schemas.
 import * as v from 'valibot';
 import type { OperatorAction } from '../db/actions.ts';
+import { type EventFilter, Filter, only, optional, Time, timeOf } from '../db/filter.ts';
 import type { EventKey } from '../db/keys.ts';
-import { ACTIONS, type ActionName, events, FAILURES } from '../db/schema.ts';
-import { type EventFilter, MAX_COMMON, type Position } from '../db/views.ts';
+import { ACTIONS, type ActionName } from '../db/schema.ts';
+import type { Position } from '../db/views.ts';
 import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
 import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
 import type { Result } from './pages/bulk.tsx';
@@ -31,24 +32,10 @@ export const MAX_REASON_LENGTH = 500;
 /** The largest integer of Postgres. */
 const MAX_EXPECTED = 2_147_483_647;
 
-export const STATUSES = events.status.enumValues;
-export const EFFECT_STATUSES = ['pending', 'parked'] as const;
-
-// A message is the end of a sentence that begins with the name of the field.
-const NO_TEXT = 'must be a text without NUL';
-const Text = v.pipe(
-  v.string(NO_TEXT),
-  v.check((text: string) => isStorableText(text), NO_TEXT),
-);
 const integer = (from: number, to: number, message: string) =>
   v.pipe(v.number(message), v.integer(message), v.minValue(from, message), v.maxValue(to, message));
 const Limit = v.pipe(v.string(), v.transform(Number), integer(1, MAX_PAGE, `is a number from 1 to ${MAX_PAGE}`));
 const Expected = integer(0, MAX_EXPECTED, 'is a number of events');
-const Time = v.pipe(
-  Text,
-  v.check((text: string) => timeOf(text) !== undefined, 'is a time, as 2026-01-31T12:00Z'),
-  v.transform(timeOf),
-);
 const Cursor = v.pipe(
   v.string(),
   v.check((text: string) => positionIn(text) !== undefined, 'is not one that this API has given out'),
@@ -58,80 +45,43 @@ const Reason = v.pipe(
   v.string('is a text'),
   v.transform((text) => cleanText(text, MAX_REASON_LENGTH)),
 );
-const oneOf = <const Names extends readonly string[]>(names: Names) =>
-  v.picklist(names, `is one of ${names.join(', ')}`);
-
-/** An object that has no other fields than these. */
-const only = <const Entries extends v.ObjectEntries>(what: 'field' | 'filter', entries: Entries) =>
-  v.strictObject(entries, ({ expected, received }) =>
-    expected === 'never'
-      ? `there is no ${what} ${received}: ${Object.keys(entries).join(', ')}`
-      : 'filter is missing. {} means all events',
-  );
-
-const FILTER = {
-  source: v.pipe(v.optional(Text), v.description('Only of this source')),
-  status: v.pipe(v.optional(oneOf(STATUSES)), v.description('Only with this status')),
-  type: v.pipe(v.optional(Text), v.description('Only of this type')),
-  failure: v.pipe(v.optional(oneOf(FAILURES)), v.description('Only if they, or unsent effects of theirs, failed so')),
-  error: v.pipe(
-    v.optional(Text),
-    v.description('Only if they, or unsent effects of theirs, have such an error. Ids in it may differ'),
-  ),
-  effect_status: v.pipe(v.optional(oneOf(EFFECT_STATUSES)), v.description('Only with an effect of this status')),
-  q: v.pipe(
-    v.optional(Text),
-    v.description(
-      `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source)`,
-    ),
-  ),
-  since: v.pipe(v.optional(Time), v.description('Received at or after this time (ISO 8601; without a zone it is UTC)')),
-  until: v.pipe(v.optional(Time), v.description('Received before this time')),
-  action_at: v.pipe(v.optional(Time), v.description("Only if an operator's action at this time was about them")),
-};
-const FilterFields = only('filter', FILTER);
-
 /** The query of a list. */
 export const ListFields = only('filter', {
-  ...FILTER,
-  cursor: v.pipe(v.optional(Cursor), v.description('next_cursor of the page before')),
-  limit: v.pipe(v.optional(Limit), v.description(`Events on a page. ${PAGE} if it is not given`)),
+  ...Filter.entries,
+  cursor: optional(Cursor, 'next_cursor of the page before'),
+  limit: optional(Limit, `Events on a page. ${PAGE} if it is not given`),
 });
 
 const ACTION = {
-  reason: v.pipe(
-    v.optional(Reason),
-    v.description(`Needed to discard. ${MAX_REASON_LENGTH} characters of it are kept`),
-  ),
-  effects: v.pipe(v.optional(v.boolean('is true or false')), v.description('For a rerun: send the effects again')),
+  reason: optional(Reason, `Needed to discard. ${MAX_REASON_LENGTH} characters of it are kept`),
+  effects: optional(v.boolean('is true or false'), 'For a rerun: send the effects again'),
 };
 
 /** The body of an action on one event. */
 export const OneEventFields = only('field', {
-  finished_at: v.pipe(v.optional(Time), v.description('For a rerun: as you saw it, so that it runs only once more')),
+  finished_at: optional(Time, 'For a rerun: as you saw it, so that it runs only once more'),
   ...ACTION,
 });
 
 /** The body of an action on all events that match a filter. */
 export const ManyEventsFields = only('field', {
-  filter: FilterFields,
-  expected: v.pipe(v.optional(Expected), v.description('The number that a dry run answered')),
+  filter: Filter,
+  expected: optional(Expected, 'The number that a dry run answered'),
   ...ACTION,
 });
 
 type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields> & v.InferOutput<typeof OneEventFields>>;
 
 export function readFilter(fields: Fields): Input<EventFilter> {
-  const read = parse(FilterFields, withoutEmpty(fields));
-  return read.outcome === 'invalid' ? read : valid(filterOf(read.value));
+  return parse(Filter, withoutEmpty(fields));
 }
 
 export function readList(fields: Fields) {
   const read = parse(ListFields, withoutEmpty(fields));
   if (read.outcome === 'invalid') return read;
-  const { cursor, limit = PAGE, q, ...filter } = read.value;
+  const { cursor, limit = PAGE, ...filter } = read.value;
   // Ids are pasted with spaces around them.
-  return valid({ filter: filterOf({ ...filter, q: q?.trim() || undefined }), after: cursor, limit });
+  return valid({ filter: { ...filter, q: filter.q?.trim() || undefined }, after: cursor, limit });
 }
 
 /** With a key it is about one event, without one about all that match the filter in the fields. */
@@ -147,7 +97,7 @@ export function readAction(action: ActionName, fields: Fields, key?: EventKey): 
   }
   return valid({
     action,
-    filter: key ?? filterOf(filter),
+    filter: key ? { source: key.source, q: key.eventId } : filter,
     expected,
     finishedAt,
     reason: reason === '' ? undefined : reason,
@@ -168,26 +118,6 @@ function withoutEmpty(fields: unknown): unknown {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
   );
-}
-
-function filterOf(fields: v.InferOutput<typeof FilterFields>): EventFilter {
-  const { effect_status: effectStatus, q: eventId, action_at: actionAt, ...same } = fields;
-  return { ...same, effectStatus, eventId, actionAt };
-}
-
-/** The same filter as the fields of a query or of a form. */
-export function fieldsOf(filter: EventFilter): Record<string, string> {
-  const { effectStatus, eventId, since, until, actionAt, ...same } = filter;
-  const times = { since: since?.toISOString(), until: until?.toISOString(), action_at: actionAt?.toISOString() };
-  const fields = Object.entries({ ...same, effect_status: effectStatus, q: eventId, ...times });
-  return Object.fromEntries(fields.filter((field): field is [string, string] => field[1] !== undefined));
-}
-
-/** Times without a zone are in UTC, like all times that we show. */
-function timeOf(text: string): Date | undefined {
-  const match = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
-  const time = new Date(match?.[1] && !match[4] ? `${text}Z` : text);
-  return match === null || !isStorableTime(time) ? undefined : time;
 }
 
 export function cursorOf(position: Position | undefined): string | null {

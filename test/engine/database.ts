@@ -8,7 +8,7 @@ import { startNeon } from '../../scripts/local/neon/endpoint.ts';
 import { startOutside } from '../../scripts/local/outside.ts';
 import { type Stack, startStack } from '../../scripts/local/stack.ts';
 import { type Database, openDatabase } from '../../src/db/client.ts';
-import { openReadOnlyDatabase, type ReadOnlyDatabase } from '../../src/db/read-only.ts';
+import { openReadOnlyDatabase, type ReadOnlyDatabase } from '../../src/db/user-statement.ts';
 
 /** A real Postgres behind the local Neon endpoint, for the tests of one file. */
 export interface TestDatabase {

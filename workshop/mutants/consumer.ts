@@ -298,7 +298,7 @@ export const consumer: readonly Mutant[] = [
     ],
   ),
   ...faultsIn(
-    'src/db/read-only.ts',
+    'src/db/user-statement.ts',
     ['consumer/mistakes'],
     [['a handler can write with the database handle that it gets', '{ readOnly: true }', '{}']],
   ),

@@ -83,6 +83,17 @@ export const ops: readonly Mutant[] = [
         '>= coalesce(look."end"',
         '> coalesce(look."end"',
       ],
+    ],
+  ),
+  ...faultsIn(
+    'src/db/filter.ts',
+    ['db/views', 'pure/round-trips'],
+    [
+      [
+        'a link of the console loses the end of its span of time',
+        'value === undefined ? []',
+        "value === undefined || name === 'until' ? []",
+      ],
       ['a filter includes its end', `\${events.receivedAt} < \${at(until)}`, `\${events.receivedAt} <= \${at(until)}`],
       [
         'a filter excludes its beginning',

@@ -271,13 +271,6 @@ export const receiver: readonly Mutant[] = [
   ...faultsIn(
     'src/ops/input.ts',
     ['pure/round-trips', 'pure/input'],
-    [
-      [
-        'a link of the console loses the end of its span of time',
-        'since: since?.toISOString(), until: until?.toISOString()',
-        'since: since?.toISOString()',
-      ],
-      ['a rerun that does not say so sends the effects again', 'effects = false }', 'effects = true }'],
-    ],
+    [['a rerun that does not say so sends the effects again', 'effects = false }', 'effects = true }']],
   ),
 ];

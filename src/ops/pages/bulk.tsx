@@ -1,8 +1,8 @@
 import { MAX_RERUN, type Matching } from '../../db/actions.ts';
 import type { Progress } from '../../db/done-actions.ts';
+import { type EventFilter, fieldsOf } from '../../db/filter.ts';
 import { type ActionName, MEANING } from '../../db/schema.ts';
-import type { EventFilter } from '../../db/views.ts';
-import { fieldsOf, MAX_REASON_LENGTH } from '../input.ts';
+import { MAX_REASON_LENGTH } from '../input.ts';
 import { counted, countedBoth } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import { ProblemItem } from './overview.tsx';
@@ -218,7 +218,7 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
   const total = events + effects;
   const finished = Math.max(0, total - pending - takenBack - failed);
   const span = received && { since: received[0], until: new Date(received[1].getTime() + 1) };
-  const all: EventFilter = { actionAt: at, ...span };
+  const all: EventFilter = { action_at: at, ...span };
   const isOver = pending + unsent === 0 && problems.every(({ status }) => status === 'parked');
   const isDiscard = action === 'discard';
   const undo = isDiscard

@@ -1,6 +1,6 @@
+import { EFFECT_STATUSES, type EventFilter, fieldsOf, STATUSES } from '../../db/filter.ts';
 import { FAILURES } from '../../db/schema.ts';
-import type { EventFilter, ListedEvent } from '../../db/views.ts';
-import { EFFECT_STATUSES, fieldsOf, STATUSES } from '../input.ts';
+import type { ListedEvent } from '../../db/views.ts';
 import { attemptsOf, beginningOfError, clock, counted } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import {
@@ -41,10 +41,10 @@ export function List(props: ListProps) {
         {events.length > 0 && <BulkLinks filter={filter} events={events} />}
       </div>
       <nav class="views" aria-label="Views">
-        {VIEWS.map(([name, { status, effectStatus }]) => (
+        {VIEWS.map(([name, { status, effect_status }]) => (
           <a
-            href={listPath({ ...filter, status, effectStatus })}
-            aria-current={filter.status === status && filter.effectStatus === effectStatus ? 'page' : undefined}
+            href={listPath({ ...filter, status, effect_status })}
+            aria-current={filter.status === status && filter.effect_status === effect_status ? 'page' : undefined}
           >
             {name}
           </a>
@@ -105,11 +105,11 @@ function NoEvents({ filter, ...first }: { filter: EventFilter } & Parameters<typ
   }
   return (
     <>
-      {filter.eventId === undefined ? (
+      {filter.q === undefined ? (
         'There are no such events.'
       ) : (
         <>
-          No event id begins with <Code value={filter.eventId} />
+          No event id begins with <Code value={filter.q} />
           {fields > 1 && ' among the events of this filter'}. The search knows only ids of events. Customers, orders and
           e-mail addresses are in the bodies: docs/runbook.md, “Where is this event?”, has the query that finds them.
         </>
@@ -120,16 +120,16 @@ function NoEvents({ filter, ...first }: { filter: EventFilter } & Parameters<typ
 }
 
 /** The questions that a list usually answers. */
-const VIEWS: readonly (readonly [string, Pick<EventFilter, 'status' | 'effectStatus'>])[] = [
+const VIEWS: readonly (readonly [string, EventFilter])[] = [
   ['All', {}],
   ['Parked', { status: 'parked' }],
-  ['Effects parked', { effectStatus: 'parked' }],
+  ['Effects parked', { effect_status: 'parked' }],
   ['Pending', { status: 'pending' }],
 ];
 
-function titleOf({ error, status, effectStatus }: EventFilter): string {
+function titleOf({ error, status, effect_status }: EventFilter): string {
   if (error !== undefined) return beginningOfError(error);
-  if (effectStatus !== undefined) return `Events with ${effectStatus} effects`;
+  if (effect_status !== undefined) return `Events with ${effect_status} effects`;
   return status === undefined ? 'Events' : `${status[0]?.toUpperCase()}${status.slice(1)} events`;
 }
 
@@ -182,8 +182,8 @@ function RetryButton(event: ListedEvent) {
 /** Only actions that can match: what is shown says whether something is parked. */
 function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
   // What a search finds by the beginning of an id is for a look.
-  if (filter.eventId !== undefined) return null;
-  const isAbout = (status: string) => filter.status === status || filter.effectStatus === status;
+  if (filter.q !== undefined) return null;
+  const isAbout = (status: string) => filter.status === status || filter.effect_status === status;
   const isPending = isAbout('pending');
   const isParked = isAbout('parked');
   const these = isParked ? 'these' : 'what is parked';
@@ -216,7 +216,7 @@ const KEPT: Readonly<Record<string, string>> = {
 };
 
 function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 'sources' | 'types' | 'now'>) {
-  const { source, status, type, failure, error, effectStatus, eventId, since, until, actionAt } = filter;
+  const { source, status, type, failure, error, effect_status, q, since, until, action_at } = filter;
   const choice = (
     label: string,
     name: string,
@@ -245,7 +245,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
   ];
   if (since) times.push([since.toISOString(), `since ${clock(since.toISOString(), now)}`]);
   // These have no field: they come with a link.
-  const kept = Object.entries(fieldsOf({ error, until, actionAt }));
+  const kept = Object.entries(fieldsOf({ error, until, action_at }));
   const set = Object.values(fieldsOf(filter)).join(', ');
   return (
     <details class="filters">
@@ -256,7 +256,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
       <form method="get" action="/ops/events" aria-label="Filter">
         <label class="search">
           Event id, or its beginning
-          <input name="q" value={eventId} type="search" autocomplete="off" spellcheck={false} />
+          <input name="q" value={q} type="search" autocomplete="off" spellcheck={false} />
         </label>
         {/* A filter from an address may name a source that is not configured any more. */}
         {choice('Source', 'source', same([...new Set([...sources, ...(source ? [source] : [])])]), source)}
@@ -271,7 +271,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         </label>
         {choice('Status', 'status', same(STATUSES), status)}
         {choice('Failure', 'failure', same(FAILURES), failure)}
-        {choice('Its effects', 'effect_status', same(EFFECT_STATUSES), effectStatus)}
+        {choice('Its effects', 'effect_status', same(EFFECT_STATUSES), effect_status)}
         {choice('Received', 'since', times, since?.toISOString())}
         <div class="buttons">
           <button type="submit">Apply</button>
@@ -280,8 +280,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         {kept.map(([name, value]) => (
           <p class="kept">
             <input type="hidden" name={name} value={value} />
-            {KEPT[name]}: <Code value={value} />{' '}
-            <a href={listPath({ ...filter, [name === 'action_at' ? 'actionAt' : name]: undefined })}>Remove</a>
+            {KEPT[name]}: <Code value={value} /> <a href={listPath({ ...filter, [name]: undefined })}>Remove</a>
           </p>
         ))}
       </form>

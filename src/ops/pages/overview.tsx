@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
+import type { EventFilter } from '../../db/filter.ts';
 import type { Problem } from '../../db/problems.ts';
 import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
-import type { EventFilter } from '../../db/views.ts';
 import { beginningOfError, clock, counted, duration, headline, originOf, upcoming } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, bulkPath, Code, eventPath, FirstEvent, listPath, Table, visible } from './parts.tsx';
@@ -68,7 +68,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
           <Figure name="Events pending" value={totals.pending} filter={{ status: 'pending' }}>
             <Oldest at={totals.oldest_pending_at} now={now} />
           </Figure>
-          <Figure name="Effects pending" value={effects.pending} filter={{ effectStatus: 'pending' }}>
+          <Figure name="Effects pending" value={effects.pending} filter={{ effect_status: 'pending' }}>
             <Oldest at={effects.oldest_pending_at} now={now} />
           </Figure>
           <Figure name="Effects sent, 24 h" value={effects.sent_last_day}>
@@ -157,7 +157,7 @@ interface ProblemItemProps {
 export function ProblemItem({ problem, now, among }: ProblemItemProps) {
   const { what, status, count, errors, source, type, failure, error, event_id, since, latest, next_attempt_at } =
     problem;
-  const parked: EventFilter = what === 'event' ? { status } : { effectStatus: status };
+  const parked: EventFilter = what === 'event' ? { status } : { effect_status: status };
   const filter = {
     ...among,
     ...parked,

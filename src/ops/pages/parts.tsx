@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { EventFilter, ListedEvent } from '../../db/views.ts';
-import { fieldsOf } from '../input.ts';
+import { type EventFilter, fieldsOf } from '../../db/filter.ts';
+import type { ListedEvent } from '../../db/views.ts';
 import { clock, placeOf, relative } from '../words.ts';
 import type { PageContext } from './layout.tsx';
 

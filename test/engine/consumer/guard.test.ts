@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { openReadOnlyDatabase } from '../../../src/db/read-only.ts';
+import { openReadOnlyDatabase } from '../../../src/db/user-statement.ts';
 import { defineHandler, Effect, type Event, must, type Tools } from '../../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
 

@@ -3,8 +3,9 @@ import { loadMatching, MAX_RERUN, runAction } from '../../../src/db/actions.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { type DoneAction, loadProgress, undoAction } from '../../../src/db/done-actions.ts';
 import { type LoadedEffect, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
+import type { EventFilter } from '../../../src/db/filter.ts';
 import type { ActionName } from '../../../src/db/schema.ts';
-import { type EventFilter, listEvents } from '../../../src/db/views.ts';
+import { listEvents } from '../../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 
@@ -74,7 +75,7 @@ describe('a retry', () => {
   });
 
   it('a retry changes only what its filter matches', async () => {
-    expect(await retry({ eventId: 'parked_1' })).toEqual(changed(1, 0));
+    expect(await retry({ q: 'parked_1' })).toEqual(changed(1, 0));
     expect(await retry({ type: 'refunded' })).toEqual(changed(1, 1));
     expect(await retry({ source: 'other' })).toEqual(changed(0, 0));
   });
@@ -121,7 +122,7 @@ it.each([
       await sql('select * from webhooks.effects where source = $1 order by event_id', [source]),
     ];
     const [own, others] = [await all('test'), await all('other')];
-    const filter = { source: 'test', eventId: id };
+    const filter = { source: 'test', q: id };
     expect(
       await runAction(database.ops, { ...by, action, filter, reason: 'no', sendEffectsAgain: true }),
     ).toMatchObject({
@@ -139,7 +140,7 @@ it('what is retried or run again begins anew: it is due now, and has neither a w
   await sql(`update webhooks.events set ${old}, summary = '1 change', failed_paths = '["a"]'`);
   await sql(`update webhooks.effects set ${old}`);
   await retry({ source: 'test' });
-  await rerun({ eventId: 'done_1' });
+  await rerun({ q: 'done_1' });
   const anew = { status: 'pending', attempts: 0, not_before: null, due_at: LATER };
   expect(
     await sql(`select status, attempts, not_before, due_at from webhooks.effects where event_id = 'done_2'`),
@@ -164,11 +165,11 @@ it('what is retried or run again begins anew: it is due now, and has neither a w
 });
 
 it('every action is kept on its event with who, when and why, oldest first', async () => {
-  await retry({ eventId: 'done_2' });
-  await retry({ eventId: 'parked_1' });
+  await retry({ q: 'done_2' });
+  await retry({ q: 'parked_1' });
   await sql(`update webhooks.events set status = 'parked' where event_id = 'parked_1'`);
-  await discard({ eventId: 'parked_1' }, 'sent by mistake');
-  await rerun({ eventId: 'done_1' });
+  await discard({ q: 'parked_1' }, 'sent by mistake');
+  await rerun({ q: 'done_1' });
   const entry = { at: LATER.toISOString(), who: 'oncall@example.com', reason: null };
   // With what it overwrites: an effect's retry changes nothing of its event.
   const was = { status: 'parked', finished_at: '2026-03-01T12:00:00+00:00', attempts: 12, error: null };
@@ -185,15 +186,15 @@ it('every action is kept on its event with who, when and why, oldest first', asy
 
 it('a discarded event becomes ignored, and keeps the reason and its error', async () => {
   await sql(`update webhooks.events set last_error = 'Error: no' where event_id = 'parked_1'`);
-  expect(await discard({ eventId: 'parked_1' }, 'sent by mistake')).toEqual(changed(1, 0));
+  expect(await discard({ q: 'parked_1' }, 'sent by mistake')).toEqual(changed(1, 0));
   const rows = await sql(`select status, summary, last_error from webhooks.events where event_id = 'parked_1'`);
   expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: sent by mistake', last_error: 'Error: no' }]);
-  expect(await discard({ eventId: 'done_1' }, 'finished events stay')).toEqual(changed(0, 0));
+  expect(await discard({ q: 'done_1' }, 'finished events stay')).toEqual(changed(0, 0));
 });
 
 it('a discarded effect is deleted, and the summary of its event says so', async () => {
-  expect(await discard({ eventId: 'done_2' }, 'no longer wanted', 2)).toEqual({ outcome: 'unexpected', matching: 1 });
-  expect(await discard({ eventId: 'done_2' }, 'no longer wanted', 1)).toEqual(changed(0, 1));
+  expect(await discard({ q: 'done_2' }, 'no longer wanted', 2)).toEqual({ outcome: 'unexpected', matching: 1 });
+  expect(await discard({ q: 'done_2' }, 'no longer wanted', 1)).toEqual(changed(0, 1));
   expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
   const rows = await sql(`select status, summary from webhooks.events where event_id = 'done_2'`);
   expect(rows).toEqual([{ status: 'done', summary: 'discarded receipt: no longer wanted' }]);
@@ -201,7 +202,7 @@ it('a discarded effect is deleted, and the summary of its event says so', async 
 
 it('an event that is parked together with its effect is discarded with it', async () => {
   await sql(`update webhooks.events set status = 'parked', completions = 0 where event_id = 'done_2'`);
-  expect(await discard({ eventId: 'done_2' }, 'no')).toEqual(changed(1, 1));
+  expect(await discard({ q: 'done_2' }, 'no')).toEqual(changed(1, 1));
   const rows = await sql(`select status, summary from webhooks.events where event_id = 'done_2'`);
   expect(rows).toEqual([{ status: 'ignored', summary: 'discarded: no' }]);
 });
@@ -222,13 +223,13 @@ describe('a rerun', () => {
   });
 
   it('a rerun with effects deletes the effects that were sent, so that they are sent again', async () => {
-    await rerun({ eventId: 'done_1' }, true);
+    await rerun({ q: 'done_1' }, true);
     expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
   });
 
   it('a rerun does not change discarded events', async () => {
-    await discard({ eventId: 'parked_1' }, 'sent by mistake');
-    expect(await rerun({ eventId: 'parked_1' })).toEqual(changed(0, 0));
+    await discard({ q: 'parked_1' }, 'sent by mistake');
+    expect(await rerun({ q: 'parked_1' })).toEqual(changed(0, 0));
   });
 
   it('a rerun changes only events that were received in the given time', async () => {
@@ -237,7 +238,7 @@ describe('a rerun', () => {
   });
 
   it('a rerun that is repeated changes nothing, because the event has run again since it was seen', async () => {
-    const seen = { ...by, action: 'rerun', filter: { eventId: 'done_1' }, finishedAt: NOW } as const;
+    const seen = { ...by, action: 'rerun', filter: { q: 'done_1' }, finishedAt: NOW } as const;
     expect(await runAction(database.ops, seen)).toEqual(changed(1, 0));
     await sql(
       `update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'done_1'`,
@@ -291,12 +292,12 @@ it('a retry of one event, or of what is pending, also ends the wait for the next
   expect(await discard({ status: 'pending' }, 'no')).toEqual(changed(0, 0));
   expect(await loadMatching(database.ops, 'retry', { status: 'pending' })).toMatchObject({ matching: 1 });
   expect(await retry({ status: 'pending' }, 1)).toEqual(changed(1, 0));
-  expect(await retry({ effectStatus: 'pending' }, 1)).toEqual(changed(0, 1));
+  expect(await retry({ effect_status: 'pending' }, 1)).toEqual(changed(0, 1));
   const waiting = 'select not_before from webhooks.events where event_id = $1';
   expect(await sql(waiting, ['parked_1'])).toEqual([{ not_before: null }]);
   expect(await retry({ status: 'pending' })).toEqual(changed(0, 0));
   await sql(`update webhooks.events set not_before = $1 where event_id = 'parked_1'`, [LATER]);
-  expect(await retry({ source: 'test', eventId: 'parked_1' })).toEqual(changed(1, 0));
+  expect(await retry({ source: 'test', q: 'parked_1' })).toEqual(changed(1, 0));
 });
 
 it('more than 5,000 events are not run again at a time', async () => {
@@ -310,14 +311,14 @@ it('more than 5,000 events are not run again at a time', async () => {
   );
   expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({ matching: MAX_RERUN + 1 });
   expect(await rerun({ source: 'many' }, false, MAX_RERUN + 1)).toMatchObject({ outcome: 'unexpected' });
-  expect(await rerun({ source: 'many', eventId: '1' }, false, 1)).toEqual(changed(1, 0));
+  expect(await rerun({ source: 'many', q: '1' }, false, 1)).toEqual(changed(1, 0));
 });
 
 describe('what an operator takes back', () => {
   const undo = (done: DoneAction) => undoAction(database.ops, done, { who: 'lead@example.com', at: LATER });
 
   it('a discard: its events are parked again, and only those', async () => {
-    await discard({ eventId: 'parked_1' }, 'sent by mistake');
+    await discard({ q: 'parked_1' }, 'sent by mistake');
     await sql(`update webhooks.events set status = 'ignored', summary = 'not mine' where event_id = 'parked_2'`);
     expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 1, effects: 0 });
     const rows = await sql(
@@ -383,14 +384,14 @@ describe('what an operator takes back', () => {
       },
     ]);
     expect(await undo(done)).toEqual({ events: 0, effects: 0 });
-    const found = await listEvents(database.ops, { actionAt: LATER }, { after: undefined, limit: 9 });
+    const found = await listEvents(database.ops, { action_at: LATER }, { after: undefined, limit: 9 });
     expect(found.events.map(({ event_id }) => event_id).sort()).toEqual(['done_2', 'parked_1', 'parked_2']);
-    const others = await listEvents(database.ops, { actionAt: NOW }, { after: undefined, limit: 9 });
+    const others = await listEvents(database.ops, { action_at: NOW }, { after: undefined, limit: 9 });
     expect(others.events).toEqual([]);
   });
 
   it('a rerun cannot be taken back', async () => {
-    await rerun({ eventId: 'done_1' });
+    await rerun({ q: 'done_1' });
     expect(await undo({ action: 'rerun', at: LATER })).toEqual({ events: 0, effects: 0 });
   });
 });

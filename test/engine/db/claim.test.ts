@@ -102,8 +102,8 @@ describe('a suspected replay', () => {
   it('makes room for another one by being retried or discarded, and never for more', async () => {
     for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
     const by = { at: NOW, who: 'test', sendEffectsAgain: false, reason: 'because' };
-    await runAction(database.ops, { ...by, action: 'retry', filter: { eventId: 'evt_3' } });
-    await runAction(database.ops, { ...by, action: 'discard', filter: { eventId: 'evt_4' } });
+    await runAction(database.ops, { ...by, action: 'retry', filter: { q: 'evt_3' } });
+    await runAction(database.ops, { ...by, action: 'discard', filter: { q: 'evt_4' } });
     const all = await Promise.all(['x', 'y', 'z'].map((name) => replay(name)));
     expect([all.flatMap(({ parked }) => parked).length, all.flatMap(({ dropped }) => dropped).length]).toEqual([2, 1]);
     const states = `select event_id, status from webhooks.events where event_id in ('evt_3', 'evt_4') order by 1`;

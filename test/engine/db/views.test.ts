@@ -2,15 +2,9 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
+import type { EventFilter } from '../../../src/db/filter.ts';
 import { loadStatus, Status } from '../../../src/db/status.ts';
-import {
-  EventDetails,
-  type EventFilter,
-  ListedEvent,
-  listEvents,
-  loadDetails,
-  type Position,
-} from '../../../src/db/views.ts';
+import { EventDetails, ListedEvent, listEvents, loadDetails, type Position } from '../../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 import { RUNS } from '../pure/generators.ts';
@@ -138,7 +132,7 @@ describe('loadStatus', () => {
       const filter = { source, failure: failure ?? undefined, error: error ?? undefined };
       const found = await listEvents(
         database.ops,
-        what === 'event' ? { ...filter, status } : { ...filter, effectStatus: status },
+        what === 'event' ? { ...filter, status } : { ...filter, effect_status: status },
         { after: undefined, limit: 9 },
       );
       expect(found.events).toHaveLength(count);
@@ -235,22 +229,22 @@ describe('listEvents', () => {
   it('listEvents finds an event id in every source, also in one that is not configured any more', async () => {
     await receive('stripe', ['same', 'other'], ago(90 * 24 * HOUR));
     await receive('gone', ['same'], ago(HOUR));
-    const found = await readAll({ eventId: 'same' }, 10);
+    const found = await readAll({ q: 'same' }, 10);
     expect(found.map(({ source }) => source)).toEqual(['gone', 'stripe']);
-    expect(await readAll({ eventId: 'same', source: 'stripe' }, 10)).toHaveLength(1);
+    expect(await readAll({ q: 'same', source: 'stripe' }, 10)).toHaveLength(1);
   });
 
   it('listEvents finds the beginning of an event id, in each source, and page by page', async () => {
     await receive('stripe', ['evt_1', 'evt_10', 'evt_2', 'evt'], ago(HOUR));
     await receive('gone', ['evt_11', 'ev_1'], ago(2 * HOUR));
     const ids = async (filter: EventFilter, limit = 10) => (await readAll(filter, limit)).map((one) => one.event_id);
-    expect(await ids({ eventId: 'evt_1' })).toEqual(['evt_10', 'evt_1', 'evt_11']);
-    expect(await ids({ eventId: 'evt_1' }, 1)).toEqual(['evt_10', 'evt_1', 'evt_11']);
-    expect(await ids({ eventId: 'evt_1', source: 'gone' })).toEqual(['evt_11']);
-    expect(await ids({ eventId: 'evt_1', status: 'done' })).toEqual([]);
+    expect(await ids({ q: 'evt_1' })).toEqual(['evt_10', 'evt_1', 'evt_11']);
+    expect(await ids({ q: 'evt_1' }, 1)).toEqual(['evt_10', 'evt_1', 'evt_11']);
+    expect(await ids({ q: 'evt_1', source: 'gone' })).toEqual(['evt_11']);
+    expect(await ids({ q: 'evt_1', status: 'done' })).toEqual([]);
     // These are no patterns.
-    expect(await ids({ eventId: 'evt%' })).toEqual([]);
-    expect(await ids({ eventId: 'e_t' })).toEqual([]);
+    expect(await ids({ q: 'evt%' })).toEqual([]);
+    expect(await ids({ q: 'e_t' })).toEqual([]);
   });
 
   it('listEvents finds the events with an effect that is parked or pending', async () => {
@@ -262,8 +256,8 @@ describe('listEvents', () => {
       [NOW],
     );
     const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
-    expect(await ids({ effectStatus: 'parked' })).toEqual(['a']);
-    expect(await ids({ effectStatus: 'pending' })).toEqual(['b']);
+    expect(await ids({ effect_status: 'parked' })).toEqual(['a']);
+    expect(await ids({ effect_status: 'pending' })).toEqual(['b']);
   });
 
   it('listEvents keeps to a span of time, and shows events of a Worker whose clock is ahead', async () => {

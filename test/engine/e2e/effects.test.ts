@@ -50,7 +50,7 @@ it('a call that was begun before a rerun does not close the effect that the reru
   await expect.poll(() => sent, WAIT).toEqual(['old']);
 
   const by = { who: 'somebody', at: new Date(), sendEffectsAgain: true };
-  await runAction(database.ops, { action: 'rerun', filter: { eventId: 'a' }, ...by });
+  await runAction(database.ops, { action: 'rerun', filter: { q: 'a' }, ...by });
   payload = 'new';
   await work();
   resolve(new Response());

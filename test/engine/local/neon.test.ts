@@ -1,7 +1,7 @@
 import { neon } from '@neondatabase/serverless';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 // Points the driver at loopback hosts, as in the Workers.
-import '../../../src/db/read-only.ts';
+import '../../../src/db/user-statement.ts';
 import { useDatabase } from '../database.ts';
 import { connectionString, rawRequest } from './raw-request.ts';
 

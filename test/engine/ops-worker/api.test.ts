@@ -5,8 +5,6 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
-import { readFilter } from '../../../src/ops/input.ts';
-import { listPath } from '../../../src/ops/pages/parts.tsx';
 import { openApi } from '../../../workshop/ops-api.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
@@ -146,36 +144,6 @@ it('what cannot be understood is refused in words, and changes nothing', async (
     ]);
   }
   expect(await sql(`select 1 from webhooks.events where actions is not null`)).toEqual([]);
-});
-
-it('a filter is the same again after it was the address of a page', () => {
-  const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }).filter((one) => !one.includes('\0'));
-  const time = fc.date({ min: new Date('0001-01-02'), max: new Date('9999-12-30'), noInvalidDate: true });
-  const filter = fc.record(
-    {
-      source: text,
-      type: text,
-      error: text,
-      eventId: text,
-      status: fc.constantFrom('pending' as const, 'parked' as const),
-      failure: fc.constantFrom('schema' as const, 'poison' as const),
-      effectStatus: fc.constantFrom('pending' as const, 'parked' as const),
-      since: time,
-      until: time,
-      actionAt: time,
-    },
-    { requiredKeys: [] },
-  );
-  fc.assert(
-    fc.property(filter, (given) => {
-      const query = new URLSearchParams(new URL(listPath(given), 'https://x').search);
-      const read = readFilter(Object.fromEntries(query));
-      const known = Object.entries(read.outcome === 'valid' ? read.value : {}).filter(
-        ([, value]) => value !== undefined,
-      );
-      expect(Object.fromEntries(known)).toEqual(given);
-    }),
-  );
 });
 
 it('a list has why its events failed, and can be filtered by it, also by the failure of an effect', async () => {

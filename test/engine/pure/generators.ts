@@ -1,8 +1,8 @@
 // Values for property tests. There are few of each, because a mistake often needs two that are equal.
 import fc from 'fast-check';
+import { EFFECT_STATUSES, type EventFilter, STATUSES } from '../../../src/db/filter.ts';
 import { FAILURES } from '../../../src/db/schema.ts';
-import type { EventFilter, Position } from '../../../src/db/views.ts';
-import { EFFECT_STATUSES, STATUSES } from '../../../src/ops/input.ts';
+import type { Position } from '../../../src/db/views.ts';
 
 /** The same values at every run. A failure prints the seed and the path to its counterexample. */
 export const RUNS = { seed: 20_260_301, numRuns: 200, includeErrorInReport: true };
@@ -21,14 +21,15 @@ const dates = times.map((time) => new Date(time));
 export const filters: fc.Arbitrary<EventFilter> = fc.record(
   {
     source: sourceNames,
-    eventId: ids,
+    q: ids,
     status: fc.constantFrom(...STATUSES),
     type: ids,
     failure: fc.constantFrom(...FAILURES),
-    effectStatus: fc.constantFrom(...EFFECT_STATUSES),
+    error: ids,
+    effect_status: fc.constantFrom(...EFFECT_STATUSES),
     since: dates,
     until: dates,
-    actionAt: dates,
+    action_at: dates,
   },
   { requiredKeys: [] },
 );

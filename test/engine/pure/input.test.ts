@@ -81,7 +81,7 @@ describe('an action', () => {
 
   it('on one event has its defaults', () => {
     const defaults = {
-      filter: key,
+      filter: { source: 'stripe', q: 'evt_1' },
       expected: undefined,
       finishedAt: undefined,
       reason: undefined,

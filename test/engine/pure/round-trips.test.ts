@@ -3,8 +3,9 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { filterOf } from '../../../scripts/ops/action.ts';
+import { fieldsOf } from '../../../src/db/filter.ts';
 import { keyText } from '../../../src/db/keys.ts';
-import { cursorOf, fieldsOf, readAction, readFilter, readList } from '../../../src/ops/input.ts';
+import { cursorOf, readAction, readFilter, readList } from '../../../src/ops/input.ts';
 import { pack, unpack } from '../../../src/queue/forwarded.ts';
 import { isEffectTicket, isTicket, sendTickets, type Ticket } from '../../../src/queue/tickets.ts';
 import { seal, unseal } from '../../../src/receiver/secrets.ts';
@@ -59,12 +60,12 @@ it('an action of the API on many events', () =>
   ));
 
 it('the options of npm run ops, as the API reads them', () =>
-  holds([filters], ({ actionAt: _, ...filter }) => {
-    const { eventId: id, effectStatus, since, until, ...same } = filter;
+  holds([filters], ({ action_at: _, ...filter }) => {
+    const { q: id, effect_status, since, until, ...same } = filter;
     const options = {
       ...same,
       id,
-      'effect-status': effectStatus,
+      'effect-status': effect_status,
       since: since?.toISOString(),
       until: until?.toISOString(),
     };

@@ -1,0 +1,122 @@
+// The events that somebody means: the fields of a filter, as the API takes them, and what they are in SQL.
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import * as v from 'valibot';
+import { isStorableText, isStorableTime } from '../shared/text.ts';
+import { effects, events, FAILURES } from './schema.ts';
+import { at } from './sql.ts';
+
+export const STATUSES = events.status.enumValues;
+/** There is no `sent`: those are too many to be found by an index. */
+export const EFFECT_STATUSES = ['pending', 'parked'] as const;
+
+/** Of the ids with a common beginning, so many of each source are looked at: whoever wants others types more of it. */
+export const MAX_COMMON = 500;
+
+// A message is the end of a sentence that begins with the name of the field.
+const NO_TEXT = 'must be a text without NUL';
+const Text = v.pipe(
+  v.string(NO_TEXT),
+  v.check((text: string) => isStorableText(text), NO_TEXT),
+);
+export const Time = v.pipe(
+  Text,
+  v.check((text: string) => timeOf(text) !== undefined, 'is a time, as 2026-01-31T12:00Z'),
+  v.transform(timeOf),
+);
+const oneOf = <const Names extends readonly string[]>(names: Names) =>
+  v.picklist(names, `is one of ${names.join(', ')}`);
+
+/** A field that may be left out. */
+export const optional = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(v.optional(schema), v.description(description));
+
+/** An object that has no other fields than these. */
+export const only = <const Entries extends v.ObjectEntries>(what: 'field' | 'filter', entries: Entries) =>
+  v.strictObject(entries, ({ expected, received }) =>
+    expected === 'never'
+      ? `there is no ${what} ${received}: ${Object.keys(entries).join(', ')}`
+      : 'filter is missing. {} means all events',
+  );
+
+export const Filter = only('filter', {
+  source: optional(Text, 'Only of this source'),
+  status: optional(oneOf(STATUSES), 'Only with this status'),
+  type: optional(Text, 'Only of this type'),
+  failure: optional(oneOf(FAILURES), 'Only if they, or unsent effects of theirs, failed so'),
+  error: optional(Text, 'Only if they, or unsent effects of theirs, have such an error. Ids in it may differ'),
+  effect_status: optional(oneOf(EFFECT_STATUSES), 'Only with an effect of this status'),
+  q: optional(
+    Text,
+    `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source)`,
+  ),
+  since: optional(Time, 'Received at or after this time (ISO 8601; without a zone it is UTC)'),
+  until: optional(Time, 'Received before this time'),
+  action_at: optional(Time, "Only if an operator's action at this time was about them"),
+});
+
+/** A field that is not set doesn't restrict. */
+export type EventFilter = Readonly<v.InferOutput<typeof Filter>>;
+
+/** The same filter as the fields of a query or of a form. */
+export function fieldsOf(filter: EventFilter): Record<string, string> {
+  const fields = Object.entries(filter).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value] as const],
+  );
+  return Object.fromEntries(fields);
+}
+
+/** Times without a zone are in UTC, like all times that we show. */
+export function timeOf(text: string): Date | undefined {
+  const match = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
+  const time = new Date(match?.[1] && !match[4] ? `${text}Z` : text);
+  return match === null || !isStorableTime(time) ? undefined : time;
+}
+
+/** The conditions of a filter on a row of `webhooks.events`. */
+export function matches(filter: EventFilter): SQL {
+  const { source, status, type, failure, error, effect_status, q, since, until, action_at } = filter;
+  const equals = (column: PgColumn, value: string | undefined) =>
+    value === undefined ? undefined : sql`${column} = ${value}`;
+  const conditions = [
+    equals(events.source, source),
+    equals(events.eventId, q),
+    equals(events.status, status),
+    equals(events.type, type),
+    failure === undefined && error === undefined ? undefined : hasFailed({ failure, error }),
+    effect_status && hasEffect(sql`${effects.status} = ${sql.raw(`'${effect_status}'`)}`),
+    since && sql`${events.receivedAt} >= ${at(since)}`,
+    until && sql`${events.receivedAt} < ${at(until)}`,
+    action_at && sql`${events.actions} @> ${JSON.stringify([{ at: action_at.toISOString() }])}::jsonb`,
+  ];
+  return sql.join([sql`true`, ...conditions.filter((condition) => condition !== undefined)], sql` and `);
+}
+
+type Why = Pick<EventFilter, 'failure' | 'error'>;
+
+/** An effect fails on its own, after its event is done. The unsent ones are few, and have indexes. */
+function hasFailed(why: Why): SQL {
+  // Each status has an index of its own, and Postgres uses neither for both.
+  const ofEffect = (status: string) =>
+    hasEffect(sql`${effects.status} = ${sql.raw(status)} and ${failedSo(effects, why)}`);
+  return sql`(${failedSo(events, why)} or ${ofEffect("'pending'")} or ${ofEffect("'parked'")})`;
+}
+
+/** Whether a row of events or of effects failed for this reason. */
+export function failedSo(table: typeof events | typeof effects, { failure, error }: Why): SQL {
+  const isFailure = failure === undefined ? sql`true` : sql`${table.failure} = ${failure}`;
+  return error === undefined
+    ? isFailure
+    : sql`${isFailure} and ${kindOfError(table.lastError)} = ${kindOfError(error)}`;
+}
+
+/** The beginning of an error, without what looks like an id: words of six or more characters with a digit in them. */
+export function kindOfError(error: PgColumn | SQL | string): SQL {
+  return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
+}
+
+/** A status is part of the text, and not a parameter: only so can Postgres see that a partial index has all of them. */
+function hasEffect(condition: SQL): SQL {
+  return sql`(${events.source}, ${events.eventId}) in (
+    select ${effects.source}, ${effects.eventId} from ${effects} where ${condition})`;
+}
