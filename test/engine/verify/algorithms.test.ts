@@ -23,8 +23,6 @@ describe('an ECDSA signature in DER', async () => {
   });
 
   it('is refused in any other encoding', async () => {
-    const [, , , first = 0] = sign();
-    expect([32, 33]).toContain(first);
     const good = sign();
     const length = good[3] ?? 0;
     const spelled = (...bytes: number[]) => Uint8Array.from(bytes);
