@@ -60,16 +60,24 @@ it('a captured delivery is refused at another source of the same provider', asyn
 
 it('the verify token of a source confirms no other source of the same provider', async () => {
   const tokens = { META_ONE_VERIFY_TOKEN: 'the first token', META_TWO_VERIFY_TOKEN: 'the second token' };
-  const secrets = { META_ONE_WEBHOOK_SECRET: 'the secret of Meta', META_TWO_WEBHOOK_SECRET: 'the secret of Meta' };
-  const both = { 'meta-one': { provider: meta, types: [] }, 'meta-two': { provider: meta, types: [] } };
-  const { send } = startReceiver({ sources: both, env: { ...tokens, ...secrets } });
+  const secret = 'the secret of Meta';
+  const secrets = {
+    META_ONE_WEBHOOK_SECRET: secret,
+    META_TWO_WEBHOOK_SECRET: secret,
+    META_WITHOUT_WEBHOOK_SECRET: secret,
+  };
+  const one = { provider: meta, types: [] };
+  const all = { 'meta-one': one, 'meta-two': one, 'meta-without': one };
+  const { send } = startReceiver({ sources: all, env: { ...tokens, ...secrets } });
   const ask = async (source: string, token: string) => {
     const query = new URLSearchParams({ 'hub.mode': 'subscribe', 'hub.challenge': '1', 'hub.verify_token': token });
     return (await send(`${source}?${query}`, { method: 'GET' })).status;
   };
-  const [one, two] = Object.values(tokens) as [string, string];
-  expect([await ask('meta-one', one), await ask('meta-two', two)]).toEqual([200, 200]);
-  expect([await ask('meta-one', two), await ask('meta-two', one)]).toEqual([401, 401]);
+  const [first, second] = Object.values(tokens) as [string, string];
+  expect([await ask('meta-one', first), await ask('meta-two', second)]).toEqual([200, 200]);
+  expect([await ask('meta-one', second), await ask('meta-two', first)]).toEqual([401, 401]);
+  // Without a token of its own, not even none is the right one.
+  expect([await ask('meta-without', first), await ask('meta-without', '')]).toEqual([401, 401]);
 });
 
 it('a captured token of a provider that signs nothing sends any event', async () => {

@@ -69,9 +69,11 @@ describe('Zoom’s endpoint.url_validation', () => {
   const body = JSON.stringify({ event: 'endpoint.url_validation', event_ts: 1, payload: { plainToken } });
 
   it('is answered with its token, plain and signed with the secret', async () => {
-    const answer = await send('zoom', sample('zoom', { body }));
     const encryptedToken = createHmac('sha256', secretOf('zoom')).update(plainToken).digest('hex');
-    expect([answer.status, await answer.json()]).toEqual([200, { plainToken, encryptedToken }]);
+    expect(await answerOf(await send('zoom', sample('zoom', { body })))).toEqual({
+      ...text(JSON.stringify({ plainToken, encryptedToken })),
+      type: 'application/json',
+    });
   });
 
   it('is answered with the secret it was signed with, while that is rotated', async () => {
@@ -94,9 +96,10 @@ describe('Meta’s challenge', () => {
 
   it('is answered if the verify token is right', async () => {
     expect(await answerOf(await get('meta', query(token())))).toEqual(text('1158201444'));
-    // Whatever it carries, a GET is not a delivery.
+    // Whatever they carry, a GET is not a delivery, and a POST is not this handshake.
     const init = { method: 'GET', headers: { 'x-hub-signature-256': 'sha256=00' } };
     expect((await receiver.send(`meta?${query(token())}`, init)).status).toBe(200);
+    expect((await receiver.send(`meta?${query(token())}`)).status).toBe(401);
   });
 
   it.each(['', 'wrong'])('is refused with the token %j', async (wrong) => {
