@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { listen } from '../../../scripts/lib/port.ts';
 import { BODY_DEADLINE_MS } from '../../../src/receiver/body.ts';
 import { WAIT } from '../database.ts';
+import { usePlainWorkerd } from '../plain-workerd.ts';
 import { signers } from '../signatures.ts';
-import { usePlainWorkerd } from './plain/workerd.ts';
 
 /** In Neon's place: takes every request and never answers. */
 const requests: { closed: boolean }[] = [];
@@ -23,15 +23,11 @@ beforeAll(async () => {
 afterAll(() => neon.close());
 
 const SECRET = 'a secret for all of them';
-const workerd = usePlainWorkerd(
-  'test/engine/receiver/plain/wrangler.toml',
-  () => ({
-    DATABASE_URL: `postgres://user:password@127.0.0.1:${neonPort}/database`,
-    GITHUB_WEBHOOK_SECRET: SECRET,
-    BROKEN_WEBHOOK_SECRET: SECRET,
-  }),
-  { queues: ['EVENTS'] },
-);
+const workerd = usePlainWorkerd('test/engine/receiver/broken-worker.ts', () => ({
+  DATABASE_URL: `postgres://user:password@127.0.0.1:${neonPort}/database`,
+  GITHUB_WEBHOOK_SECRET: SECRET,
+  BROKEN_WEBHOOK_SECRET: SECRET,
+}));
 
 /** The receiver still holds the bodies that this test has begun. */
 const BEFORE_DEADLINE = { timeout: BODY_DEADLINE_MS - 2000, interval: 50 };

@@ -1,12 +1,20 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { UserError } from '../../../../scripts/lib/user-error.ts';
 import { sampleOf } from '../../../../scripts/samples/samples.ts';
 import { madeUpKeys, sign } from '../../../../scripts/samples/sign.ts';
 import type { Provider } from '../../../../src/providers/index.ts';
 import { headersNamed } from '../../../../src/verify/places.ts';
-import type { HostileReceiver, Sent } from './receiver.ts';
 import { sources } from './sources.ts';
 import { brokenJson, headerValue, json } from './values.ts';
+
+/** One request, as its bytes are sent. */
+export interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Uint8Array;
+}
 
 /** A delivery before it is signed: its signature must be of the moment in which it is sent. */
 export interface HostileDelivery {
@@ -40,12 +48,7 @@ const HEADERS = [
   'x-forwarded-host',
 ];
 
-const TYPES = [
-  'application/json',
-  'application/x-www-form-urlencoded',
-  'text/plain; charset=utf-16',
-  'multipart/form-data',
-];
+const TYPES = ['application/json', 'application/x-www-form-urlencoded', 'text/plain; charset=utf-16'];
 
 export const delivery: fc.Arbitrary<HostileDelivery> = fc.record({
   kind: fc.constant('delivery'),
@@ -69,7 +72,7 @@ export const delivery: fc.Arbitrary<HostileDelivery> = fc.record({
 });
 
 /** The delivery as it is sent now. The keys of a source `…-unknown` are made up: the receiver has others. */
-export function signed(hostile: HostileDelivery, { signingKey }: Pick<HostileReceiver, 'signingKey'>): Sent {
+export function signed(hostile: HostileDelivery, signingKey: (source: string) => string): Sent {
   const { source, method, headers, query, flipped } = hostile;
   const { provider, url } = sources[source] ?? {};
   if (provider === undefined) throw new Error(source);
@@ -116,14 +119,11 @@ function bodyOf({ body }: HostileDelivery, provider: Provider): string {
     (value: unknown, { place }, n) => replaceAt(value, place % (placesIn(value) || 1), `${MARKER}${n}`),
     made,
   );
-  if (provider.form) {
-    const fields = Object.entries(Object(changed)).map(([name, value]): [string, string] => [name, String(value)]);
-    return body.reduce(
-      (text, { json }, n) => text.replace(`${MARKER}${n}`, () => json),
-      new URLSearchParams(fields).toString(),
-    );
-  }
-  return body.reduce((text, { json }, n) => text.replace(`"${MARKER}${n}"`, () => json), JSON.stringify(changed));
+  const written = provider.form
+    ? new URLSearchParams(Object.entries(Object(changed)).map(([name, value]) => [name, String(value)])).toString()
+    : JSON.stringify(changed);
+  const quote = provider.form ? '' : '"';
+  return body.reduce((text, { json }, n) => text.replace(`${quote}${MARKER}${n}${quote}`, () => json), written);
 }
 
 /** How many values there are in a value, itself included. */

@@ -1,6 +1,6 @@
 // Compares a wrong signature or token with the right one, again and again. timing.test.ts measures how long that takes.
-import { type Bytes, toHex } from '../../../../src/shared/bytes.ts';
-import { checkWith, sameText } from '../../../../src/verify/algorithms.ts';
+import { type Bytes, toHex } from '../../../src/shared/bytes.ts';
+import { checkWith, sameText } from '../../../src/verify/algorithms.ts';
 
 const SIGNED = Uint8Array.from(new TextEncoder().encode('{"id":"evt_1"}'));
 const KEY = { name: 'HMAC', hash: 'SHA-256' };

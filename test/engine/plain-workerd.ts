@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { readConfig } from '../../../../scripts/config/worker-config.ts';
-import { bundle } from '../../../../workshop/bundle.ts';
-import { startWorkerd, type Workerd } from '../../../../workshop/workerd.ts';
-import { learnVariables, search } from '../../canaries/canaries.ts';
+import { readConfig } from '../../scripts/config/worker-config.ts';
+import { bundle } from '../../workshop/bundle.ts';
+import { startWorkerd, type Workerd } from '../../workshop/workerd.ts';
+import { learnVariables, search } from './canaries/canaries.ts';
 
 /** One Worker in a workerd without wrangler's proxies in front of it: they would hold bodies in memory too. */
 export interface PlainWorkerd {
@@ -21,34 +21,26 @@ export interface PlainWorkerd {
   readonly lines: () => Record<string, unknown>[];
 }
 
-export interface PlainOptions {
-  /** Names of bindings. What is sent to these queues is taken, and thrown away. */
-  readonly queues?: readonly string[];
-}
-
 /** Takes what a queue's binding sends. Without its answer, the binding would wait. */
 const QUEUE =
   'export default { fetch: async (request) => (await request.arrayBuffer(), Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } })) }';
 
-/** `vars` may be known only when the tests begin, like the address of a database. */
-export function usePlainWorkerd(
-  configPath: string,
-  vars: Record<string, string> | (() => Record<string, string>),
-  { queues = [] }: PlainOptions = {},
-): PlainWorkerd {
+/** What is sent to queues is taken, and thrown away. `vars` may be known only when the tests begin. */
+export function usePlainWorkerd(main: string, vars: () => Record<string, string> = () => ({})): PlainWorkerd {
   const lines: string[] = [];
   let workerd: Workerd;
   beforeAll(async () => {
-    const known = typeof vars === 'function' ? vars() : vars;
+    const known = vars();
     learnVariables(known);
     const folder = mkdtempSync(join(tmpdir(), 'claimcheck-plain-'));
-    const { main, raw } = readConfig(configPath);
+    // It is built as the fixture's ops Worker, whose pages need more than the others do.
+    const { raw } = readConfig('test/engine/fixture/wrangler.ops.toml');
     const compatibilityDate = raw.compatibility_date;
     const receiver = {
-      script: bundle(join(dirname(configPath), main), raw, join(folder, 'built')),
+      script: bundle(main, raw, join(folder, 'built')),
       compatibilityDate,
       vars: known,
-      queues: Object.fromEntries(queues.map((name) => [name, 'queue'])),
+      queues: { EVENTS: 'queue', EFFECTS: 'queue' },
     };
     const queue = { script: join(folder, 'queue.js'), compatibilityDate };
     writeFileSync(queue.script, QUEUE);

@@ -1,7 +1,7 @@
-import { defineProvider } from '../../../../src/kit/index.ts';
-import { createReceiver } from '../../../../src/receiver/receive.ts';
-import { log } from '../../../../src/shared/log.ts';
-import { sources } from '../../fixture/sources.ts';
+import { defineProvider } from '../../../src/kit/index.ts';
+import { createReceiver } from '../../../src/receiver/receive.ts';
+import { log } from '../../../src/shared/log.ts';
+import { sources } from '../fixture/sources.ts';
 
 /** A provider with a mistake in its own code. The message stands for personal data, its second line for a frame. */
 const broken = defineProvider({

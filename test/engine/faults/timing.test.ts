@@ -1,11 +1,11 @@
 import { Agent, request } from 'node:http';
 import { expect, it } from 'vitest';
-import { usePlainWorkerd } from '../../receiver/plain/workerd.ts';
-import { isLong, report, seed } from '../form.ts';
-import { randomFrom } from '../random.ts';
-import { COMPARISONS, type Comparison } from './worker.ts';
+import { usePlainWorkerd } from '../plain-workerd.ts';
+import { isLong, report, seed } from './form.ts';
+import { randomFrom } from './random.ts';
+import { COMPARISONS, type Comparison } from './timing-worker.ts';
 
-const workerd = usePlainWorkerd('test/engine/faults/timing/wrangler.toml', {});
+const workerd = usePlainWorkerd('test/engine/faults/timing-worker.ts');
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 /** A request computes for about a millisecond then, so that few are interrupted, and its own work is a small part. */
