@@ -136,7 +136,7 @@ it('every file that starts Workers, a Worker in Node or a command searches what 
   const unsearched = texts.filter(([, text]) => starts.test(text) && !isSearched.test(text)).map(([file]) => file);
   expect(unsearched.sort()).toEqual([
     // It knows every line that it expects.
-    'test/engine/consumer/queues.test.ts',
+    'test/engine/consumer/messages.test.ts',
     // Its process prints nothing.
     'test/engine/local/local-files.test.ts',
     // A process of its own that shows how much memory the same code needs.

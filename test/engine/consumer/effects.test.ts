@@ -66,10 +66,9 @@ it.each([
 it('an effect whose other side cannot be reached is tried twelve times, and its event stays done', async () => {
   await holdBackEffects('has an effect not reached');
   const name = 'held is not reached';
-  for (let attempt = 1; attempt < 12; attempt++) {
-    expect((await consume([effectTicket(name)], QUEUE)).retried).toHaveLength(1);
-    await waitsAreOver();
-  }
+  await query(sql`update webhooks.effects set attempts = 10`);
+  expect((await consume([effectTicket(name)], QUEUE)).retried).toHaveLength(1);
+  await waitsAreOver();
   expect((await consume([effectTicket(name)], QUEUE)).acked).toEqual(['0']);
   expect(await effects()).toEqual([
     { name, status: 'parked', attempts: 12, failure: 'handler', last_error: 'TypeError: fetch failed' },
@@ -158,22 +157,4 @@ it('an effect gets its payload as its schema returns it, and one with a payload 
   await consume([effectTicket('held has a schema')], QUEUE);
   const last_error = 'PermanentError: the stored payload does not match the schema of effect has a schema at to';
   expect(await effects()).toMatchObject([{ status: 'parked', attempts: 1, failure: 'schema', last_error }]);
-});
-
-it('a ticket whose name holds NUL is retried, and its neighbours are worked', async () => {
-  await holdBackEffects('has effects');
-  const { acked, retried } = await consume([effectTicket('a\0b'), effectTicket('held first')], QUEUE);
-  expect([acked, retried.map(({ id }) => id)]).toEqual([['1'], ['0']]);
-  expect(await effects()).toContainEqual(sent('held first'));
-});
-
-it('while Postgres is away, effects are retried, and no attempt is counted', async () => {
-  await holdBackEffects('has effects');
-  await query(sql`alter table webhooks.effects rename to hidden`);
-  try {
-    expect((await consume([effectTicket('held first')], QUEUE)).retried).toHaveLength(1);
-  } finally {
-    await query(sql`alter table webhooks.hidden rename to effects`);
-  }
-  expect(await effects()).toContainEqual({ ...sent('held first'), status: 'pending', attempts: 0 });
 });

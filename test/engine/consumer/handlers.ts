@@ -1,13 +1,6 @@
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
-import {
-  defineEffect,
-  defineEffects,
-  defineHandler,
-  Effect,
-  PermanentError,
-  RetryLater,
-} from '../../../src/kit/index.ts';
+import { defineEffect, defineEffects, defineHandler, Effect } from '../../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
 
 const Customer = v.object({ customer: v.string() });
@@ -93,8 +86,6 @@ export const { effects: testEffects, effect } = defineEffects({
 export const testHandlers = {
   increments,
   fails: throws(() => new TypeError('canary-9d1e is not a function')),
-  'fails for good': throws(() => new PermanentError('no such customer')),
-  'asks for time': throws(() => new RetryLater(90)),
   'quotes a secret': defineHandler({
     handle(_event, { env }) {
       throw new TypeError(`Invalid URL: ${env.DATABASE_URL}/receipts`);
@@ -128,11 +119,7 @@ export const testHandlers = {
       return [];
     },
   }),
-  'takes nothing': defineHandler({ schema: v.never(), handle: () => [] }),
   'has two tries': { ...throws(() => new Error('no')), attempts: 2 },
-  'breaks a constraint': defineHandler({
-    handle: (_event, { db }) => [db.execute(sql`insert into fixture.balances (customer, balance) values ('c', null)`)],
-  }),
   'has an effect and breaks a constraint': defineHandler({
     handle: (_event, { db }) => [
       effect('answers', { status: 200 }),

@@ -2,6 +2,7 @@
 // docs/security.md says in words what a person can do who can write to the queues.
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createConsumer } from '../../../src/consumer/consumer.ts';
 import { pack } from '../../../src/queue/forwarded.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import {
@@ -54,14 +55,6 @@ describe('a forwarded delivery', () => {
     ]);
   });
 
-  it('comes back after the longest wait of its events', async () => {
-    const event = (eventId: string, type: string) => newEvent(eventId, { type });
-    const delivery = { source: 'test', headers: {}, receivedAt: new Date() };
-    const types = ['fails', 'asks for time', 'increments', 'fails for good'];
-    const message = await packed({ ...delivery, events: types.map((type) => event(type, type)) });
-    expect((await consume([message])).retried).toEqual([{ id: '0', delaySeconds: 90 }]);
-  });
-
   it('of which one event is broken has the others worked, comes back for the broken one, and is logged with its key', async () => {
     const event = (eventId: unknown) => ({
       ...newEvent('a', { type: 'increments', body: '{"customer":"c"}' }),
@@ -78,17 +71,6 @@ describe('a forwarded delivery', () => {
     const reason = 'not a forwarded event as this version knows it';
     expect(lines[0]).toEqual({ step: 'completion', outcome: 'unreadable', source: 'test', event_id: 'null', reason });
     expect((await consume([message], QUEUES.eventsDead)).retried).toEqual([KEPT('0')]);
-  });
-
-  it('that unpacks to more than an isolate has is retried, and its neighbours are worked', async () => {
-    const huge = await forwardedWith({ eventId: 'huge', body: 'x'.repeat(90_000_000) });
-    expect((huge.body as ArrayBuffer).byteLength).toBeLessThan(128_000);
-    const { acked, retried } = await consume([huge, await forwarded('a'), await forwarded('b')]);
-    expect([acked, retried.map(({ id }) => id)]).toEqual([['1', '2'], ['0']]);
-    expect(await states()).toEqual([
-      ['a', 'done'],
-      ['b', 'done'],
-    ]);
   });
 
   it('waits while Postgres is away, however often, and a ticket only for 20 deliveries', async () => {
@@ -112,18 +94,12 @@ describe('a forwarded delivery', () => {
   });
 });
 
-/** Forwarded deliveries that can't be read or claimed: what is wrong, and the values of the event and of the delivery. */
+/** What is wrong, and the values of the event and of the delivery. All of what can't be read: test/engine/pure/queue.test.ts. */
 const BROKEN: [string, object, object?][] = [
   ['a null id', { eventId: null }],
-  ['an id with NUL', { eventId: 'a\0b' }],
-  ['a broken time of the event', { occurredAt: 'yesterday' }],
-  ['no body', { body: undefined }],
-  ['no time of receipt', {}, { receivedAt: null }],
-  ['headers that are not text', {}, { headers: { a: 1 } }],
-  ['an event that is null', {}, { events: [null] }],
   ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
+  ['headers that are not text', {}, { headers: { a: 1 } }],
   ['a newer version', {}, { version: 2 }],
-  ['no version', {}, { version: undefined }],
 ];
 
 describe('what cannot be read', () => {
@@ -195,6 +171,22 @@ describe('what cannot be read', () => {
       { status: 'parked' },
     ]);
   });
+});
+
+it('the messages of a queue that no variable names are kept, and the log names the queue', async () => {
+  const lines: object[] = [];
+  const retries: unknown[] = [];
+  const { queue } = createConsumer({
+    ...{ handlers: {}, sources: {}, effects: {}, handlerMs: 1, effectMs: 1 },
+    now: () => new Date(),
+    random: () => 0,
+    log: (line) => lines.push(line),
+  });
+  const batch = { queue: 'other-events', messages: [], retryAll: (options: unknown) => retries.push(options) };
+  const names = { EVENTS_QUEUE: 'events', EVENTS_DEAD_QUEUE: 'a', EFFECTS_QUEUE: 'b', EFFECTS_DEAD_QUEUE: 'c' };
+  await queue?.(batch as unknown as MessageBatch, names as ConsumerEnv, {} as ExecutionContext);
+  expect(lines).toEqual([{ step: 'configuration', outcome: 'unknown_queue', queue: 'other-events' }]);
+  expect(retries).toEqual([{ delaySeconds: 3600 }]);
 });
 
 describe('a forged ticket', () => {

@@ -101,17 +101,6 @@ it('a run prunes several chunks if that many events and bodies are old', async (
   ]);
 });
 
-it('a run prunes as many events as a busy deployment receives in 15 minutes', async () => {
-  await sql(
-    `
-    insert into webhooks.events (source, event_id, received_at, due_at, status, finished_at)
-    select 'test', 'evt_' || n, $1::timestamptz, $1, 'done', $1 from generate_series(1, 15000) n`,
-    [NOW],
-  );
-  await run(later({ days: 31 }));
-  expect(lines).toContainEqual({ step: 'prune', outcome: 'done', events: 15_000, bodies: 0 });
-});
-
 it('a run prunes three hundred chunks at most, and says that more may be left', async () => {
   const row = { events: 1000, bodies: 1000 };
   const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async (_url, init) => {

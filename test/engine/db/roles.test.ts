@@ -145,14 +145,6 @@ it.each([
   },
 );
 
-it.each(['consumer', 'ops'] as const)(
-  'the role of the %s can open no event for more than one completion',
-  async (name) => {
-    const update = run(database[name], sql`update webhooks.events set completions = -1`);
-    await expect(update).rejects.toMatchObject({ code: '23514', table: 'webhooks.events' });
-  },
-);
-
 it('a right that is missing is named in our own words, with the command that grants it', async () => {
   const error = await run(database.ops, sql`delete from webhooks.alerts`).catch((thrown: Error) => thrown);
   expect(String(error)).toBe(

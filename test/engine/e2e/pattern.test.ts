@@ -24,28 +24,6 @@ async function balanceOf(customer: string): Promise<string | undefined> {
 beforeEach(running.empty);
 
 describe('one event', () => {
-  it('an event that is delivered twice is worked once', async () => {
-    const { customer, body } = charge();
-    const answers = [];
-    for (let time = 0; time < 2; time++) answers.push(await (await post('stripe', await sign('stripe', body))).json());
-    await quiet();
-    expect(answers).toEqual([{ status: 'accepted' }, { status: 'duplicate' }]);
-    expect(await balanceOf(customer)).toBe('4200');
-    expect(await sql('select kind from webhooks.effects')).toEqual([{ kind: 'thanks' }]);
-  });
-
-  it('an event whose commit failed is done at the second delivery of its ticket', async () => {
-    const { customer, body } = charge();
-    let failures = 0;
-    // The transaction with the work is the only request of several statements.
-    running.stack.neon.fault = ({ queries }) => (queries && failures++ === 0 ? { kind: 'connection died' } : undefined);
-    await post('stripe', await sign('stripe', body));
-    await quiet();
-    running.stack.neon.fault = undefined;
-    expect(failures).toBe(2);
-    expect(await balanceOf(customer)).toBe('4200');
-  });
-
   it('an event that Postgres could not take is accepted, forwarded, and worked once, however often it is delivered', async () => {
     const { customer, body } = charge();
     const signed = await sign('stripe', body);

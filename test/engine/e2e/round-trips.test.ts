@@ -1,6 +1,6 @@
 // A contract of cost: how many requests to Neon the work of a batch takes. Each is a round trip, and Neon bills for its time.
 import { sql as statement } from 'drizzle-orm';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { useDatabase, WAIT } from '../database.ts';
@@ -165,23 +165,6 @@ it.each([
   expect(requests).toEqual(['query', ...Array.from({ length: 6 }, () => 'transaction')]);
   expect(messages.every(({ settled }) => settled === 'acked')).toBe(true);
   expect(await attempts()).toEqual([{ status: 'done', attempts: 1 }]);
-});
-
-describe('while Postgres is away', () => {
-  // The second query asks whether it was one of the tickets that made the group fail.
-  it.each([
-    [1, ['query']],
-    [2, ['query', 'query']],
-  ])('a batch delivered %i times sends %j to Postgres, not one query for each ticket', async (deliveries, expected) => {
-    requests = [];
-    database.stack.neon.fault = ({ queries }) => {
-      requests.push(queries ? 'transaction' : 'query');
-      return { kind: 'server error' };
-    };
-    const messages = await consume(numbered(20).map((id) => new FakeMessage(id, deliveries)));
-    expect(requests).toEqual(expected);
-    expect(messages.every(({ settled }) => typeof settled === 'number')).toBe(true);
-  });
 });
 
 it('after an outage, a hundred redelivered tickets cost one query and one transaction', async () => {

@@ -62,17 +62,6 @@ describe('an event', () => {
     for (const line of lines) expect(line).toMatchObject({ source: 'stripe', event_id: 'evt_2', trace_id: TRACE_ID });
     expect(thanksTo('evt_2')?.traceparent).toMatch(CHILD);
   });
-
-  it.each([
-    ['no header', {}],
-    ['an invalid header', { traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` }],
-  ])('with %s has no trace id anywhere', async (name, headers: Record<string, string>) => {
-    const id = `evt_${name.replaceAll(' ', '_')}`;
-    await deliver(id, headers);
-    for (const line of await linesOf(id)) expect(line).not.toHaveProperty('trace_id');
-    expect(thanksTo(id)?.traceparent).toBeUndefined();
-    expect(await running.sql(`select headers -> 'traceparent' as kept from webhooks.bodies`)).toEqual([{ kept: null }]);
-  });
 });
 
 it('the calls of a handler continue the trace, each with a parent id of its own, unless it traces them itself', async () => {

@@ -7,9 +7,8 @@ import { migrate } from '../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
 import { createFixtureTables } from '../fixture/database.ts';
 import { charge, expectChargedOnce } from './charges.ts';
-import { PREVIOUS, PREVIOUS_MIGRATIONS, useCloud } from './cloud.ts';
+import { PREVIOUS, PREVIOUS_MIGRATIONS, useCloud, type Workerd } from './cloud.ts';
 import { report } from './form.ts';
-import type { Workerd } from './workerd.ts';
 
 /** About 40 deliveries per second: what waits must wait for a lock, and not for a busy machine. */
 const SENDERS = 4;

@@ -1,10 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
 import { charge, expectChargedOnce } from './charges.ts';
-import { PREVIOUS, useCloud } from './cloud.ts';
+import { PREVIOUS, useCloud, type Workerd } from './cloud.ts';
 import { isLong, report, seed } from './form.ts';
 import { randomFrom } from './random.ts';
-import type { Workerd } from './workerd.ts';
 
 const EVENTS = isLong ? 3000 : 60;
 const SENDERS = 20;

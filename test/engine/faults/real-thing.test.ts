@@ -2,11 +2,10 @@ import { expect, it, vi } from 'vitest';
 import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
 import type { Name } from '../signatures.ts';
 import { charge, sums } from './charges.ts';
-import { useCloud } from './cloud.ts';
+import { useCloud, type Workerd } from './cloud.ts';
 import { isLong, report, seed } from './form.ts';
 import { percentile, sendAtRate } from './load.ts';
 import { randomFrom } from './random.ts';
-import type { Workerd } from './workerd.ts';
 
 const cloud = useCloud({
   receiver: 'test/engine/fixture/wrangler.real-limits.toml',

@@ -11,8 +11,8 @@ const LIMIT = 1024 * 1024;
 beforeEach(() => sql('delete from webhooks.events; delete from fixture.balances'));
 
 /** The exact text of a charge, with an id of its own. */
-function charge(extra: string, amount = '4200'): string {
-  const object = `{"id":"in_1","customer":"cus_1","amount":${amount},"currency":"eur"}`;
+function charge(extra: string): string {
+  const object = `{"id":"in_1","customer":"cus_1","amount":4200,"currency":"eur"}`;
   return `{"id":"evt_${randomUUID()}","type":"charge.succeeded","created":1770000000,${extra}"data":{"object":${object}}}`;
 }
 
@@ -42,12 +42,6 @@ it.each(Object.keys(cases))('a body with %s is accepted, kept byte for byte and 
   expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '4200' }]);
 });
 
-it('an amount beyond 2^53 reaches the balance unrounded', async () => {
-  await post('stripe', await sign('stripe', charge('', '9007199254740993')));
-  await quiet();
-  expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '9007199254740993' }]);
-});
-
 it('an event without a usable type is claimed and ignored', async () => {
   for (const type of ['', '"type":7,', '"type":"a\\u0000",', '"type":{"a":1},']) {
     await post('gethook', await sign('gethook', `{${type}"id":"${randomUUID()}"}`));
@@ -55,13 +49,6 @@ it('an event without a usable type is claimed and ignored', async () => {
   await quiet();
   const rows = await sql<{ status: string }>('select status from webhooks.events');
   expect(rows).toEqual(Array.from({ length: 4 }, () => ({ status: 'ignored' })));
-});
-
-it('the headers that identified an event are kept with it, but its signature is not', async () => {
-  await post('github', await sign('github', '{"zen":"keep it"}', { id: 'kept', type: 'ping' }));
-  const [kept] = await sql<{ headers: Record<string, string> }>('select headers from webhooks.bodies');
-  expect(kept?.headers).toMatchObject({ 'x-github-delivery': 'kept', 'x-github-event': 'ping' });
-  expect(Object.keys(kept?.headers ?? {}).join()).not.toMatch(/signature/);
 });
 
 describe('an event of GitHub with the body of an earlier one', () => {
