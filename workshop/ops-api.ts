@@ -6,10 +6,10 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { readArguments } from '../scripts/lib/arguments.ts';
 import { UserError } from '../scripts/lib/user-error.ts';
-import { Matching } from '../src/db/actions.ts';
+import { ActionCounts, Matching } from '../src/db/actions.ts';
 import { ACTIONS } from '../src/db/schema.ts';
 import { Status } from '../src/db/status.ts';
-import { ActionCounts, EventPage, ShownEvent } from '../src/ops/api.ts';
+import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { ListFields, ManyEventsFields, OneEventFields } from '../src/ops/input.ts';
 
 const FILE = 'docs/ops-api.json';

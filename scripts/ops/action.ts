@@ -1,13 +1,10 @@
-import type * as v from 'valibot';
-import { Matching } from '../../src/db/actions.ts';
+import { ActionCounts, Matching } from '../../src/db/actions.ts';
 import type { ActionName } from '../../src/db/schema.ts';
-import { ActionCounts, ShownEvent } from '../../src/ops/api.ts';
+import { ShownEvent } from '../../src/ops/api.ts';
 import { counted, countedBoth } from '../../src/ops/words.ts';
 import { UserError } from '../lib/user-error.ts';
 import { NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './api.ts';
 import { printable } from './print.ts';
-
-type Counts = v.InferOutput<typeof ActionCounts>;
 
 /** What the operator has typed. */
 export interface Action {
@@ -21,7 +18,12 @@ export interface Action {
 export type Ask = ((question: string) => Promise<string>) | undefined;
 
 /** Nobody has to confirm an action on one event, except a rerun. */
-export async function actOnOne(api: OpsApi, [source, id]: [string, string], action: Action, ask: Ask): Promise<Counts> {
+export async function actOnOne(
+  api: OpsApi,
+  [source, id]: [string, string],
+  action: Action,
+  ask: Ask,
+): Promise<ActionCounts> {
   const path = pathOf(source, id);
   const { name } = action;
   // Nothing is run that has run again since it was looked at.
@@ -42,7 +44,7 @@ export async function actOnMany(
   action: Action,
   ask: Ask,
   say: (text: string) => void,
-): Promise<Counts> {
+): Promise<ActionCounts> {
   const { name } = action;
   const body = { filter, ...bodyOf(action) };
   const { matching, groups } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
@@ -69,7 +71,7 @@ async function confirm(what: string, { name, yes }: Action, ask: Ask, parts: rea
   if (!/^y(es)?$/i.test(answer.trim())) throw new UserError('nothing was changed');
 }
 
-function orNothing(counts: Counts, { name }: Action): Counts {
+function orNothing(counts: ActionCounts, { name }: Action): ActionCounts {
   if (counts.events + counts.effects > 0) return counts;
   throw nothingToDo(name);
 }
@@ -83,7 +85,7 @@ function nothingToDo(name: ActionName): UserError {
   );
 }
 
-export function resultText({ name, effects: again }: Action, { events, effects }: Counts): string {
+export function resultText({ name, effects: again }: Action, { events, effects }: ActionCounts): string {
   const counts = `${counted(events, 'event')} and ${counted(effects, 'effect')}`;
   switch (name) {
     case 'retry':

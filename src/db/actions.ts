@@ -1,12 +1,11 @@
 // What an operator does: retry, discard and rerun.
-
 import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, failedSo, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { type ActionName, bodies, effects, events, FAILURES, type UNDO } from './schema.ts';
-import { at, columnNames, isoOf, lockName } from './sql.ts';
+import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type UNDO } from './schema.ts';
+import { at, columnNames, lockName } from './sql.ts';
 import { Count } from './views.ts';
 
 export interface OperatorAction {
@@ -25,17 +24,22 @@ export interface OperatorAction {
   readonly at: Date;
 }
 
+/** How many an action has changed. */
+export const ActionCounts = v.strictObject({ events: Count, effects: Count });
+export type ActionCounts = v.InferOutput<typeof ActionCounts>;
+
+interface Changes extends ActionCounts {
+  /** Those that need a ticket now: MAX_KEYS of each at most. */
+  readonly eventKeys: readonly EventKey[];
+  readonly effectKeys: readonly EffectKey[];
+}
+
 export type ActionResult =
-  | {
+  | (Changes & {
       readonly outcome: 'changed';
-      readonly events: number;
-      readonly effects: number;
-      /** Those that need a ticket now: MAX_KEYS of each at most. */
-      readonly eventKeys: readonly EventKey[];
-      readonly effectKeys: readonly EffectKey[];
-      /** When the first and the last of the events were received. Null if there are none. */
-      readonly received: readonly [from: string, to: string] | null;
-    }
+      /** When the first and the last of the events were received, if there are any. */
+      readonly received: readonly [from: Date, to: Date] | undefined;
+    })
   | { readonly outcome: 'unexpected'; readonly matching: number };
 
 /** A rerun makes changes a second time, and finished events have no index: so it is about this many at most. */
@@ -45,47 +49,34 @@ export const MAX_RERUN = 5000;
 const MAX_KEYS = 20_000;
 
 export async function runAction(db: Database, operation: OperatorAction): Promise<ActionResult> {
-  const { expected = null } = operation;
-  const [row] = await run<Row>(
+  const { action, expected = null } = operation;
+  const [row] = await run<
+    Changes & { matching: number; as_expected: boolean; first: string | null; last: string | null }
+  >(
     db,
     sql`
-    with ${targetOf(operation, LOCKED)},
+    with ${targetOf(operation, true)},
     checked as (
-      select matching, (${expected}::int is null or matching = ${expected}::int) and matching <= ${max(operation.action)} as as_expected
+      select matching, (${expected}::int is null or matching = ${expected}::int)
+        and (${action !== 'rerun'} or matching <= ${MAX_RERUN}) as as_expected
       from (select count(*)::int as matching from target) as counted
     ),
-    ${changesOf(operation)}
+    ${CHANGES[action](operation)}
     select checked.matching, checked.as_expected,
       (select count(*)::int from changed_events) as events,
       (select count(*)::int from changed_effects) as effects,
-      (select min(received_at) from noted) as received_from,
-      (select max(received_at) from noted) as received_to,
-      (select coalesce(json_agg(json_build_array(source, event_id)), '[]')
-       from (select * from changed_events limit ${MAX_KEYS}) as listed) as event_keys,
-      (select coalesce(json_agg(json_build_array(source, event_id, name)), '[]')
-       from (select * from changed_effects limit ${MAX_KEYS}) as listed) as effect_keys
+      (select min(received_at) from noted) as first,
+      (select max(received_at) from noted) as last,
+      (select coalesce(json_agg(json_build_object('source', source, 'eventId', event_id)), '[]')
+       from (select * from changed_events limit ${MAX_KEYS}) as listed) as "eventKeys",
+      (select coalesce(json_agg(json_build_object('source', source, 'eventId', event_id, 'name', name)), '[]')
+       from (select * from changed_effects limit ${MAX_KEYS}) as listed) as "effectKeys"
     from checked`,
   );
   if (!row?.as_expected) return { outcome: 'unexpected', matching: row?.matching ?? 0 };
-  return {
-    outcome: 'changed',
-    events: row.events,
-    effects: row.effects,
-    eventKeys: row.event_keys.map(([source, eventId]) => ({ source, eventId })),
-    effectKeys: row.effect_keys.map(([source, eventId, name]) => ({ source, eventId, name })),
-    received: row.received_from && row.received_to ? [isoOf(row.received_from), isoOf(row.received_to)] : null,
-  };
-}
-
-interface Row {
-  readonly matching: number;
-  readonly as_expected: boolean;
-  readonly events: number;
-  readonly effects: number;
-  readonly event_keys: readonly [string, string][];
-  readonly effect_keys: readonly [string, string, string][];
-  readonly received_from: string | null;
-  readonly received_to: string | null;
+  const { events, effects, eventKeys, effectKeys, first, last } = row;
+  const received = first && last ? ([new Date(first), new Date(last)] as const) : undefined;
+  return { outcome: 'changed', events, effects, eventKeys, effectKeys, received };
 }
 
 /** What an action on many events would change. */
@@ -114,7 +105,7 @@ export async function loadMatching(db: Database, action: ActionName, filter: Eve
   const rows = await run<Matching['groups'][number] & { matching: number }>(
     db,
     sql`
-    with ${targetOf({ action, filter }, UNLOCKED)}, parts as (${parts})
+    with ${targetOf({ action, filter }, false)}, parts as (${parts})
     select source, failure, sum(event)::int as events, sum(1 - event)::int as effects,
       array_to_json((array_agg(distinct event_id))[1:5]) as event_ids, (select count(*)::int from target) as matching
     from parts group by 1, 2 order by count(*) desc`,
@@ -122,38 +113,29 @@ export async function loadMatching(db: Database, action: ActionName, filter: Eve
   return { matching: rows[0]?.matching ?? 0, groups: rows.map(({ matching, ...group }) => group) };
 }
 
-/** How many there can be at a time. */
-function max(action: ActionName): number {
-  return action === 'rerun' ? MAX_RERUN : 2_147_483_647;
-}
-
-/** How the rows that an action is about are read. Only a change locks them: that writes to every row. */
-interface Locks {
-  readonly ofEvents: SQL;
-  readonly ofEffects: SQL;
-}
-const LOCKED: Locks = {
-  ofEvents: sql`for update of ${lockName(events)}`,
-  ofEffects: sql`for update of ${lockName(effects)}`,
-};
-const UNLOCKED: Locks = { ofEvents: sql``, ofEffects: sql`` };
-
 type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
 
-/** The CTEs that find what an action is about. All end with its events, as `target`. */
-function targetOf({ action, filter, finishedAt }: Target, locks: Locks): SQL {
-  return action === 'rerun' ? finishedTarget(filter, finishedAt, locks) : parkedTarget(action, filter, locks);
+/**
+ * The CTEs that find what an action is about. All end with its events, as `target`. Only a change locks their rows, because
+ * that writes to every row.
+ */
+function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQL {
+  const lock = (table: Table) => (isChange ? sql`for update of ${lockName(table)}` : sql``);
+  return action === 'rerun' ? finishedTarget(filter, finishedAt, lock) : parkedTarget(action, filter, lock);
 }
+
+type Table = typeof events | typeof effects;
+type Lock = (table: Table) => SQL;
 
 /**
  * Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. A
  * retry of one event, or of what is pending, is also about what waits for its next attempt: it need not wait any longer.
  */
-function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffects }: Locks): SQL {
+function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const { failure, error, ...filter } = all;
   const why = { failure, error };
   const isOne = filter.source !== undefined && filter.q !== undefined;
-  const isStuck = (table: typeof events | typeof effects, wanted: string | undefined) => {
+  const isStuck = (table: Table, wanted: string | undefined) => {
     const isParked = sql`${table.status} = 'parked'`;
     const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null)`;
     if (action === 'retry' && isOne) return sql`(${isParked} or ${isWaiting})`;
@@ -163,14 +145,14 @@ function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffect
     parked_events as (
       select ${events.source} as source, ${events.eventId} as event_id, ${events.failure} as failure from ${events}
       where ${isStuck(events, filter.status)} and ${failedSo(events, why)} and ${matches(filter)}
-      ${ofEvents}
+      ${lock(events)}
     ),
     parked_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
         ${effects.failure} as failure
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      from ${effects} join ${events} on ${itsEvent}
       where ${isStuck(effects, filter.effect_status)} and ${failedSo(effects, why)} and ${matches(filter)}
-      ${ofEffects}
+      ${lock(effects)}
     ),
     target as (select source, event_id from parked_events union select source, event_id from parked_effects)`;
 }
@@ -179,7 +161,7 @@ function parkedTarget(action: ActionName, all: EventFilter, { ofEvents, ofEffect
  * Finished events that can run again: their bodies are still there. Not more than one too many are looked for, and none
  * from before the oldest body.
  */
-function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, { ofEvents }: Locks): SQL {
+function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock: Lock): SQL {
   // What we show of times ends with the milliseconds.
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
@@ -191,27 +173,12 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, { ofE
           select from ${bodies} where (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
           offset 0)
       order by ${events.receivedAt} desc limit ${MAX_RERUN + 1}
-      ${ofEvents}
+      ${lock(events)}
     )`;
 }
 
 const eventColumn = columnNames(events);
 const effectColumn = columnNames(effects);
-
-/**
- * The CTEs that change it, if the number of events is as expected: `changed_events`, `changed_effects`, and `noted` with
- * all events whose `actions` it is kept in.
- */
-function changesOf(operation: OperatorAction): SQL {
-  switch (operation.action) {
-    case 'retry':
-      return retry(operation);
-    case 'discard':
-      return discard(operation);
-    case 'rerun':
-      return rerun(operation);
-  }
-}
 
 export interface Note extends Pick<OperatorAction, 'at' | 'who' | 'reason'> {
   readonly action: ActionName | typeof UNDO;
@@ -326,3 +293,9 @@ function rerun(operation: OperatorAction): SQL {
     -- The handler asks for its effects, so none of them needs a ticket now.
     changed_effects as (select null as source, null as event_id, null as name where false)`;
 }
+
+/**
+ * The CTEs that change it, if the number of events is as expected: `changed_events`, `changed_effects`, and `noted` with
+ * all events whose `actions` it is kept in.
+ */
+const CHANGES: Readonly<Record<ActionName, (operation: OperatorAction) => SQL>> = { retry, discard, rerun };

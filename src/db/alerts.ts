@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
-import { alerts, effects, events, type Failure, hours } from './schema.ts';
+import { alerts, effects, events, type Failure, hours, itsEvent } from './schema.ts';
 import { at, columnNames, listOf } from './sql.ts';
 
 export interface Alert {
@@ -39,7 +39,7 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
       where ${events.status} = 'parked' or (${events.status} = 'pending' and ${events.receivedAt} < ${latest})
       union all
       select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, ${events.finishedAt}
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${events.finishedAt} < ${latest})
     ),
     found as (

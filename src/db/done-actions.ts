@@ -1,10 +1,10 @@
 // What became of an action of an operator, and how it is taken back.
 import { type SQL, sql } from 'drizzle-orm';
-import { noteAction, type OperatorAction } from './actions.ts';
+import { type ActionCounts, noteAction, type OperatorAction } from './actions.ts';
 import { type Database, run } from './client.ts';
 import { matches } from './filter.ts';
 import { loadProblems, type Problem } from './problems.ts';
-import { type ActionName, effects, events, UNDO } from './schema.ts';
+import { type ActionName, effects, events, itsEvent, UNDO } from './schema.ts';
 import { at, columnNames } from './sql.ts';
 
 const eventColumn = columnNames(events);
@@ -19,7 +19,6 @@ export interface DoneAction {
 
 const isLastAction = ({ action, at: time }: DoneAction) => sql`
   (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
-const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
 
 type Table = typeof events | typeof effects;
 
@@ -82,7 +81,7 @@ export async function undoAction(
   db: Database,
   done: DoneAction,
   { who, at: time }: Pick<OperatorAction, 'who' | 'at'>,
-): Promise<{ events: number; effects: number }> {
+): Promise<ActionCounts> {
   const { action, received: [from, to] = [time, time] } = done;
   const note = noteAction({ at: time, who, action: UNDO, reason: undefined });
   const isUndone =
@@ -90,7 +89,7 @@ export async function undoAction(
       ? sql`${events.receivedAt} between ${at(from)} and ${at(to)} + interval '1 millisecond'
           and ${events.status} = 'ignored' and ${events.completions} = 0`
       : hasNotBegun(events);
-  const [row] = await run<{ events: number; effects: number }>(
+  const [row] = await run<ActionCounts>(
     db,
     sql`
     with undone_effects as (

@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { kindOfError } from './filter.ts';
-import { effects, events, FAILURES } from './schema.ts';
+import { effects, events, FAILURES, itsEvent } from './schema.ts';
 import { isoTimes } from './sql.ts';
 import { Count, TimeOrNull } from './views.ts';
 
@@ -59,7 +59,7 @@ export async function loadProblems(
       union all
       select 'effect', ${effects.status}, ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure},
         ${effects.lastError}, ${effects.position}, ${effects.eventId}, ${beganOfEffect}, ${beganOfEffect}, ${next(effects)}
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)
         and ${among(effects)}`;
   const rows = await run<Problem>(

@@ -208,6 +208,9 @@ export const effects = webhooks.table(
   ],
 );
 
+/** Joins effects with their events. */
+export const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
+
 /** One row for each condition that an operator is, or is about to be, alerted about. It is deleted when that is over. */
 export const alerts = webhooks.table(
   'alerts',

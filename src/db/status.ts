@@ -4,8 +4,8 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
-import { alerts, effects, events } from './schema.ts';
-import { at, isoOf } from './sql.ts';
+import { alerts, effects, events, itsEvent } from './schema.ts';
+import { at, isoTimes } from './sql.ts';
 import { Count, seenSources, TimeOrNull } from './views.ts';
 
 const HOURS = 24;
@@ -86,28 +86,14 @@ function totalsOf(rows: readonly Pick<SourceStatus, 'pending' | 'parked' | 'olde
   };
 }
 
-function sum(counts: readonly number[]): number {
+export function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0);
 }
 
-/** One row of each table of the overview. */
-interface Row {
-  readonly name: string;
-  readonly last_at: string | null;
-  readonly per_hour: Readonly<Record<string, number>>;
-  readonly pending: number;
-  readonly parked: number;
-  readonly oldest_pending_at: string | null;
-  readonly p50: number | null;
-  readonly p95: number | null;
-}
+/** How many in each hour, by the hours since then. Hours without any are absent. */
+type Hours = Readonly<Record<string, number>>;
 
-interface SourceRow extends Row {
-  readonly last_week: number | null;
-  readonly is_silent: boolean;
-}
-
-const perHour = (row: Row) => Array.from({ length: HOURS }, (_, n) => row.per_hour[String(HOURS - 1 - n)] ?? 0);
+const perHour = (hours: Hours | null) => Array.from({ length: HOURS }, (_, n) => hours?.[HOURS - 1 - n] ?? 0);
 
 /** Not `extract`: it calculates with numeric, which takes several times as long. */
 const hoursAgo = (now: Date, time: PgColumn) =>
@@ -120,16 +106,17 @@ const SUMMARIES = sql`
       from recent group by name
     ),
     per_hour as (
-      select name, json_object_agg(hours_ago, number) as per_hour
+      select name, json_object_agg(hours_ago, number) as hours
       from (select name, hours_ago, count(*)::int as number from recent group by 1, 2) as counted group by name
     )`;
+const PERCENTILES = sql`json_build_object('p50', percentiles[1], 'p95', percentiles[2])`;
 
 /**
  * One query. It reads the events of the last day (by their time of receipt), and what is pending or parked (each has an
  * index of its own). Only if a source was silent for a day, the events of the days before are read too.
  */
 async function loadSources(db: Database, configured: readonly string[], now: Date): Promise<SourceStatus[]> {
-  const rows = await run<SourceRow>(
+  const rows = await run<SourceStatus & { hours: Hours | null }>(
     db,
     sql`
     with recursive ${seenSources},
@@ -161,24 +148,18 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
       select ${events.source} as name, count(*)::int as parked
       from ${events} where ${events.status} = 'parked' group by 1
     )
-    select name, coalesce(last_day.last_at, last_week.last_at) as last_at, coalesce(per_hour, '{}') as per_hour,
-      coalesce(pending, 0) as pending, coalesce(parked, 0) as parked, oldest_pending_at,
-      percentiles[1] as p50, percentiles[2] as p95, last_week.accepted as last_week,
-      exists (select from ${alerts} where ${alerts.condition} = 'silent' and ${alerts.source} = sources.name) as is_silent
+    select name as source, coalesce(last_day.last_at, last_week.last_at) as last_accepted_at, hours,
+      case when last_day.last_at is null then coalesce(accepted, 0) end as accepted_last_week,
+      exists (select from ${alerts} where ${alerts.condition} = 'silent' and ${alerts.source} = sources.name)
+        as unusually_silent,
+      coalesce(pending, 0) as pending, coalesce(parked, 0) as parked, oldest_pending_at, ${PERCENTILES} as seconds_to_done
     from sources left join last_day using (name) left join last_week using (name) left join per_hour using (name)
       left join pending using (name) left join parked using (name)
     order by 1`,
   );
-  return rows.map((row) => ({
-    source: row.name,
-    last_accepted_at: isoOf(row.last_at),
-    accepted_per_hour: perHour(row),
-    accepted_last_week: row.last_at !== null && perHour(row).some((count) => count > 0) ? null : (row.last_week ?? 0),
-    unusually_silent: row.is_silent,
-    pending: row.pending,
-    parked: row.parked,
-    oldest_pending_at: isoOf(row.oldest_pending_at),
-    seconds_to_done: { p50: row.p50, p95: row.p95 },
+  return rows.map(({ hours, ...row }) => ({
+    ...isoTimes(row, 'last_accepted_at', 'oldest_pending_at'),
+    accepted_per_hour: perHour(hours),
   }));
 }
 
@@ -187,8 +168,7 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
  * events are read for two days only, by the index of received_at, because a look at all of them would take too long.
  */
 async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatus[]> {
-  const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
-  const rows = await run<Row>(
+  const rows = await run<EffectKindStatus & { hours: Hours | null }>(
     db,
     sql`
     with recent as materialized (
@@ -206,19 +186,14 @@ async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatu
       select ${effects.kind} as name, count(*)::int as parked
       from ${effects} where ${effects.status} = 'parked' group by 1
     )
-    select name, last_at, coalesce(per_hour, '{}') as per_hour, coalesce(pending, 0) as pending,
-      coalesce(parked, 0) as parked, oldest_pending_at, percentiles[1] as p50, percentiles[2] as p95
+    select name as kind, last_at as last_sent_at, hours, coalesce(pending, 0) as pending, coalesce(parked, 0) as parked,
+      oldest_pending_at, ${PERCENTILES} as seconds_to_sent
     from last_day full join pending using (name) full join parked using (name) left join per_hour using (name)
     order by 1`,
   );
-  return rows.map((row) => ({
-    kind: row.name,
-    last_sent_at: isoOf(row.last_at),
-    sent_per_hour: perHour(row),
-    pending: row.pending,
-    parked: row.parked,
-    oldest_pending_at: isoOf(row.oldest_pending_at),
-    seconds_to_sent: { p50: row.p50, p95: row.p95 },
+  return rows.map(({ hours, ...row }) => ({
+    ...isoTimes(row, 'last_sent_at', 'oldest_pending_at'),
+    sent_per_hour: perHour(hours),
   }));
 }
 
@@ -260,7 +235,7 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
     ),
     pending_effects as (
       select count(*) as number, ${epoch(sql`min(${events.finishedAt})`)} as oldest
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'pending'
     )
     select 'pending' as name, source, null as label, number as value from pending

@@ -2,7 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { bodies, effects, events } from './schema.ts';
+import { bodies, effects, events, itsEvent } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 
 /** Events and effects taken in one statement: as many tickets as five calls of a queue hold. */
@@ -38,7 +38,7 @@ export async function takeOverdue(
     overdue_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
              coalesce(${events.finishedAt}, ${effects.dueAt}) as waiting_since
-      from ${effects} join ${events} on (${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})
+      from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)}
       order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${lockName(effects)} skip locked
     ),
@@ -89,7 +89,7 @@ export async function prune(
       where ${events.receivedAt} < ${before(dedupeDays)} and ${events.status} in ('done', 'ignored')
         and not exists (
           select from ${effects}
-          where (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})
+          where ${itsEvent}
             and ${effects.status} <> 'sent')
       order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked
     ),

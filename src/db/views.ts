@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, UNDO } from './schema.ts';
+import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, UNDO } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
 const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -149,8 +149,7 @@ function columnsIn(fields: v.ObjectEntries, table: typeof events | typeof effect
   return sql.join(wanted, sql`, `);
 }
 
-const parkedEffects = sql`${effects} where ${effects.status} = 'parked'
-        and (${effects.source}, ${effects.eventId}) = (${events.source}, ${events.eventId})`;
+const parkedEffects = sql`${effects} where ${effects.status} = 'parked' and ${itsEvent}`;
 const PARKED_EFFECTS = sql`
       (select count(*)::int from ${parkedEffects}) as parked_effects,
       (select min(concat_ws(': ', ${effects.name}, ${effects.lastError})) from ${parkedEffects}) as effect_error`;

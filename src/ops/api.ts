@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
 import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
-import { Count, EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
+import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
 import type { Source } from '../kit/index.ts';
 import { sendTickets, type Ticket } from '../queue/tickets.ts';
 import type { Log } from '../shared/log.ts';
@@ -36,7 +36,6 @@ export const ShownEvent = v.strictObject({
   effects: v.array(v.strictObject({ ...EffectDetails.entries, idempotency_key: v.string() })),
 });
 export type ShownEvent = v.InferOutput<typeof ShownEvent>;
-export const ActionCounts = v.strictObject({ events: Count, effects: Count });
 
 /** An operator waits, and Neon wakes up in less than a second. */
 const DATABASE_TIMEOUT_MS = 5000;

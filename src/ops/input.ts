@@ -1,14 +1,14 @@
 // Reads what an operator or a program sends. What can't be understood is refused, because a filter that silently lost a
 // condition would match more events than its sender means. docs/ops-api.json is made from these schemas.
 import * as v from 'valibot';
-import type { OperatorAction } from '../db/actions.ts';
+import type { ActionCounts, OperatorAction } from '../db/actions.ts';
+import type { DoneAction } from '../db/done-actions.ts';
 import { type EventFilter, Filter, only, optional, Time, timeOf } from '../db/filter.ts';
 import type { EventKey } from '../db/keys.ts';
 import { ACTIONS, type ActionName } from '../db/schema.ts';
 import type { Position } from '../db/views.ts';
 import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
 import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
-import type { Result } from './pages/bulk.tsx';
 
 export type Input<Value> =
   | { readonly outcome: 'valid'; readonly value: Value }
@@ -19,6 +19,8 @@ export function isAction(text: string): text is ActionName {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+export type Result = DoneAction & ActionCounts;
 
 export type RequestedAction = Omit<OperatorAction, 'who' | 'at'>;
 
@@ -158,7 +160,12 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** What encodeResult of pages/bulk.tsx has made. */
+/** What an action has done, for an address: `retry_2026-03-01T12:00:00.000Z_3_1`, and when its events were received. */
+export function encodeResult({ action, at, events, effects, received = [at, at] }: Result): string {
+  return [action, at.toISOString(), events, effects, ...received.map((time) => time.toISOString())].join('_');
+}
+
+/** Undefined if we have not made the text. */
 export function readResult(text: string): Result | undefined {
   const [action = '', at = '', events = '', effects = '', from = '', to = ''] = text.split('_');
   const [time, first, last] = [at, from, to].map(timeOf);

@@ -9,6 +9,7 @@ import { isStorableText } from '../shared/text.ts';
 import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
 import {
   cursorOf,
+  encodeResult,
   type Input,
   isAction,
   type RequestedAction,
@@ -18,7 +19,7 @@ import {
   readResult,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
-import { Bulk, BulkResult, encodeResult } from './pages/bulk.tsx';
+import { Bulk, BulkResult } from './pages/bulk.tsx';
 import { EventPage } from './pages/event.tsx';
 import { html, Message, type PageContext } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
@@ -112,12 +113,8 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const db = openOpsDatabase(c.env);
     const result = await runActionNow(c, db, action.value, dependencies);
     switch (result.outcome) {
-      case 'changed': {
-        const { at, events, effects, received } = result;
-        const span = received && ([new Date(received[0]), new Date(received[1])] as const);
-        const done = encodeResult({ action: name, at, events, effects, received: span ?? undefined });
-        return c.redirect(`/ops/result?done=${done}`, 303);
-      }
+      case 'changed':
+        return c.redirect(`/ops/result?done=${encodeResult({ action: name, ...result })}`, 303);
       case 'unexpected': {
         const text = `Nothing was changed: the filter matches ${counted(result.matching, 'event')} now, not ${expected}.`;
         const refused = { text, reason: action.value.reason };

@@ -1,4 +1,5 @@
 // How the pages and `npm run ops` say the same thing.
+import type { ActionCounts } from '../db/actions.ts';
 import type { Problem } from '../db/problems.ts';
 import type { Status } from '../db/status.ts';
 
@@ -8,7 +9,7 @@ export function counted(count: number, noun: string): string {
 }
 
 /** `3 events`, `1 effect`, `3 events and 1 effect`. */
-export function countedBoth({ events, effects }: { events: number; effects: number }): string {
+export function countedBoth({ events, effects }: ActionCounts): string {
   const counts = [events > 0 && counted(events, 'event'), effects > 0 && counted(effects, 'effect')].filter(Boolean);
   return counts.length === 0 ? 'nothing' : counts.join(' and ');
 }

@@ -2,7 +2,7 @@ import { MAX_RERUN, type Matching } from '../../db/actions.ts';
 import type { Progress } from '../../db/done-actions.ts';
 import { type EventFilter, fieldsOf } from '../../db/filter.ts';
 import { type ActionName, MEANING } from '../../db/schema.ts';
-import { MAX_REASON_LENGTH } from '../input.ts';
+import { encodeResult, MAX_REASON_LENGTH, type Result } from '../input.ts';
 import { counted, countedBoth } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
 import { ProblemItem } from './overview.tsx';
@@ -195,15 +195,6 @@ export function ActionFields({ action, reason }: { action: ActionName; reason?: 
   );
 }
 
-/** What an action on many events has done, as it is in the address. */
-export interface Result {
-  readonly action: ActionName;
-  readonly at: Date;
-  readonly events: number;
-  readonly effects: number;
-  readonly received: readonly [Date, Date] | undefined;
-}
-
 interface ResultProps extends PageContext {
   readonly result: Result;
   readonly progress: Progress;
@@ -295,9 +286,4 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
       </div>
     </Layout>
   );
-}
-
-/** `retry_2026-03-01T12:00:00.000Z_3_1`, and between which times the events were received. */
-export function encodeResult({ action, at, events, effects, received = [at, at] }: Result): string {
-  return [action, at.toISOString(), events, effects, ...received.map((time) => time.toISOString())].join('_');
 }

@@ -4,9 +4,10 @@ import type { EventDetails } from '../../db/views.ts';
 import { parseJson } from '../../shared/json.ts';
 import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
+import { encodeResult } from '../input.ts';
 import { attemptsOf, beginningOfError, counted, placeOf, relative, wasText } from '../words.ts';
 import { Body, MAX_SHOWN } from './body.tsx';
-import { ActionFields, encodeResult } from './bulk.tsx';
+import { ActionFields } from './bulk.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, Cause, Code, eventPath, Facts, Id, listPath, Status, Table, Text, Time, visible } from './parts.tsx';
 

@@ -60,7 +60,7 @@ describe('a retry', () => {
         { source: 'test', eventId: 'parked_2' },
       ]),
       effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
-      received: [NOW.toISOString(), NOW.toISOString()],
+      received: [NOW, NOW],
     });
     expect(await states()).toEqual([
       { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
