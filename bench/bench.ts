@@ -15,7 +15,7 @@ const USAGE = 'npm run -w workshop bench -- [--short | --long] [part …]';
  */
 export default async function main(): Promise<void> {
   const { values, positionals: names } = readArguments({
-    allowPositionals: true,
+    words: Number.POSITIVE_INFINITY,
     options: {
       short: { type: 'boolean', default: false },
       long: { type: 'boolean', default: false },

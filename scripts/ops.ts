@@ -44,12 +44,19 @@ Exit code: 0 done, 1 error, 2 wrong usage or not confirmed, 3 nothing matched`;
 
 type Options = ReturnType<typeof readOptions>['values'];
 
+/** How many words a command takes. The others take two: SOURCE and ID. */
+const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, position: 1 };
+
 /** What an operator does without a browser. */
 export default async function main(): Promise<void> {
   endQuietlyWithReader();
   const { values, positionals } = readOptions();
   const [command, ...rest] = positionals;
   if (command === undefined) return console.log(USAGE);
+  const extra = rest[WORDS[command] ?? 2];
+  if (extra !== undefined) {
+    throw new UserError(`${command} doesn't take ${extra}: npm run ops shows what it takes`, WRONG_USAGE);
+  }
   const { url, env } = values;
   const api = async () => connect(url ?? (env === undefined ? undefined : await opsAddress(env)));
   switch (command) {
@@ -122,8 +129,8 @@ async function act(api: OpsApi, name: ActionName, rest: string[], options: Optio
   console.log(json ? jsonLine(counts) : resultText(action, counts));
 }
 
-function keyOf(command: string, [source, id, ...more]: string[]): [string, string] {
-  if (source && id && more.length === 0) return [source, id];
+function keyOf(command: string, [source, id]: string[]): [string, string] {
+  if (source && id) return [source, id];
   throw new UserError(`${command} takes a source and the id of an event: ${command} stripe evt_1`, WRONG_USAGE);
 }
 
@@ -158,7 +165,7 @@ function readOptions() {
   try {
     return readArguments({
       usage: USAGE,
-      allowPositionals: true,
+      words: 3,
       options: {
         source: text,
         status: text,

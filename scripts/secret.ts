@@ -18,11 +18,11 @@ one away. It asks for both and shows neither. In a script, it reads two lines: t
 export default async function main(): Promise<void> {
   const { values, positionals } = readArguments({
     usage: USAGE,
-    allowPositionals: true,
+    words: 2,
     options: { env: { type: 'string', default: '' }, finish: { type: 'boolean', default: false } },
   });
-  const [command, name = '', ...more] = positionals;
-  if (command !== 'rotate' || more.length > 0) throw new UserError(USAGE);
+  const [command, name = ''] = positionals;
+  if (command !== 'rotate') throw new UserError(USAGE);
   const source = Object.hasOwn(sources, name) ? sources[name as keyof typeof sources] : undefined;
   if (!source) throw new UserError(`there is no source ${name}: ${Object.keys(sources).join(', ')}`);
   const { receiver } = readConfigs(values.env);

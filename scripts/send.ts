@@ -128,7 +128,7 @@ function textOf(body: string | undefined): string | undefined {
 function readArgs() {
   return readArguments({
     usage: USAGE,
-    allowPositionals: true,
+    words: 2,
     options: {
       times: { type: 'string', default: '1' },
       concurrency: { type: 'string', default: '1' },

@@ -6,9 +6,7 @@ import { type Package, planUpgrade, type Upgrade } from './upgrade/plan.ts';
 import { openTemplate, type Template } from './upgrade/template.ts';
 import { assertClean, stageChanged, writeChanges } from './upgrade/write.ts';
 
-const SYNOPSIS = 'npm run upgrade [-- <version>] [--from <git url or folder>] [--dry-run] [--no-checks] [--list]';
-
-const USAGE = `${SYNOPSIS}
+const USAGE = `npm run upgrade [-- <version>] [--from <git url or folder>] [--dry-run] [--no-checks] [--list]
 
 Brings the engine to a version of the template, or to its newest, and leaves alone what is yours. It commits nothing.
   --from       where the template is, if package.json doesn't say it
@@ -55,7 +53,7 @@ export default async function main(): Promise<void> {
 function readArgs() {
   const { values, positionals } = readArguments({
     usage: USAGE,
-    allowPositionals: true,
+    words: 1,
     options: {
       // Several, if they are plain copies: each is one version.
       from: { type: 'string', multiple: true },
@@ -64,8 +62,7 @@ function readArgs() {
       'no-checks': { type: 'boolean', default: false },
     },
   });
-  const [wanted, ...more] = positionals;
-  if (more.length > 0) throw new UserError(SYNOPSIS);
+  const [wanted] = positionals;
   return { wanted, places: values.from, list: values.list, dryRun: values['dry-run'], checks: !values['no-checks'] };
 }
 

@@ -19,7 +19,7 @@ type Row = Readonly<Record<string, string | number>>;
  */
 export default async function main(): Promise<void> {
   const { values, positionals: words } = readArguments({
-    allowPositionals: true,
+    words: Number.POSITIVE_INFINITY,
     options: { long: { type: 'boolean', default: false }, seed: { type: 'string' } },
   });
   const { long } = values;

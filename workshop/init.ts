@@ -65,11 +65,11 @@ Then:
 function readArgs() {
   const { values, positionals } = readArguments({
     usage: USAGE,
-    allowPositionals: true,
+    words: 1,
     options: { empty: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false } },
   });
-  const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new UserError(SYNOPSIS);
+  const [name] = positionals;
+  if (name === undefined) throw new UserError(SYNOPSIS);
   if (!NAME.test(name) || name === TEMPLATE) {
     throw new UserError(
       `"${name}" can't be a name: take 2 to 50 lower-case letters, digits and dashes, beginning with a letter, such as acme-hooks`,

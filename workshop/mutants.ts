@@ -20,7 +20,7 @@ const MAX_OUTPUT = 3000;
  * command choose the mutants whose sentence contains them.
  */
 export default async function main(): Promise<void> {
-  const { positionals } = readArguments({ allowPositionals: true });
+  const { positionals } = readArguments({ words: Number.POSITIVE_INFINITY });
   const words = positionals.join(' ');
   const chosen = mutants.filter(({ fault }) => fault.includes(words));
   if (chosen.length === 0) throw new UserError(`no mutant's sentence contains "${words}"`);

@@ -130,6 +130,7 @@ describe('npm run send', () => {
       /^send: no receiver answers at http:..127.0.0.1:1: start it with npm run dev\n$/,
     ],
     [['orders', '--tiems', '5'], /^send: there is no option --tiems: its options are --times, .*\n$/],
+    [['orders', 'order.paid', 'more'], /^send: unexpected argument more: its options are --times, .*\n$/],
     [['store', '--provider', 'nobody'], /^send: there is no provider nobody: npm run send -- --list shows them\n$/],
     [['discord', '--url', 'nowhere'], /^send: --url takes an address such as .*\n$/],
     [['discord', '--times', 'x'], /^send: --times takes a whole number from 1\n$/],

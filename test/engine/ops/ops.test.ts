@@ -181,6 +181,8 @@ describe('an error is one line that says what to do', () => {
     ['list --since yesterday-ish', '--since takes 30m, 2h, 7d, today, or a time'],
     ['list --since 2026-02-31T99:00', '--since takes 30m, 2h, 7d, today, or a time'],
     ['list --limit many', '--limit takes a whole number'],
+    ['list parked', "list doesn't take parked: npm run ops shows what it takes"],
+    ['show stripe evt_1 more', 'unexpected argument more'],
     ['show stripe', 'show takes a source and the id of an event'],
     ['retry', 'say which events to retry'],
     ['retry stripe evt_1 --type paid', 'either SOURCE ID or a filter'],
