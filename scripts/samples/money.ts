@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { number, PERSON, type Samples, seconds, short } from './sample.ts';
 
 /** Payments, shops and subscriptions. */
@@ -6,7 +5,6 @@ export const money: Samples = {
   stripe: {
     types: ['invoice.paid'],
     id: () => `evt_${short()}`,
-    headers: { 'stripe-signature': 't={timestamp},v1={signature}' },
     body: (id, type, now) => ({
       id,
       object: 'event',
@@ -38,8 +36,6 @@ export const money: Samples = {
   },
   square: {
     types: ['payment.created'],
-    id: randomUUID,
-    headers: { 'x-square-hmacsha256-signature': '{signature}' },
     body: (id, type, now) => ({
       merchant_id: 'merchant_sample',
       type,
@@ -51,7 +47,6 @@ export const money: Samples = {
   adyen: {
     types: ['AUTHORISATION', 'CAPTURE', 'REFUND'],
     id: short,
-    headers: {},
     body: (id, type, now) => ({
       live: 'false',
       notificationItems: [
@@ -73,7 +68,6 @@ export const money: Samples = {
   razorpay: {
     types: ['payment.captured'],
     id: short,
-    headers: { 'x-razorpay-event-id': '{id}', 'x-razorpay-signature': '{signature}' },
     body: (id, type, now) => ({
       entity: 'event',
       event: type,
@@ -83,8 +77,6 @@ export const money: Samples = {
   },
   'coinbase-commerce': {
     types: ['charge:confirmed'],
-    id: randomUUID,
-    headers: { 'x-cc-webhook-signature': '{signature}' },
     body: (id, type, now) => ({
       id: 'delivery-sample',
       attempt_number: 1,
@@ -93,7 +85,6 @@ export const money: Samples = {
   },
   'coinbase-cdp': {
     types: ['payments.transfers.completed'],
-    id: randomUUID,
     headers: {
       'x-hook0-signature': 't={timestamp},h=content-type x-event-id x-event-type,v1={signature}',
       'x-event-id': '{id}',
@@ -109,18 +100,15 @@ export const money: Samples = {
   mollie: {
     types: ['payment-link.paid'],
     id: () => `event_${short()}`,
-    headers: { 'x-mollie-signature': 'sha256={signature}' },
     body: (id, type, now) => ({ resource: 'event', id, type, entityId: 'pl_sample', createdAt: now.toISOString() }),
   },
   'mollie-classic': {
     types: ['changed'],
     id: () => `tr_${short().slice(0, 10)}`,
-    headers: {},
     body: (id) => ({ id }),
   },
   shopify: {
     types: ['orders/create', 'orders/paid'],
-    id: randomUUID,
     headers: {
       'x-shopify-topic': '{type}',
       'x-shopify-webhook-id': '{id}',
@@ -133,11 +121,6 @@ export const money: Samples = {
   woocommerce: {
     types: ['order.created', 'order.updated'],
     id: number,
-    headers: {
-      'x-wc-webhook-topic': '{type}',
-      'x-wc-webhook-delivery-id': '{id}',
-      'x-wc-webhook-signature': '{signature}',
-    },
     body: (id, _type, now) => ({
       id: Number(id),
       status: 'processing',
@@ -147,8 +130,6 @@ export const money: Samples = {
   },
   lemonsqueezy: {
     types: ['order_created'],
-    id: randomUUID,
-    headers: { 'x-event-name': '{type}', 'x-signature': '{signature}' },
     body: (id, type, now) => ({
       meta: { event_name: type, webhook_id: id },
       data: { type: 'orders', id: '1', attributes: { total: 4200, updated_at: now.toISOString() } },
@@ -157,7 +138,6 @@ export const money: Samples = {
   chargebee: {
     types: ['invoice_generated'],
     id: () => `ev_${short()}`,
-    headers: { authorization: '{token}' },
     body: (id, type, now) => ({
       id,
       occurred_at: seconds(now),
@@ -167,8 +147,6 @@ export const money: Samples = {
   },
   xero: {
     types: ['INVOICE.UPDATE'],
-    id: randomUUID,
-    headers: { 'x-xero-signature': '{signature}' },
     body: (id, type, now) => {
       const [eventCategory, eventType] = type.split('.');
       const event = { resourceId: id, tenantId: 'tenant-sample', eventCategory, eventType };

@@ -35,7 +35,6 @@ export const people: Samples = {
   mailgun: {
     types: ['delivered', 'failed'],
     id: short,
-    headers: {},
     body: (id, type, now) => ({
       signature: { timestamp: String(seconds(now)), token: `${short()}${short()}`, signature: '{signature}' },
       'event-data': { id, event: type, timestamp: now.getTime() / 1000, recipient: PERSON },
@@ -43,7 +42,6 @@ export const people: Samples = {
   },
   postmark: {
     types: ['Delivery', 'Open'],
-    id: randomUUID,
     headers: { authorization: '{token}' },
     body: (id, type, now) => ({
       RecordType: type,
@@ -55,10 +53,6 @@ export const people: Samples = {
   sendgrid: {
     types: ['delivered', 'bounce'],
     id: short,
-    headers: {
-      'x-twilio-email-event-webhook-signature': '{signature}',
-      'x-twilio-email-event-webhook-timestamp': '{timestamp}',
-    },
     body: (id, type, now) => [
       { email: PERSON, event: type, sg_event_id: id, sg_message_id: 'sample.0', timestamp: seconds(now) },
       { email: PERSON, event: 'processed', sg_event_id: `${id}-2`, sg_message_id: 'sample.0', timestamp: seconds(now) },
@@ -67,7 +61,6 @@ export const people: Samples = {
   slack: {
     types: ['message', 'app_mention'],
     id: () => `Ev${short()}`,
-    headers: { 'x-slack-request-timestamp': '{timestamp}', 'x-slack-signature': 'v0={signature}' },
     body: (id, type, now) => ({
       type: 'event_callback',
       team_id: 'T0SAMPLE',
@@ -79,7 +72,6 @@ export const people: Samples = {
   discord: {
     types: ['APPLICATION_AUTHORIZED'],
     id: number,
-    headers: { 'x-signature-ed25519': '{signature}', 'x-signature-timestamp': '{timestamp}' },
     body: (id, type, now) => ({
       version: 1,
       application_id: '1000000000000000001',
@@ -90,13 +82,11 @@ export const people: Samples = {
   twilio: {
     types: ['delivered', 'sent'],
     id: () => `SM${short()}`,
-    headers: { 'x-twilio-signature': '{signature}' },
     body: (id, type) => ({ MessageSid: id, MessageStatus: type, From: '+15005550006', To: '+15005550009' }),
   },
   meta: {
     types: ['messages', 'feed'],
     id: () => `wamid.${short()}`,
-    headers: { 'x-hub-signature-256': 'sha256={signature}' },
     body: (id, type, now) => {
       const message = {
         id,
@@ -117,8 +107,6 @@ export const people: Samples = {
   },
   zoom: {
     types: ['meeting.started', 'meeting.ended'],
-    id: randomUUID,
-    headers: { 'x-zm-request-timestamp': '{timestamp}', 'x-zm-signature': 'v0={signature}' },
     body: (id, type, now) => ({
       event: type,
       event_ts: now.getTime(),
@@ -127,8 +115,6 @@ export const people: Samples = {
   },
   calendly: {
     types: ['invitee.created', 'invitee.canceled'],
-    id: randomUUID,
-    headers: { 'calendly-webhook-signature': 't={timestamp},v1={signature}' },
     body: (id, type, now) => ({
       event: type,
       created_at: now.toISOString(),
@@ -138,7 +124,6 @@ export const people: Samples = {
   calcom: {
     types: ['BOOKING_CREATED', 'BOOKING_CANCELLED'],
     id: short,
-    headers: { 'x-cal-signature-256': '{signature}' },
     body: (id, type, now) => ({
       triggerEvent: type,
       createdAt: now.toISOString(),
@@ -148,7 +133,6 @@ export const people: Samples = {
   intercom: {
     types: ['conversation.user.created'],
     id: () => `notif_${randomUUID()}`,
-    headers: { 'x-hub-signature': 'sha1={signature}' },
     body: (id, type, now) => ({
       type: 'notification_event',
       id,
@@ -161,7 +145,6 @@ export const people: Samples = {
   'hubspot-v3': {
     types: ['contact.creation', 'contact.deletion'],
     id: number,
-    headers: { 'x-hubspot-signature-v3': '{signature}', 'x-hubspot-request-timestamp': '{timestamp}' },
     body: (id, type, now) => [
       {
         eventId: Number(id),
@@ -177,13 +160,11 @@ export const people: Samples = {
   auth0: {
     types: ['s', 'f'],
     id: short,
-    headers: { authorization: '{token}' },
     body: (id, type, now) => [{ log_id: id, data: { date: now.toISOString(), type, client_name: 'Sample' } }],
   },
   workos: {
     types: ['dsync.user.created'],
     id: () => `event_${short()}`,
-    headers: { 'workos-signature': 't={timestamp}, v1={signature}' },
     body: (id, type, now) => ({
       id,
       event: type,

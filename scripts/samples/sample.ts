@@ -11,7 +11,8 @@ export interface Sample {
   readonly body: (id: string, type: string, now: Date) => object;
 }
 
-export type Samples = Readonly<Record<string, Sample>>;
+/** By the provider's name. Without an id it is a UUID; without headers they are those that the provider's data names. */
+export type Samples = Readonly<Record<string, Pick<Sample, 'types' | 'body'> & Partial<Sample>>>;
 
 export const short = () => randomUUID().replaceAll('-', '').slice(0, 24);
 export const number = () => String(Math.floor(Math.random() * 1e9) + 1e9);

@@ -10,20 +10,14 @@ export type { Sample } from './sample.ts';
 const inHouse: Samples = {
   sesmetric: {
     types: ['delivery', 'bounce'],
-    id: randomUUID,
-    headers: { 'x-sesmetric-timestamp': '{timestamp}', 'x-sesmetric-signature': '{signature}' },
     body: (id, type, now) => ({ id, type, created_at: now.toISOString(), email: PERSON }),
   },
   awardee: {
     types: ['nomination.created'],
-    id: randomUUID,
-    headers: { 'x-awardee-delivery': '{id}', 'x-awardee-event': '{type}', 'x-awardee-signature': '{signature}' },
     body: () => ({ nomination: { id: 'nom_sample', category: 'template of the year' } }),
   },
   gethook: {
     types: ['record.updated'],
-    id: randomUUID,
-    headers: { 'x-gethook-signature': '{signature}' },
     body: (id, type, now) => ({ id, type, created_at: now.toISOString(), record: 'rec_sample' }),
   },
   standardwebhooks: {
@@ -34,15 +28,14 @@ const inHouse: Samples = {
   },
 };
 
-/** One for each provider, by its name. */
 export const samples: Samples = { ...inHouse, ...money, ...people, ...work };
 
 export function sampleOf(provider: Provider): Sample {
-  return samples[provider.name] ?? genericSample(provider);
+  return { ...sampleFrom(provider), ...samples[provider.name] };
 }
 
-/** A sample for a user's own provider. It has a value at each place that the provider's data names. */
-function genericSample({ scheme, id, type, occurredAt }: Provider): Sample {
+/** It has a value at each place that the provider's data names, which is all that a user's own provider needs. */
+function sampleFrom({ scheme, id, type, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
     scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
   const [idAt = ''] = [id.at].flat();

@@ -1,22 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { type Samples, seconds, short } from './sample.ts';
 
 /** Code, documents, incidents and tasks. */
 export const work: Samples = {
   github: {
     types: ['push', 'ping'],
-    id: randomUUID,
-    headers: {
-      'x-github-delivery': '{id}',
-      'x-github-event': '{type}',
-      'x-hub-signature-256': 'sha256={signature}',
-      'user-agent': 'GitHub-Hookshot/sample',
-    },
     body: (id) => ({ ref: 'refs/heads/main', after: id, repository: { full_name: 'octo-org/sample' } }),
   },
   gitlab: {
     types: ['push', 'issue'],
-    id: randomUUID,
     headers: {
       'webhook-id': '{id}',
       'webhook-timestamp': '{timestamp}',
@@ -28,8 +19,6 @@ export const work: Samples = {
   },
   bitbucket: {
     types: ['repo:push'],
-    id: randomUUID,
-    headers: { 'x-request-uuid': '{id}', 'x-event-key': '{type}', 'x-hub-signature': 'sha256={signature}' },
     body: (id) => ({ repository: { full_name: 'sample/sample' }, push: { changes: [{ new: { name: id } }] } }),
   },
   openai: {
@@ -46,8 +35,6 @@ export const work: Samples = {
   },
   linear: {
     types: ['Issue.create', 'Issue.update'],
-    id: randomUUID,
-    headers: { 'linear-delivery': '{id}', 'linear-signature': '{signature}' },
     body: (id, type, now) => {
       const [kind, action] = type.split('.');
       const data = { id, title: 'A sample' };
@@ -63,7 +50,6 @@ export const work: Samples = {
   pagerduty: {
     types: ['incident.triggered', 'incident.resolved'],
     id: short,
-    headers: { 'x-pagerduty-signature': 'v1={signature}' },
     body: (id, type, now) => ({
       event: {
         id,
@@ -76,14 +62,11 @@ export const work: Samples = {
   },
   notion: {
     types: ['page.created', 'page.content_updated'],
-    id: randomUUID,
-    headers: { 'x-notion-signature': 'sha256={signature}' },
     body: (id, type, now) => ({ id, timestamp: now.toISOString(), type, attempt_number: 1, entity: { type: 'page' } }),
   },
   asana: {
     types: ['task.added', 'task.changed'],
     id: short,
-    headers: { 'x-hook-signature': '{signature}' },
     body: (id, type, now) => {
       const [resource_type, action] = type.split('.');
       return { events: [{ action, created_at: now.toISOString(), resource: { gid: id, resource_type } }] };
@@ -92,7 +75,6 @@ export const work: Samples = {
   airtable: {
     types: ['changed'],
     id: short,
-    headers: { 'x-airtable-content-mac': 'hmac-sha256={signature}' },
     body: (_id, _type, now) => ({
       base: { id: 'app0sample' },
       webhook: { id: 'ach0sample' },
@@ -102,7 +84,6 @@ export const work: Samples = {
   dropbox: {
     types: ['changed'],
     id: short,
-    headers: { 'x-dropbox-signature': '{signature}' },
     body: () => ({ list_folder: { accounts: ['dbid:sample'] } }),
   },
   contentful: {
@@ -120,14 +101,11 @@ export const work: Samples = {
   },
   docusign: {
     types: ['envelope-completed'],
-    id: randomUUID,
-    headers: { 'x-docusign-signature-1': '{signature}', 'x-authorization-digest': 'HMACSHA256' },
     body: (id, type, now) => ({ event: type, generatedDateTime: now.toISOString(), data: { envelopeId: id } }),
   },
   typeform: {
     types: ['form_response'],
     id: short,
-    headers: { 'typeform-signature': 'sha256={signature}' },
     body: (id, type, now) => ({
       event_id: id,
       event_type: type,
