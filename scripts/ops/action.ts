@@ -35,8 +35,8 @@ export async function actOnOne(
 }
 
 /**
- * Acts on all events that match. Their number is counted first, and shown. The action is refused if another number
- * matches by then, so that nothing is changed that nobody has seen.
+ * Acts on all events that match. They are counted first, and shown. The action is refused if others match by then, so
+ * that nothing is changed that nobody has seen.
  */
 export async function actOnMany(
   api: OpsApi,
@@ -47,7 +47,7 @@ export async function actOnMany(
 ): Promise<ActionCounts> {
   const { name } = action;
   const body = { filter, ...bodyOf(action) };
-  const { matching, groups } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
+  const { matching, expected, groups } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
   if (matching === 0) throw new UserError(`nothing matches that could be changed by ${name}`, NOTHING_MATCHED);
   const parts = groups.map((group) => {
     const { source, failure, event_ids } = group;
@@ -56,7 +56,7 @@ export async function actOnMany(
   });
   await confirm(`${name} ${counted(matching, 'event')}`, action, ask, parts);
   say(`${name} of ${matching} …`);
-  return orNothing(await api.post(`/events/${name}`, { ...body, expected: matching }, ActionCounts), action);
+  return orNothing(await api.post(`/events/${name}`, { ...body, expected }, ActionCounts), action);
 }
 
 function bodyOf({ name, reason, effects }: Action): object {
@@ -124,7 +124,11 @@ export function filterOf(options: FilterOptions, now: Date): Record<string, stri
     since: timeOf('since', since, now),
     until: timeOf('until', until, now),
   };
-  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => Boolean(field[1])));
+  const set = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
+  // As `--source "$SOURCE"` is, if the variable is not set: without the condition, more events would match.
+  const empty = Object.entries(options).find(([, value]) => value === '');
+  if (empty) throw new UserError(`--${empty[0]} is empty`, WRONG_USAGE);
+  return Object.fromEntries(set);
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };

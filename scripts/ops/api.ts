@@ -124,7 +124,7 @@ function errorOf({ status }: Response, json: unknown, origin: string, token: str
         `${origin} is not an ops Worker: check --url. It has an address of its own, not the receiver's`,
       );
     case 409:
-      return new UserError(`${words}. Run the command again to see the new number`);
+      return new UserError(`${words}. Run the command again to see them`);
     default:
       return new UserError(`${origin}: ${words}`);
   }

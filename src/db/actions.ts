@@ -11,8 +11,8 @@ import { Count } from './views.ts';
 export interface OperatorAction {
   readonly action: ActionName;
   readonly filter: EventFilter;
-  /** Nothing is changed if another number of events matches: the operator has seen this number, and no other. */
-  readonly expected?: number | undefined;
+  /** As loadMatching gave it. Nothing is changed if other events match by now: the operator has not seen those. */
+  readonly expected?: string | undefined;
   /** For a rerun: nothing is changed if the event has run again since the operator saw that it was finished then. */
   readonly finishedAt?: Date | undefined;
   /** To discard, it is needed: it is all that will be left to say why. */
@@ -57,9 +57,9 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
     sql`
     with ${targetOf(operation, true)},
     checked as (
-      select matching, (${expected}::int is null or matching = ${expected}::int)
+      select matching, coalesce(expected = ${expected}, true)
         and (${action !== 'rerun'} or matching <= ${MAX_RERUN}) as as_expected
-      from (select count(*)::int as matching from target) as counted
+      from (select count(*)::int as matching, ${EXPECTED} as expected from target) as counted
     ),
     ${CHANGES[action](operation)}
     select checked.matching, checked.as_expected,
@@ -82,6 +82,7 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
 /** What an action on many events would change. */
 export const Matching = v.strictObject({
   matching: v.pipe(Count, v.description(`Events. More than ${MAX_RERUN} cannot be run again at a time`)),
+  expected: v.pipe(v.string(), v.description('Send it with the action: nothing is changed if other events match then')),
   groups: v.array(
     v.strictObject({
       source: v.string(),
@@ -96,28 +97,31 @@ export type Matching = v.InferOutput<typeof Matching>;
 
 /** What an action would change, by source and failure. */
 export async function loadMatching(db: Database, action: ActionName, filter: EventFilter): Promise<Matching> {
-  const parts =
-    action === 'rerun'
-      ? sql`select source, event_id, null as failure, 1 as event from target`
-      : sql`
-      select source, event_id, failure, 1 as event from parked_events
-      union all select source, event_id, failure, 0 from parked_effects`;
-  const rows = await run<Matching['groups'][number] & { matching: number }>(
+  const [row] = await run<Matching>(
     db,
     sql`
-    with ${targetOf({ action, filter }, false)}, parts as (${parts})
-    select source, failure, sum(event)::int as events, sum(1 - event)::int as effects,
-      array_to_json((array_agg(distinct event_id))[1:5]) as event_ids, (select count(*)::int from target) as matching
-    from parts group by 1, 2 order by count(*) desc`,
+    with ${targetOf({ action, filter }, false)},
+    grouped as (
+      select source, failure, sum(event)::int as events, sum(1 - event)::int as effects,
+        (array_agg(distinct event_id))[1:5] as event_ids
+      from parts group by 1, 2
+    )
+    select count(*)::int as matching, ${EXPECTED} as expected,
+      (select coalesce(json_agg(grouped order by events + effects desc), '[]') from grouped) as groups
+    from target`,
   );
-  return { matching: rows[0]?.matching ?? 0, groups: rows.map(({ matching, ...group }) => group) };
+  return row as Matching;
 }
+
+/** Which events an action is about, and not only how many: others may take their place while the operator looks. */
+const EXPECTED = sql`(select concat(count(*), '-', to_hex(bit_xor(hash))) from parts)`;
 
 type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
 
 /**
- * The CTEs that find what an action is about. All end with its events, as `target`. Only a change locks their rows, because
- * that writes to every row.
+ * The CTEs that find what an action is about: its events, as `target`, and what happens to them, as `parts`, each with a
+ * hash that is another one when the event has failed or run again. Only a change locks their rows, because that writes
+ * to every row.
  */
 function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQL {
   const lock = (table: Table) => (isChange ? sql`for update of ${lockName(table)}` : sql``);
@@ -143,7 +147,9 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   };
   return sql`
     parked_events as (
-      select ${events.source} as source, ${events.eventId} as event_id, ${events.failure} as failure from ${events}
+      select ${events.source} as source, ${events.eventId} as event_id, ${events.failure} as failure,
+        ${events.finishedAt} as finished_at
+      from ${events}
       where ${isStuck(events, filter.status)} and ${failedSo(events, why)} and ${matches(filter)}
       ${lock(events)}
     ),
@@ -154,7 +160,12 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
       where ${isStuck(effects, filter.effect_status)} and ${failedSo(effects, why)} and ${matches(filter)}
       ${lock(effects)}
     ),
-    target as (select source, event_id from parked_events union select source, event_id from parked_effects)`;
+    parts as (
+      select source, event_id, failure, 1 as event, hash_record_extended((source, event_id, finished_at), 0) as hash
+      from parked_events
+      union all select source, event_id, failure, 0, hash_record_extended((source, event_id, name), 0) from parked_effects
+    ),
+    target as (select distinct source, event_id from parts)`;
 }
 
 /**
@@ -165,7 +176,7 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock:
   // What we show of times ends with the milliseconds.
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
-      select ${events.source} as source, ${events.eventId} as event_id from ${events}
+      select ${events.source} as source, ${events.eventId} as event_id, ${events.finishedAt} as finished_at from ${events}
       -- Discarded events are ignored as well, but were never completed: they stay discarded.
       where ${events.status} in ('done', 'ignored') and ${events.completions} = 1
         and ${events.receivedAt} >= (select min(${bodies.receivedAt}) from ${bodies}) and ${asSeen} and ${matches(filter)}
@@ -174,6 +185,10 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock:
           offset 0)
       order by ${events.receivedAt} desc limit ${MAX_RERUN + 1}
       ${lock(events)}
+    ),
+    parts as (
+      select source, event_id, null as failure, 1 as event, hash_record_extended((source, event_id, finished_at), 0) as hash
+      from target
     )`;
 }
 
@@ -295,7 +310,7 @@ function rerun(operation: OperatorAction): SQL {
 }
 
 /**
- * The CTEs that change it, if the number of events is as expected: `changed_events`, `changed_effects`, and `noted` with
+ * The CTEs that change it, if the events are those expected: `changed_events`, `changed_effects`, and `noted` with
  * all events whose `actions` it is kept in.
  */
 const CHANGES: Readonly<Record<ActionName, (operation: OperatorAction) => SQL>> = { retry, discard, rerun };

@@ -17,6 +17,7 @@ export const MAX_COMMON = 500;
 const NO_TEXT = 'must be a text without NUL';
 const Text = v.pipe(
   v.string(NO_TEXT),
+  v.nonEmpty('is empty'),
   v.check((text: string) => isStorableText(text), NO_TEXT),
 );
 export const Time = v.pipe(

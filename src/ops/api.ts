@@ -85,7 +85,7 @@ export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
     const db = openOpsDatabase(c.env);
     if (c.req.query('dry_run') === '1') return c.json(await loadMatching(db, name, action.filter));
     if (action.expected === undefined) {
-      return badRequest('expected is missing: the number of events that you have seen');
+      return badRequest('expected is missing: send what ?dry_run=1 answers');
     }
     return counts(await runActionNow(c, db, action, dependencies));
   });
@@ -149,7 +149,7 @@ function counts(result: ActionResult): Response {
     case 'changed':
       return Response.json({ events: result.events, effects: result.effects });
     case 'unexpected':
-      return problem(409, 'Nothing was changed', `${result.matching} events match now, and not the expected number`);
+      return problem(409, 'Nothing was changed', `other events match now than expected: ${result.matching} in all`);
   }
 }
 

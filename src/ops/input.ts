@@ -31,13 +31,16 @@ const MAX_PAGE = 500;
 /** As long as a reason in one or two sentences. */
 export const MAX_REASON_LENGTH = 500;
 
-/** The largest integer of Postgres. */
-const MAX_EXPECTED = 2_147_483_647;
-
-const integer = (from: number, to: number, message: string) =>
-  v.pipe(v.number(message), v.integer(message), v.minValue(from, message), v.maxValue(to, message));
-const Limit = v.pipe(v.string(), v.transform(Number), integer(1, MAX_PAGE, `is a number from 1 to ${MAX_PAGE}`));
-const Expected = integer(0, MAX_EXPECTED, 'is a number of events');
+const NO_LIMIT = `is a number from 1 to ${MAX_PAGE}`;
+const Limit = v.pipe(
+  v.string(),
+  v.transform(Number),
+  v.integer(NO_LIMIT),
+  v.minValue(1, NO_LIMIT),
+  v.maxValue(MAX_PAGE, NO_LIMIT),
+);
+const NOT_EXPECTED = 'is not what a dry run has answered';
+const Expected = v.pipe(v.string(NOT_EXPECTED), v.regex(/^\d{1,10}-[\da-f]{0,16}$/, NOT_EXPECTED));
 const Cursor = v.pipe(
   v.string(),
   v.check((text: string) => positionIn(text) !== undefined, 'is not one that this API has given out'),
@@ -68,7 +71,7 @@ export const OneEventFields = only('field', {
 /** The body of an action on all events that match a filter. */
 export const ManyEventsFields = only('field', {
   filter: Filter,
-  expected: optional(Expected, 'The number that a dry run answered'),
+  expected: optional(Expected, 'What a dry run answered: nothing is changed if other events match by now'),
   ...ACTION,
 });
 
@@ -88,9 +91,10 @@ export function readList(fields: Fields) {
 
 /** With a key it is about one event, without one about all that match the filter in the fields. */
 export function readAction(action: ActionName, fields: Fields, key?: EventKey): Input<RequestedAction> {
+  // Valibot takes an array for an object.
   const read: Input<ActionFields> = key
     ? parse(OneEventFields, fields)
-    : parse(ManyEventsFields, { ...fields, filter: withoutEmpty(fields.filter) });
+    : parse(ManyEventsFields, Array.isArray(fields.filter) ? {} : fields);
   if (read.outcome === 'invalid') return read;
   const { filter = {}, expected, finished_at: finishedAt, reason, effects = false } = read.value;
   if (action === 'discard' && !reason) return invalid('reason is missing: it is all that will be left to say why');
@@ -115,11 +119,8 @@ function parse<Schema extends v.GenericSchema>(schema: Schema, input: unknown): 
 }
 
 /** Empty texts are those of a form's empty fields. */
-function withoutEmpty(fields: unknown): unknown {
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null && value !== ''),
-  );
+export function withoutEmpty(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
 }
 
 export function cursorOf(position: Position | undefined): string | null {

@@ -17,6 +17,7 @@ import {
   readFilter,
   readList,
   readResult,
+  withoutEmpty,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
 import { Bulk, BulkResult } from './pages/bulk.tsx';
@@ -109,14 +110,14 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   pages.post('/bulk', async (c) => {
     const action = await actionIn(c);
     if (action.outcome === 'invalid') return message(c, 400, 'Nothing was changed', action.detail);
-    const { action: name, filter, expected } = action.value;
+    const { action: name, filter } = action.value;
     const db = openOpsDatabase(c.env);
     const result = await runActionNow(c, db, action.value, dependencies);
     switch (result.outcome) {
       case 'changed':
         return c.redirect(`/ops/result?done=${encodeResult({ action: name, ...result })}`, 303);
       case 'unexpected': {
-        const text = `Nothing was changed: the filter matches ${counted(result.matching, 'event')} now, not ${expected}.`;
+        const text = 'Nothing was changed: by now, these are other events than those you have seen.';
         const refused = { text, reason: action.value.reason };
         const matching = await loadMatching(db, name, filter);
         const page = <Bulk {...contextOf(c)} action={name} filter={filter} matching={matching} refused={refused} />;
@@ -163,7 +164,7 @@ async function actionIn(c: Context<OpsTypes>, key?: EventKey): Promise<Input<Req
     const detail = 'A rerun makes the changes of its events a second time: confirm that you know it.';
     return { outcome: 'invalid', detail };
   }
-  const about = key ? { finished_at } : { filter: c.req.query(), expected: Number(expected) };
+  const about = key ? { finished_at } : { filter: withoutEmpty(c.req.query()), expected: expected ?? '' };
   return readAction(action, { reason, effects: effects === 'yes', ...about }, key);
 }
 

@@ -109,7 +109,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
           />
           <form class="confirm" method="post" action={`/ops/bulk?${new URLSearchParams(fieldsOf(filter))}`}>
             <input type="hidden" name="action" value={action} />
-            <input type="hidden" name="expected" value={events} />
+            <input type="hidden" name="expected" value={matching.expected} />
             <ActionFields action={action} reason={refused?.reason} />
             <div class="buttons">
               <button

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Matching } from '../../../src/db/actions.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { openApi } from '../../../workshop/ops-api.ts';
 import { useDatabase } from '../database.ts';
@@ -79,8 +80,11 @@ describe('the description of the API', () => {
     await check('post', one, await post('/ops/api/events/stripe/none/retry'));
     const many = '/events/{action}';
     await check('post', many, await post('/ops/api/events/retry?dry_run=1', { filter: {} }));
-    await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected: 99 }));
-    await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected: 1 }));
+    await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected: '99-0' }));
+    const { expected } = await jsonOf<{ expected: string }>(
+      await post('/ops/api/events/retry?dry_run=1', { filter: {} }),
+    );
+    await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected }));
     await check('post', many, await post('/ops/api/events/rerun', { filter: { sorce: 'x' } }));
     for (const [path, methods] of Object.entries(paths)) {
       for (const method of Object.keys(methods)) {
@@ -129,14 +133,14 @@ it('what cannot be understood is refused in words, and changes nothing', async (
   const { get, post } = start();
   const sorce =
     /^there is no filter "sorce": source, status, type, failure, error, effect_status, q, since, until, action_at/;
-  const missing = /^expected is missing: the number of events that you have seen$/;
+  const missing = /^expected is missing: send what \?dry_run=1 answers$/;
   for (const [answer, detail] of [
     [get('/ops/api/events?sorce=stripe'), sorce],
     [get('/ops/api/events?type=%00'), /^type must be a text without NUL$/],
-    [post('/ops/api/events/retry', { filter: { sorce: 'stripe' }, expected: 1 }), sorce],
+    [post('/ops/api/events/retry', { filter: { sorce: 'stripe' } }), sorce],
     [post('/ops/api/events/retry', { filter: {} }), missing],
     [post('/ops/api/events/retry', []), /^the body is not a JSON object$/],
-    [post('/ops/api/events/discard', { filter: {}, expected: 3 }), /^reason is missing/],
+    [post('/ops/api/events/discard', { filter: {} }), /^reason is missing/],
   ] as const) {
     expect([(await answer).status, (await jsonOf<{ detail: string }>(await answer)).detail]).toEqual([
       400,
@@ -167,14 +171,15 @@ it('a list has why its events failed, and can be filtered by it, also by the fai
   });
 });
 
-it('an action on many events happens only with the number that the operator has seen', async () => {
+it('an action on many events happens only with what a dry run has answered', async () => {
   const { post, sent } = start();
   const filter = { source: 'stripe' };
-  expect(await jsonOf(await post('/ops/api/events/retry?dry_run=1', { filter }))).toMatchObject({ matching: 3 });
-  const refused = await post('/ops/api/events/retry', { filter, expected: 2 });
+  const { matching, expected } = await jsonOf<Matching>(await post('/ops/api/events/retry?dry_run=1', { filter }));
+  expect(matching).toBe(3);
+  const refused = await post('/ops/api/events/retry', { filter, expected: `2${expected}`.slice(0, -1) });
   expect(refused.status).toBe(409);
   expect(sent).toEqual([]);
-  expect(await jsonOf(await post('/ops/api/events/retry', { filter, expected: 3 }))).toEqual({ events: 2, effects: 1 });
+  expect(await jsonOf(await post('/ops/api/events/retry', { filter, expected }))).toEqual({ events: 2, effects: 1 });
 });
 
 it('a retry sends the tickets of the events and of the effects at once', async () => {
@@ -193,7 +198,9 @@ it('a retry of thousands of events sends all their tickets', async () => {
     insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at)
     select 'github', 'evt_' || n, 'parked', now(), now(), now() from generate_series(1, 2500) n`);
   const { post, sent } = start();
-  const answer = await post('/ops/api/events/retry', { filter: { source: 'github' }, expected: 2500 });
+  const filter = { source: 'github' };
+  const { expected } = await jsonOf<Matching>(await post('/ops/api/events/retry?dry_run=1', { filter }));
+  const answer = await post('/ops/api/events/retry', { filter, expected });
   expect(await jsonOf(answer)).toEqual({ events: 2500, effects: 0 });
   expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(2500);
 });

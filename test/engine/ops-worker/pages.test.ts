@@ -22,7 +22,15 @@ const start = () => {
     const answer = await worker.call(path, { method: 'POST', headers: BEARER, body: new URLSearchParams(form) });
     return answer.headers.get('location') ?? '';
   };
-  return { ...worker, read, send };
+  /** Confirms the question that a page asks, as it is. */
+  const confirm = async (path: string) => {
+    const page = await (await worker.get(path)).text();
+    const [, expected = ''] = /name="expected" value="([^"]*)"/.exec(page) ?? [];
+    const { pathname, searchParams } = new URL(path, 'https://ops.example.com');
+    const { action = '', ...filter } = Object.fromEntries(searchParams);
+    return send(`${pathname}?${new URLSearchParams(filter)}`, { action, expected });
+  };
+  return { ...worker, read, send, confirm };
 };
 
 /** Three events that were parked two hours ago, after twelve attempts. */
@@ -53,8 +61,8 @@ it('an address that ends with a slash leads to the console', async () => {
 });
 
 it('a bulk retry that was stopped says so, also after a reload, and is not offered to be stopped again', async () => {
-  const { read, send } = start();
-  const result = await send('/ops/bulk', { action: 'retry', expected: '3' });
+  const { read, send, confirm } = start();
+  const result = await confirm('/ops/bulk?action=retry');
   expect(await read(result)).toMatch(/Retried 3 events\nPending\n3\nDone\n0\nStop the 3 that have not begun/);
   const done = new URLSearchParams(result.split('?')[1]).get('done') ?? '';
   const stopped = await send('/ops/undo', { done });
@@ -67,8 +75,8 @@ it('a bulk retry that was stopped says so, also after a reload, and is not offer
 });
 
 it('a bulk retry says why events failed again, when they are tried next, and which are done', async () => {
-  const { read, send, get } = start();
-  const result = await send('/ops/bulk', { action: 'retry', expected: '3' });
+  const { read, get, confirm } = start();
+  const result = await confirm('/ops/bulk?action=retry');
   await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
   await sql(failAgain);
   const page = await read(result);
@@ -85,7 +93,7 @@ it('a question before an action says only what applies, and keeps the reason tha
   expect(await read('/ops/bulk?action=discard')).toMatch(/^\nDiscard 3 events\?\nYou can put the events back\.\n/);
   expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
   expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to retry\n/);
-  const body = new URLSearchParams({ action: 'discard', expected: '2', reason: 'a test of ours' });
+  const body = new URLSearchParams({ action: 'discard', expected: '2-0', reason: 'a test of ours' });
   const refused = await call('/ops/bulk', { method: 'POST', headers: BEARER, body });
   expect(await refused.text()).toMatch(/Nothing was changed.*name="reason" value="a test of ours"/s);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
@@ -96,8 +104,8 @@ it('a question before an action says only what applies, and keeps the reason tha
 });
 
 it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {
-  const { read, send, get, sent } = start();
-  await send('/ops/bulk', { action: 'retry', expected: '3' });
+  const { read, get, sent, confirm } = start();
+  await confirm('/ops/bulk?action=retry');
   await sql(failAgain);
   const overview = await (await get('/ops')).text();
   const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
@@ -105,7 +113,7 @@ it('what keeps failing can be tried together: from the overview, and from the li
   expect(await read(bulk)).toContain('Retry 3 events?');
   expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try now what has failed/);
   sent.length = 0;
-  await send(bulk.replace('action=retry&', ''), { action: 'retry', expected: '3' });
+  await confirm(bulk);
   expect(sent).toHaveLength(3);
   expect(await sql(`select distinct attempts, not_before from webhooks.events`)).toEqual([
     { attempts: 0, not_before: null },

@@ -92,9 +92,9 @@ function answer({ method, path, headers, body }: Call, events: ReturnType<typeof
     };
   }
   if (id === undefined) {
-    if (query.get('dry_run') === '1') return { json: { matching: events.length, groups: groupsOf(events) } };
-    const { expected } = body as { expected: number };
-    if (expected !== events.length) return problem(409, 'Another number matches', `${events.length} events match now`);
+    if (query.get('dry_run') === '1') return { json: matchingOf(events) };
+    const { expected } = body as { expected: string };
+    if (expected !== matchingOf(events).expected) return problem(409, 'Other events match', 'evt_3 is one of them');
     return { json: { events: events.length, effects: 1 } };
   }
   const found = events.find((one) => one.source === source && one.event_id === id);
@@ -103,11 +103,10 @@ function answer({ method, path, headers, body }: Call, events: ReturnType<typeof
   return { json: { ...found, ...DETAILS } };
 }
 
-function groupsOf(events: ReturnType<typeof event>[]): object[] {
-  const event_ids = events.map(({ event_id }) => event_id).slice(0, 5);
-  return events.length === 0
-    ? []
-    : [{ source: 'stripe', failure: 'handler', events: events.length, effects: 0, event_ids }];
+function matchingOf(events: ReturnType<typeof event>[]) {
+  const ids = events.map(({ event_id }) => event_id);
+  const group = { source: 'stripe', failure: 'handler', events: ids.length, effects: 0, event_ids: ids.slice(0, 5) };
+  return { matching: ids.length, expected: `${ids.length}-${ids}`, groups: ids.length === 0 ? [] : [group] };
 }
 
 const STATUS = {

@@ -119,7 +119,7 @@ describe('an action', () => {
     expect(changes()).toMatchObject([{ body: { effects: true, finished_at: '2026-03-01T12:00:00.000Z' } }]);
   });
 
-  it('on many expects the number that was counted', async () => {
+  it('on many expects the events that were counted', async () => {
     const { out } = await start([
       'discard',
       '--source',
@@ -133,12 +133,12 @@ describe('an action', () => {
     ]);
     expect(JSON.parse(out)).toEqual({ events: 2, effects: 1 });
     const action = { filter: { source: 'stripe' }, reason: 'not ours' };
-    expect(posts().map(({ body }) => body)).toEqual([action, { ...action, expected: 2 }]);
+    expect(posts().map(({ body }) => body)).toEqual([action, { ...action, expected: '2-evt_1,evt_2' }]);
     api.instead = ({ path }) => {
       if (path.includes('dry_run')) api.events.push(event('evt_3'));
-      return path.includes('dry_run') ? { json: { matching: 2, groups: [] } } : undefined;
+      return path.includes('dry_run') ? { json: { matching: 2, expected: '2-evt_1,evt_2', groups: [] } } : undefined;
     };
-    const err = 'ops: Another number matches. 3 events match now. Run the command again to see the new number\n';
+    const err = 'ops: Other events match. evt_3 is one of them. Run the command again to see them\n';
     expect(await ops('retry --source stripe --yes')).toEqual({ code: 1, out: '', err });
   });
 
@@ -180,6 +180,7 @@ describe('an error is one line that says what to do', () => {
     ['list --sorce x', 'there is no option --sorce'],
     ['list --since yesterday-ish', '--since takes 30m, 2h, 7d, today, or a time'],
     ['list --since 2026-02-31T99:00', '--since takes 30m, 2h, 7d, today, or a time'],
+    ['list --source= --type=paid', '--source is empty'],
     ['list --limit many', '--limit takes a whole number'],
     ['list parked', "list doesn't take parked: npm run ops shows what it takes"],
     ['show stripe evt_1 more', 'unexpected argument more'],
