@@ -26,7 +26,7 @@ import { html, Message, type PageContext } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
 import { eventPath } from './pages/parts.tsx';
-import { counted, countedBoth } from './words.ts';
+import { countedBoth } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
