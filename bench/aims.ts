@@ -57,20 +57,17 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
 };
 
 function waitToBareWorker(ms: number, aim?: Ratio['aim']): Ratio {
-  const figure = (variant: string) => ({ row: waitRow(ms), variant, metric: 'p50 ms' });
-  return {
-    title: `wait for the 200, ${ms} ms from Postgres: p50, to the bare Worker`,
-    of: figure(OURS),
-    to: figure('floor'),
-    chance: { of: figure('floor again'), to: figure('floor') },
-    ...(aim ? { aim } : {}),
-  };
+  return toBareWorker(`wait for the 200, ${ms} ms from Postgres: p50`, waitRow(ms), 'p50 ms', aim);
 }
 
 function ackToBareWorker(source: string, what: string, metric: string, aim?: Ratio['aim']): Ratio {
-  const figure = (variant: string) => ({ row: `ack, ${source}, new events`, variant, metric });
+  return toBareWorker(`ack, ${source}: ${what}`, `ack, ${source}, new events`, metric, aim);
+}
+
+function toBareWorker(title: string, row: string, metric: string, aim: Ratio['aim']): Ratio {
+  const figure = (variant: string) => ({ row, variant, metric });
   return {
-    title: `ack, ${source}: ${what}, to the bare Worker`,
+    title: `${title}, to the bare Worker`,
     of: figure(OURS),
     to: figure('floor'),
     chance: { of: figure('floor again'), to: figure('floor') },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { CONFIGS } from '../scripts/config/worker-config.ts';
 import { buildWorker } from '../workshop/built.ts';
@@ -24,19 +25,14 @@ export async function benchBill({ rounds }: Length): Promise<Row[]> {
     rows.add('bundle, gzipped', worker, { KiB: gzipSync(buildWorker(CONFIGS[worker]).code).length / 1024 });
   }
   const keys = makeKeys();
-  const database = await startDatabase();
-  const load = await startLoad();
-  try {
-    const tasks = NAMES.map((name) => async () => {
-      rows.add('cold start to the first answer', name, await coldStart(name, database, keys));
-      rows.add('memory under load, 32 connections', name, await memory(name, database, keys, load));
-    });
-    await alternate(rounds, tasks);
-    return rows.all();
-  } finally {
-    await load.stop();
-    await database.stop();
-  }
+  await using database = await startDatabase();
+  await using load = await startLoad();
+  const tasks = NAMES.map((name) => async () => {
+    rows.add('cold start to the first answer', name, await coldStart(name, database, keys));
+    rows.add('memory under load, 32 connections', name, await memory(name, database, keys, load));
+  });
+  await alternate(rounds, tasks);
+  return rows.all();
 }
 
 /** From the start of the process to the 200. Cloudflare has started the process before, so only the difference counts. */
@@ -45,37 +41,26 @@ async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, 
   // Built before: a build takes seconds.
   bundle(entryOf(name)).script;
   const started = performance.now();
-  const receiver = await startReceiver(name, database, keys);
-  try {
-    const { status } = await fetch(`${receiver.url}/webhooks/github`, { method: 'POST', headers, body });
-    if (status !== 200) throw new Error(`the first delivery was answered ${status}`);
-    return { ms: performance.now() - started, 'CPU ms': receiver.cpu() };
-  } finally {
-    await receiver.stop();
-  }
+  await using receiver = await startReceiver(name, database, keys);
+  const { status } = await fetch(`${receiver.url}/webhooks/github`, { method: 'POST', headers, body });
+  if (status !== 200) throw new Error(`the first delivery was answered ${status}`);
+  return { ms: performance.now() - started, 'CPU ms': receiver.cpu() };
 }
 
 /** The inspector that tells it also keeps every log line, of which the bare Worker writes none. */
 async function memory(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys, load: Load) {
-  const receiver = await startReceiver(name, database, keys, { isInspected: true });
-  const { url } = receiver;
+  await using receiver = await startReceiver(name, database, keys, { isInspected: true });
   const found = { heap: 0, resident: 0 };
   let working = true;
-  const looking = (async () => {
-    while (working) {
-      found.heap = Math.max(found.heap, await receiver.heap('receiver'));
-      found.resident = Math.max(found.resident, receiver.resident());
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-    }
-  })();
-  try {
-    const job = { url, source: 'github', keys, run: `m-${performance.now()}`, connections: 32 } as const;
-    await load.send({ ...job, amount: DELIVERIES });
+  const job = { source: 'github', keys, run: `m-${performance.now()}`, connections: 32, amount: DELIVERIES } as const;
+  const sent = load.send({ ...job, url: receiver.url }).finally(() => {
     working = false;
-    await looking;
-    return { 'MiB of JavaScript, at most': found.heap, 'MiB of the process, at most': found.resident };
-  } finally {
-    working = false;
-    await receiver.stop();
+  });
+  while (working) {
+    found.heap = Math.max(found.heap, await receiver.heap('receiver'));
+    found.resident = Math.max(found.resident, receiver.resident());
+    await sleep(LOOK_EVERY_MS);
   }
+  await sent;
+  return { 'MiB of JavaScript, at most': found.heap, 'MiB of the process, at most': found.resident };
 }

@@ -2,34 +2,27 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-export interface Child<Started> {
+export interface Child<Started> extends AsyncDisposable {
   readonly pid: number;
   /** What the program sent when it was ready. */
   readonly started: Started;
   /** Sends a message and resolves to the answer. One at a time. */
   ask<Answer>(message: unknown): Promise<Answer>;
-  stop(): Promise<void>;
 }
 
+/** A child that is still there when this process ends, by Ctrl-C or by an error, is ended with it. */
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A child that is still there when this process ends, by Ctrl-C or by an error, is ended with it. */
-export function endsWithUs<Child extends ChildProcess>(child: Child): Child {
-  running.add(child);
-  child.once('exit', () => running.delete(child));
-  return child;
-}
-
 /** Starts a program of this folder as a process of its own. It sends one message when it is ready. If it fails, all ends. */
 export async function startChild<Started>(file: string, ...args: readonly string[]): Promise<Child<Started>> {
   const path = fileURLToPath(import.meta.resolve(`./${file}`));
-  const child = endsWithUs(fork(path, args, { serialization: 'advanced' }));
-  let isStopped = false;
+  const child = fork(path, args, { serialization: 'advanced' });
+  running.add(child);
   child.once('exit', (code) => {
-    if (isStopped) return;
+    if (!running.has(child)) return;
     console.error(`bench: ${file} ended with ${code}`);
     process.exit(1);
   });
@@ -41,19 +34,14 @@ export async function startChild<Started>(file: string, ...args: readonly string
       child.send(message as object);
       return answer as Promise<never>;
     },
-    stop() {
-      isStopped = true;
-      return end(child);
+    async [Symbol.asyncDispose]() {
+      running.delete(child);
+      const ended = once(child, 'exit');
+      // It holds nothing worth keeping.
+      child.kill('SIGKILL');
+      await ended;
     },
   };
-}
-
-/** Ends a process that holds nothing worth keeping, and resolves when it is gone. */
-export async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exited;
 }
 
 async function messageOf<Message>(child: ChildProcess): Promise<Message> {

@@ -6,12 +6,11 @@ import { type SigningKeys, secretsFor } from './deliveries.ts';
 import { startWorkerd, type Workerd } from './workerd.ts';
 
 /** A program that receives deliveries. */
-export interface Contender {
+export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
   /** CPU time so far, in ms, without that of Postgres. */
   cpu(): number;
-  stop(): Promise<void>;
 }
 
 export function entryOf(name: 'claimcheck' | 'floor'): string {
@@ -43,7 +42,7 @@ export async function startNode(
     name: framework === 'hono' ? 'Hono on Node, stores the event' : 'Express on Node, does the work',
     url: `http://127.0.0.1:${child.started}`,
     cpu: () => cpuOf(child.pid),
-    stop: () => child.stop(),
+    [Symbol.asyncDispose]: child[Symbol.asyncDispose],
   };
 }
 

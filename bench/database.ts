@@ -10,7 +10,7 @@ import { startChild } from './child.ts';
 import { cpuOf, cpuOfFamily } from './cpu.ts';
 import { FOLDER } from './folder.ts';
 
-export interface BenchDatabase {
+export interface BenchDatabase extends AsyncDisposable {
   /** For Workers: over the lean Neon endpoint. */
   readonly url: string;
   /** For programs that speak PostgreSQL's own protocol. */
@@ -26,53 +26,45 @@ export interface BenchDatabase {
   setLatency(ms: number): Promise<void>;
   /** What was asked of the endpoint since the last time. */
   counts(): Promise<{ requests: number; statements: number }>;
-  stop(): Promise<void>;
 }
 
 const ROLE = 'claimcheck';
 const PASSWORD = 'bench';
 const DATABASE = 'bench';
 
-let started = 0;
+let databases = 0;
 
 export async function startDatabase(): Promise<BenchDatabase> {
+  await using started = new AsyncDisposableStack();
   // Kept data is written as in production, with fsync and full_page_writes.
-  const postgres = await startPostgres({ keepIn: join(FOLDER, `postgres-${++started}`) });
-  const stops = [() => rm(postgres.dataDir, { recursive: true, force: true }), () => postgres.stop()];
-  const stop = async () => {
-    for (const end of stops.splice(0).reverse()) await end();
+  const postgres = await startPostgres({ keepIn: join(FOLDER, `postgres-${++databases}`) });
+  started.defer(() => rm(postgres.dataDir, { recursive: true, force: true }));
+  started.defer(() => postgres.stop());
+  const urlWith = (port: number) => `postgres://${ROLE}:${PASSWORD}@${LOOPBACK}:${port}/${DATABASE}`;
+  const directUrl = urlWith(postgres.port);
+  await createRole(postgres, ROLE, PASSWORD);
+  await createDatabase(new URL(directUrl), DATABASE);
+  await migrate(directUrl);
+  const client = new pg.Client({ connectionString: directUrl });
+  await client.connect();
+  started.defer(() => client.end());
+  const where = [String(postgres.port), ROLE, PASSWORD, DATABASE];
+  const neon = started.use(await startChild<number>('neon.ts', ...where, '0'));
+  const delay = started.use(await startChild<number>('peers/delay.ts', String(postgres.port)));
+  const pid = Number(readFileSync(join(postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const all = started.move();
+  return {
+    url: urlWith(neon.started),
+    directUrl,
+    delayedUrl: urlWith(delay.started),
+    client,
+    cpu: () => cpuOfFamily(pid),
+    endpointCpu: () => cpuOf(neon.pid),
+    async setLatency(latencyMs) {
+      await neon.ask({ latencyMs });
+      await delay.ask(latencyMs);
+    },
+    counts: () => neon.ask('counts'),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-  try {
-    const urlWith = (port: number) => `postgres://${ROLE}:${PASSWORD}@${LOOPBACK}:${port}/${DATABASE}`;
-    const directUrl = urlWith(postgres.port);
-    await createRole(postgres, ROLE, PASSWORD);
-    await createDatabase(new URL(directUrl), DATABASE);
-    await migrate(directUrl);
-    const client = new pg.Client({ connectionString: directUrl });
-    await client.connect();
-    stops.push(() => client.end());
-    const where = [String(postgres.port), ROLE, PASSWORD, DATABASE];
-    const neon = await startChild<number>('neon.ts', ...where, '0');
-    stops.push(() => neon.stop());
-    const delay = await startChild<number>('peers/delay.ts', String(postgres.port));
-    stops.push(() => delay.stop());
-    const pid = Number(readFileSync(join(postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
-    return {
-      url: urlWith(neon.started),
-      directUrl,
-      delayedUrl: urlWith(delay.started),
-      client,
-      cpu: () => cpuOfFamily(pid),
-      endpointCpu: () => cpuOf(neon.pid),
-      async setLatency(latencyMs) {
-        await neon.ask({ latencyMs });
-        await delay.ask(latencyMs);
-      },
-      counts: () => neon.ask('counts'),
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
 }

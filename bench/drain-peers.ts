@@ -36,7 +36,7 @@ export async function startGraphile(
       await checkChanges(database, events);
       return measured;
     },
-    stop: child.stop,
+    [Symbol.asyncDispose]: child[Symbol.asyncDispose],
   };
 }
 
@@ -59,6 +59,6 @@ export async function startWire(database: BenchDatabase): Promise<Drainer> {
       await checkChanges(database, events);
       return measured;
     },
-    stop: child.stop,
+    [Symbol.asyncDispose]: child[Symbol.asyncDispose],
   };
 }

@@ -19,32 +19,29 @@ const EVENTS = 1000;
 /** Does a claim, a completion or a sweep cost more, the more events the ledger has? */
 export async function benchGrowth(length: Length, sizes: readonly number[]): Promise<Row[]> {
   const rows = new Rows();
+  await using started = new AsyncDisposableStack();
   const databases: BenchDatabase[] = [];
-  try {
-    for (const size of sizes) {
-      const database = await startDatabase();
-      databases.push(database);
-      await fillLedger(database, { done: size - OVERDUE, overdue: OVERDUE });
-      // Vacuum would run in the middle of one measurement and not of the next.
-      for (const table of ['webhooks.events', 'webhooks.bodies']) {
-        await database.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
-      }
+  for (const size of sizes) {
+    const database = started.use(await startDatabase());
+    databases.push(database);
+    await fillLedger(database, { done: size - OVERDUE, overdue: OVERDUE });
+    // Vacuum would run in the middle of one measurement and not of the next.
+    for (const table of ['webhooks.events', 'webhooks.bodies']) {
+      await database.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
     }
-    const largest = Math.max(...sizes).toLocaleString('en');
-    const events = Math.max(BATCH, Math.round(length.part * EVENTS));
-    const tasks = databases.map((database, n) => async (round: number) => {
-      const size = `${sizes[n]?.toLocaleString('en')} events`;
-      for (const [row, measured] of Object.entries(await measure(database, events))) {
-        // The first round fills the caches of Postgres.
-        if (round > 0) rows.add(`growth to ${largest} events, ${row}`, size, measured);
-      }
-    });
-    await alternate(length.rounds + 1, tasks);
-    const sizeOf = ({ variant }: Row) => Number(variant.replaceAll(/\D/g, ''));
-    return rows.all().toSorted((a, b) => sizeOf(a) - sizeOf(b));
-  } finally {
-    for (const database of databases) await database.stop();
   }
+  const largest = Math.max(...sizes).toLocaleString('en');
+  const events = Math.max(BATCH, Math.round(length.part * EVENTS));
+  const tasks = databases.map((database, n) => async (round: number) => {
+    const size = `${sizes[n]?.toLocaleString('en')} events`;
+    for (const [row, measured] of Object.entries(await measure(database, events))) {
+      // The first round fills the caches of Postgres.
+      if (round > 0) rows.add(`growth to ${largest} events, ${row}`, size, measured);
+    }
+  });
+  await alternate(length.rounds + 1, tasks);
+  const sizeOf = ({ variant }: Row) => Number(variant.replaceAll(/\D/g, ''));
+  return rows.all().toSorted((a, b) => sizeOf(a) - sizeOf(b));
 }
 
 async function measure(database: BenchDatabase, amount: number): Promise<Record<string, Measured>> {

@@ -22,17 +22,27 @@ export interface LoadReport {
   readonly signingSeconds: number;
   /** Of each answer, in ms. */
   readonly latencies: readonly number[];
+}
+
+export interface Answers {
   /** How many, by status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
-export interface Load {
+export interface Load extends AsyncDisposable {
+  /** Throws if a delivery is not answered 200. */
   send(job: Job): Promise<LoadReport>;
-  stop(): Promise<void>;
 }
 
 /** The load generator, in a process of its own. */
 export async function startLoad(): Promise<Load> {
   const child: Child<unknown> = await startChild('peers/load.ts');
-  return { send: (job) => child.ask<LoadReport>(job), stop: () => child.stop() };
+  return {
+    async send(job) {
+      const { answers, ...report } = await child.ask<LoadReport & Answers>(job);
+      if (answers['200'] === job.amount) return report;
+      throw new Error(`not every delivery was answered 200: ${JSON.stringify(answers)}`);
+    },
+    [Symbol.asyncDispose]: child[Symbol.asyncDispose],
+  };
 }

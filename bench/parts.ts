@@ -3,7 +3,6 @@ import { benchBill } from './bill.ts';
 import { benchDisk } from './disk.ts';
 import { benchDrain } from './drain.ts';
 import { benchGrowth } from './growth.ts';
-import { benchOperations } from './operations.ts';
 import { benchPruning } from './pruning.ts';
 import type { Length, Row } from './rows.ts';
 import { benchThrough } from './through.ts';
@@ -23,7 +22,6 @@ export const parts: Readonly<Record<string, Part>> = {
   through: { short: () => benchThrough(SHORT), default: () => benchThrough({ rounds: 3, part: 1 }) },
   drain: { short: () => benchDrain(SHORT), default: () => benchDrain({ rounds: 4, part: 1, maxSeconds: 240 }) },
   footprint: { short: () => benchBill(SHORT), default: () => benchBill({ rounds: 5, part: 1 }) },
-  operations: { short: benchOperations, default: benchOperations },
   disk: { short: () => benchDisk(SHORT), default: () => benchDisk({ rounds: 1, part: 1 }) },
   growth: {
     short: () => benchGrowth(SHORT, [2000, 4000]),

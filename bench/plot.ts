@@ -21,8 +21,8 @@ const HEIGHT = 400;
 const STEP = 200;
 const AREA = { left: 56, right: 690, top: 24, bottom: 352 };
 
-/** The wait for a 200 by the distance to Postgres: the slope of a line is its number of round trips. Undefined if it wasn't measured. */
-export function plotOf(results: Results): string | undefined {
+/** The wait for a 200 by the distance to Postgres: the slope of a line is its number of round trips. None if it wasn't measured. */
+export function writePlot(results: Results): void {
   const series = LINES.map((line) => ({
     ...line,
     values: DISTANCES.map((ms) => {
@@ -31,12 +31,12 @@ export function plotOf(results: Results): string | undefined {
     }),
   }));
   const highest = Math.ceil(Math.max(...series.flatMap(({ values }) => values)) / STEP) * STEP;
-  if (!Number.isFinite(highest)) return undefined;
+  if (!Number.isFinite(highest)) return;
   const farthest = DISTANCES.at(-1) ?? 0;
   const x = (ms: number) => Math.round(AREA.left + ((AREA.right - AREA.left) * ms) / farthest);
   const y = (ms: number) => Math.round(AREA.bottom - ((AREA.bottom - AREA.top) * ms) / highest);
   const ticks = Array.from({ length: highest / STEP + 1 }, (_, n) => n * STEP);
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="title">
+  const plot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-labelledby="title">
 <title id="title">Median wait for the 200, by the distance to Postgres</title>
 <style>
 text { font: 13px system-ui, sans-serif; fill: #57606a }
@@ -60,15 +60,11 @@ ${series.map((line) => `<polyline class="${line.class}" points="${line.values.ma
 ${series.map((line, n) => legendLine(line.class, line.title, n)).join('\n')}
 </svg>
 `;
+  writeFileSync(FILE, plot);
 }
 
 function legendLine(color: string, title: string, n: number): string {
   const top = AREA.top + 24 + n * 22;
   const left = AREA.left + 24;
   return `<polyline class="${color}" points="${left},${top} ${left + 32},${top}"/><text x="${left + 42}" y="${top + 4}">${title}</text>`;
-}
-
-export function writePlot(results: Results): void {
-  const plot = plotOf(results);
-  if (plot !== undefined) writeFileSync(FILE, plot);
 }

@@ -2,11 +2,8 @@ import { readFileSync } from 'node:fs';
 import { UserError } from '../scripts/lib/user-error.ts';
 import { figureOf, type Results } from './results.ts';
 
-/** The page of a fork that has the same table: a fork has no folder bench. */
+/** It names the pages that the prices are from. */
 const PAGE = 'docs/deploy.md';
-
-const SOURCES =
-  "Prices: Cloudflare's pages on [Workers](https://developers.cloudflare.com/workers/platform/pricing/) and [Queues](https://developers.cloudflare.com/queues/platform/pricing/), from copies that don't name their day, read on 2026-11-18; Neon's [plans](https://neon.com/docs/introduction/plans), as of 2026-11-12.";
 
 // US dollars.
 const WORKERS = {
@@ -16,7 +13,8 @@ const WORKERS = {
   includedCpuMs: 30e6,
   perMillionCpuMs: 0.02,
 };
-const QUEUES = { operationsPerMessage: 3, includedOperations: 1e6, perMillionOperations: 0.4 };
+/** An event is one message: written, read and deleted. */
+const QUEUES = { operationsPerEvent: 3, includedOperations: 1e6, perMillionOperations: 0.4 };
 const NEON = { perCuHour: 0.106, perGbMonth: 0.35, historyPerGbMonth: 0.2, historyDays: 7 };
 
 /** Hours in which Neon bills a compute that never sleeps. */
@@ -55,12 +53,7 @@ interface Item {
   readonly dollars: (volume: Volume, effects: 0 | 1) => number;
 }
 
-/** What events cost in a month, as a table with its arithmetic. */
-export function billLines(results: Results): string[] {
-  return [...costTable(results), '', SOURCES];
-}
-
-/** The table is in a page of the forks as well. */
+/** The table of what events cost in a month, with its arithmetic, is what results and prices say. */
 export function checkCosts(results: Results): void {
   const table = costTable(results).join('\n');
   if (readFileSync(PAGE, 'utf8').includes(table)) return;
@@ -95,8 +88,6 @@ function itemsOf(results: Results): Item[] {
   const row = bytes('row in the ledger') + bytes('its index entries');
   const body = bytes('body, with its index');
   const wal = bytes('WAL');
-  const messages = figureOf(results, 'operations per event', 'delivery of a new event', 'queue messages');
-  const operations = messages * QUEUES.operationsPerMessage;
   return [
     { what: 'Workers Paid plan', arithmetic: 'its minimum', dollars: () => WORKERS.plan },
     {
@@ -113,9 +104,13 @@ function itemsOf(results: Results): Item[] {
     },
     {
       what: 'Queue operations',
-      arithmetic: `${operations} per event: write, read, delete; ${millions(QUEUES.includedOperations)} is included, then $${QUEUES.perMillionOperations.toFixed(2)} a million`,
+      arithmetic: `${QUEUES.operationsPerEvent} per event: write, read, delete; ${millions(QUEUES.includedOperations)} is included, then $${QUEUES.perMillionOperations.toFixed(2)} a million`,
       dollars: ({ events }, effects) =>
-        over(events * operations * (1 + effects), QUEUES.includedOperations, QUEUES.perMillionOperations),
+        over(
+          events * QUEUES.operationsPerEvent * (1 + effects),
+          QUEUES.includedOperations,
+          QUEUES.perMillionOperations,
+        ),
     },
     {
       what: 'Neon compute (Launch)',

@@ -2,7 +2,7 @@ import { CONFIGS, readConfig } from '../scripts/config/worker-config.ts';
 import { startWorkerd as start, type WorkerdWorker } from '../workshop/workerd.ts';
 import { cpuOf, residentOf } from './cpu.ts';
 
-export interface Workerd {
+export interface Workerd extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
   /** CPU time of the process, with all its Workers, in ms. */
@@ -11,7 +11,6 @@ export interface Workerd {
   resident(): number;
   /** What the JavaScript of a Worker occupies now, in MiB. Only of one that was started to be inspected. */
   heap(worker: string): Promise<number>;
-  stop(): Promise<void>;
 }
 
 /** Runs Workers in workerd itself. The first gets the HTTP requests. Log lines are thrown away. */
@@ -23,5 +22,12 @@ export async function startWorkerd(
   const dated = Object.entries(workers).map(([name, worker]) => [name, { ...worker, compatibilityDate }] as const);
   const [first = ''] = Object.keys(workers);
   const { pid, urlOf, heap, stop } = await start(Object.fromEntries(dated), { sockets: { main: first }, ...options });
-  return { url: urlOf('main'), pid, cpu: () => cpuOf(pid), resident: () => residentOf(pid), heap, stop };
+  return {
+    url: urlOf('main'),
+    pid,
+    cpu: () => cpuOf(pid),
+    resident: () => residentOf(pid),
+    heap,
+    [Symbol.asyncDispose]: stop,
+  };
 }

@@ -1,10 +1,9 @@
 // A program: sends deliveries to a URL, as its parent asks.
 
-import { Agent, request as send } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { deliveryOf } from '../deliveries.ts';
-import type { Job, LoadReport } from '../load.ts';
+import type { Answers, Job, LoadReport } from '../load.ts';
 
 process.on('message', (job: Job) => void run(job).then((report) => process.send?.(report)));
 process.send?.('ready');
@@ -16,11 +15,11 @@ interface Signed {
   readonly body: string | Uint8Array;
 }
 
-type Sent = Omit<LoadReport, 'signingSeconds'>;
+type Sent = Omit<LoadReport & Answers, 'signingSeconds'>;
 
 let signed: Signed[] = [];
 
-async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport> {
+async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport & Answers> {
   const started = performance.now();
   if (!again) {
     signed = Array.from({ length: amount }, (_, n) => {
@@ -29,7 +28,7 @@ async function run({ url, source, keys, run, amount, connections, rate, again }:
     });
   }
   const signingSeconds = (performance.now() - started) / 1000;
-  const sent = rate === undefined ? sendAll(url, amount, connections) : sendEvenly(url, amount, connections, rate);
+  const sent = rate === undefined ? sendAll(url, amount, connections) : sendEvenly(url, amount, rate);
   return { signingSeconds, ...(await sent) };
 }
 
@@ -66,44 +65,25 @@ async function sendAll(url: string, amount: number, connections: number): Promis
   return { seconds: (ended - started) / 1000, latencies, answers };
 }
 
-/**
- * One delivery after the other, in equal intervals. autocannon would send one on every connection at once, and then none
- * for a while. A latency begins when its delivery is due, also if all connections are still waiting for answers: then it
- * is the server that is too slow.
- */
-async function sendEvenly(url: string, amount: number, connections: number, rate: number): Promise<Sent> {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+/** One delivery after the other, in equal intervals. autocannon would send one on every connection at once, and then none for a while. */
+async function sendEvenly(url: string, amount: number, rate: number): Promise<Sent> {
   const latencies: number[] = [];
   const answers: Record<string, number> = {};
   const started = performance.now();
-  let ended = started;
-  const sendOne = (n: number, due: number) =>
-    new Promise<void>((resolve) => {
-      const { body, ...options } = signed[n] as Signed;
-      let status = 'no answer';
-      const request = send(url, { ...options, agent }, (response) => {
-        response.resume().on('end', () => {
-          ended = performance.now();
-          latencies.push(ended - due);
-          status = String(response.statusCode);
-        });
-      });
-      request
-        .on('error', () => {})
-        .on('close', () => {
-          answers[status] = (answers[status] ?? 0) + 1;
-          resolve();
-        });
-      request.end(body);
-    });
+  const sendOne = async ({ path, ...delivery }: Signed) => {
+    const begun = performance.now();
+    const response = await fetch(url + path, delivery);
+    await response.arrayBuffer();
+    latencies.push(performance.now() - begun);
+    answers[response.status] = (answers[response.status] ?? 0) + 1;
+  };
   const sending: Promise<void>[] = [];
   for (let n = 0; n < amount; n++) {
     const due = started + (n * 1000) / rate;
     // Timers count whole milliseconds, so one may end a little too soon.
     while (performance.now() < due) await sleep(Math.max(1, due - performance.now()));
-    sending.push(sendOne(n, due));
+    sending.push(sendOne(signed[n] as Signed));
   }
   await Promise.all(sending);
-  agent.destroy();
-  return { seconds: (ended - started) / 1000, latencies, answers };
+  return { seconds: (performance.now() - started) / 1000, latencies, answers };
 }

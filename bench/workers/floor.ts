@@ -2,7 +2,6 @@ interface Env {
   readonly EVENTS: Queue;
   readonly DATABASE_URL: string;
   readonly GITHUB_WEBHOOK_SECRET: string;
-  readonly STANDARDWEBHOOKS_WEBHOOK_SECRET: string;
   readonly SENDGRID_WEBHOOK_SECRET: string;
 }
 
@@ -37,30 +36,26 @@ export default {
       return Response.json({ status: 'accepted', accepted: claimed.length, duplicate: items.length - claimed.length });
     }
 
-    const event = source === 'github' ? await readGithub(headers, bytes, env) : await readStandard(headers, bytes, env);
-    if (!event) return new Response(null, { status: 401 });
-    const { action, type, timestamp } = JSON.parse(body);
+    if (!(await isFromGithub(headers, bytes, env))) return new Response(null, { status: 401 });
+    const id = headers.get('x-github-delivery') ?? '';
+    const type = headers.get('x-github-event') ?? '';
+    const { action } = JSON.parse(body);
+    const fingerprint = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
     const claimed = await claim(env, SINGLE, [
       source,
-      event.id,
-      event.type === undefined ? type : action === undefined ? event.type : `${event.type}.${action}`,
-      timestamp ?? null,
+      id,
+      action === undefined ? type : `${type}.${action}`,
+      null,
       now.toISOString(),
       due(now),
-      event.fingerprint,
+      fingerprint,
       body,
       keep(headers),
     ]);
-    if (claimed.length > 0) await env.EVENTS.sendBatch([{ body: { version: 1, source, eventId: event.id } }]);
+    if (claimed.length > 0) await env.EVENTS.sendBatch([{ body: { version: 1, source, eventId: id } }]);
     return Response.json({ status: claimed.length > 0 ? 'accepted' : 'duplicate' });
   },
 } satisfies ExportedHandler<Env>;
-
-interface Event {
-  readonly id: string;
-  readonly type: string | undefined;
-  readonly fingerprint: string | null;
-}
 
 const utf8 = new TextEncoder();
 const keys = new Map<string, CryptoKey>();
@@ -75,24 +70,10 @@ async function keyOf(name: string, format: 'raw' | 'spki', bytes: () => BufferSo
   return key;
 }
 
-async function readGithub(headers: Headers, bytes: ArrayBuffer, env: Env): Promise<Event | undefined> {
+async function isFromGithub(headers: Headers, bytes: ArrayBuffer, env: Env): Promise<boolean> {
   const key = await keyOf('github', 'raw', () => utf8.encode(env.GITHUB_WEBHOOK_SECRET));
   const signature = Uint8Array.fromHex((headers.get('x-hub-signature-256') ?? '').slice('sha256='.length));
-  if (!(await crypto.subtle.verify('HMAC', key, signature, bytes))) return undefined;
-  const fingerprint = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
-  return { id: headers.get('x-github-delivery') ?? '', type: headers.get('x-github-event') ?? '', fingerprint };
-}
-
-async function readStandard(headers: Headers, bytes: ArrayBuffer, env: Env): Promise<Event | undefined> {
-  const secret = env.STANDARDWEBHOOKS_WEBHOOK_SECRET;
-  const key = await keyOf('standard', 'raw', () => Uint8Array.fromBase64(secret.slice('whsec_'.length)));
-  const [id, timestamp, signature] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
-    (name) => headers.get(name) ?? '',
-  ) as [string, string, string];
-  const sent = Uint8Array.fromBase64(signature.slice('v1,'.length));
-  const isValid = await crypto.subtle.verify('HMAC', key, sent, joined(utf8.encode(`${id}.${timestamp}.`), bytes));
-  if (!isValid || Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return undefined;
-  return { id, type: undefined, fingerprint: null };
+  return crypto.subtle.verify('HMAC', key, signature, bytes);
 }
 
 async function isFromSendgrid(headers: Headers, bytes: ArrayBuffer, env: Env): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { sql as statement } from 'drizzle-orm';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
-import { defineHandler, type Handler } from '../../../src/kit/index.ts';
+import { defineEffect, defineEffects, defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { useDatabase, WAIT } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
@@ -52,6 +52,21 @@ it('a hundred events cost one query and one transaction', async () => {
   expect(requests).toEqual(['query', 'transaction']);
   expect(messages.every(({ settled }) => settled === 'acked')).toBe(true);
   expect(await balance()).toBe('100');
+});
+
+it('six effects cost one query before they are sent and one after it', async () => {
+  await claimAll(numbered(6));
+  const { effects, effect } = defineEffects({ receipt: defineEffect<null>({ send: async () => new Response() }) });
+  const sends = defineHandler({ handle: () => [effect('receipt', null)] });
+  const sent: unknown[] = [];
+  const url = database.stack.workerUrls.consumer;
+  const tickets = numbered(6).map((id) => new FakeMessage(id));
+  await consumeInNode(tickets, sends, url, { effects, sent });
+  requests = [];
+  const messages = sent.map((ticket, n) => new FakeMessage(String(n), 1, ticket));
+  await consumeInNode(messages, sends, url, { effects, queue: 'effects' });
+  expect(requests).toEqual(['query', 'query']);
+  expect(messages.map(({ settled }) => settled)).toEqual(Array.from({ length: 6 }, () => 'acked'));
 });
 
 it('an event that somebody else completes meanwhile costs its group one query and one transaction more', async () => {
