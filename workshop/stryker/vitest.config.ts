@@ -18,7 +18,7 @@ export default defineConfig({
       'test/engine/{pure,verify}/**/*.test.ts',
       'test/engine/kit/failures.test.ts',
       'test/engine/receiver/providers/handshakes.test.ts',
-      'test/engine/receiver/{answers,attackers,bad-input,body,identify,log,secrets}.test.ts',
+      'test/engine/receiver/{answers,attackers,bad-input,body,identify,log}.test.ts',
       'test/engine/local/configuration.test.ts',
     ],
     // A mutant takes a second, and not twenty: its tests load the code once, and not once for each file.

@@ -159,15 +159,6 @@ describe('what is made to cost time is soon answered', () => {
 });
 
 describe('a request that is not a delivery', () => {
-  it.each(['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'a request with the method %s is answered 405',
-    async (method) => {
-      const answer = await receiver.send('stripe', { method });
-      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
-      expect(receiver.lines).toEqual([]);
-    },
-  );
-
   it.each([
     'nobody',
     'constructor',

@@ -57,11 +57,6 @@ const billingWith = (hash: string) =>
   ({ ...billing, name: hash, scheme: { ...billing.scheme, algorithm: `hmac-${hash}` } }) as Provider;
 
 describe('a user’s own provider', () => {
-  it('is verified by its five lines of data', async () => {
-    expect(await check(billing, signedWith('sha256'), BODY, SECRET)).toMatchObject({ outcome: 'verified' });
-    expect(await check(billing, signedWith('sha256'), `${BODY} `, SECRET)).toMatchObject({ outcome: 'refused' });
-  });
-
   it.each(['sha1', 'sha256', 'sha384', 'sha512'])(
     'may sign with HMAC-%s, and is verified by no other',
     async (hash) => {

@@ -9,7 +9,6 @@ import {
   NOW,
   names,
   providerOf,
-  type Sent,
   type Spot,
   signatureSpots,
   signedSpots,
@@ -48,10 +47,6 @@ describe.each(names)('%s', (name) => {
   const timestamp = scheme.token !== undefined ? undefined : scheme.timestamp;
   const sent = deliver(name);
   const spots = signatureSpots(name, sent);
-
-  it('accepts a correctly signed delivery', async () => {
-    expect(await check(name, sent)).toMatchObject(verified);
-  });
 
   it('refuses every changed character in its signature or token', async () => {
     expect(spots.length).toBeGreaterThan(0);
@@ -113,13 +108,6 @@ describe.each(names)('%s', (name) => {
       }),
       runs(10),
     );
-  });
-
-  it('refuses fifty signatures, even if one of them is right', async () => {
-    for (const spot of spots) {
-      const fifty = fiftyTimes(spot, sent);
-      if (fifty) expect(await check(name, fifty)).toMatchObject(refused);
-    }
   });
 
   it('refuses a header sent twice, unless it is a list', async () => {
@@ -189,16 +177,3 @@ it('a hash of the body in a signed URL is refused if it is that of another body,
     expect(await check('twilio', wrong)).toEqual({ outcome: 'refused', reason: 'signature mismatch' });
   }
 });
-
-/** Fifty entries in a list header. In other headers, fifty values. */
-function fiftyTimes({ place, value, put }: Spot, sent: Sent): Sent | undefined {
-  const [, header, key] = /^header:([^#]+)#?(.*)$/.exec(place) ?? [];
-  if (!header)
-    return place.startsWith('json:')
-      ? withBody(sent, sent.text.replace(`"${value}"`, `[${`"${value}",`.repeat(49)}"${value}"]`))
-      : undefined;
-  if (!key) return put(Array.from({ length: 50 }, () => value).join(', '));
-  const separator = sent.headers.get(header)?.includes(`${key},`) ? ',' : '=';
-  const wrong = 'A'.repeat(value.length);
-  return withHeader(sent, header, (text) => `${text}${` ${key}${separator}${wrong}`.repeat(49)}`);
-}

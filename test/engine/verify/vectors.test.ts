@@ -52,17 +52,7 @@ function renamed(headers: object, name: string): Record<string, string> {
   );
 }
 
-const verified = { outcome: 'verified' };
-const refused = { outcome: 'refused' };
 const utf8 = new TextEncoder();
-
-function check({ provider, key, headers, vector }: ProviderVector, changed: { body?: string; key?: string } = {}) {
-  const { method = 'POST', url = 'https://example.com/', nowSeconds = 0 } = vector;
-  const body = utf8.encode(changed.body ?? vector.body);
-  // If a vector has no time, its scheme signs none, and any time will do.
-  const now = new Date(nowSeconds * 1000);
-  return verify(provider, { method, url, headers: new Headers(headers), body }, [changed.key ?? key], now);
-}
 
 it('every vector is used, and every provider has one', () => {
   expect(new Set(providerVectors.map(({ vector }) => vector.id)).size).toBe(vectors.length);
@@ -72,31 +62,14 @@ it('every vector is used, and every provider has one', () => {
   ).toEqual([]);
 });
 
-describe.each(providerVectors)('the vector $id', (one) => {
-  const { vector, key } = one;
-
-  it('is accepted at its own time', async () => {
-    expect(await check(one)).toMatchObject(verified);
-  });
-
-  // A token covers nothing.
-  if (!vector.id.endsWith('/token')) {
-    it('is refused with a changed signed text', async () => {
-      expect(await check(one, { body: changed(vector) })).toMatchObject(refused);
-    });
-  }
-
-  it('is refused with another key', async () => {
-    const other = key.startsWith('MFkw') ? key.replace('83T4O', '83T4P') : `${key}BBBB`;
-    expect(await check(one, { key: other })).toMatchObject(refused);
-  });
+// What is changed in a delivery is refused: negatives.test.ts.
+it.each(providerVectors)('the vector $id is accepted at its own time', async ({ provider, key, headers, vector }) => {
+  const { method = 'POST', url = 'https://example.com/', nowSeconds = 0 } = vector;
+  const delivery = { method, url, headers: new Headers(headers), body: utf8.encode(vector.body) };
+  // If a vector has no time, its scheme signs none, and any time will do.
+  const now = new Date(nowSeconds * 1000);
+  expect(await verify(provider, delivery, [key], now)).toMatchObject({ outcome: 'verified' });
 });
-
-/** A change in the signed text: Adyen signs some fields of each item and Mailgun its token, not the whole body. */
-function changed({ provider, body }: Vector): string {
-  if (provider === 'adyen') return body.replace('1000', '9000');
-  return provider === 'mailgun' ? body.replace(/("token":").../, '$1xyz') : `${body} `;
-}
 
 /** The windows of the providers' SDKs. Ours are the same or wider, and apply in both directions. */
 const OFFICIAL_SECONDS: Record<string, number> = {

@@ -244,9 +244,10 @@ it('a secret that would be sealed with a guessable one is not taken', async () =
 
 it.each(names)('a GET to %s is answered 405 unless the provider has a handshake with GET', async (name) => {
   const asks = providerOf(name).handshakes?.some(({ method }) => method === 'GET');
-  for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']) {
+  for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD']) {
     const { status, headers } = await receiver.send(name, { method });
     const expected = asks && method === 'GET' ? [401, null] : [405, asks ? 'GET, POST' : 'POST'];
     expect([status, headers.get('allow')], method).toEqual(expected);
   }
+  expect(receiver.lines).toHaveLength(asks ? 1 : 0);
 });
