@@ -22,13 +22,15 @@ describe('an import that points the wrong way is named', () => {
     ['src/db/claim.ts', `import { median } from '../../bench/rows.ts';`, 'bench/rows.ts'],
     ['test/app/a.test.ts', `import { useRunning } from '../engine/running.ts';`, 'test/engine/running.ts'],
     ['src/providers/a.ts', `import '../verify/index.ts';`, 'src/verify/index.ts'],
+    ['src/db/claim.ts', `import { defineHandler } from '#kit';`, 'src/kit/index.ts'],
     ['src/new/a.ts', `import { log } from '../shared/log.ts';`, 'src/shared/log.ts'],
   ])('%s: %s', (file, text, to) => {
     expect(wrong(file, text)).toEqual([`${file} must not import ${to}`]);
   });
 
   it.each([
-    ['src/kit/handler.ts', `import { run } from '../db/client.ts';`, 'src/db/client.ts'],
+    ['src/kit/handler.ts', `import client from '../db/client.ts';`, 'src/db/client.ts'],
+    ['src/kit/handler.ts', `const client = await import('../db/client.ts');`, 'src/db/client.ts'],
     ['src/verify/index.ts', `import { type Provider, stripe } from '#providers/stripe';`, 'src/providers/stripe.ts'],
   ])('%s may import types, but not with: %s', (file, text, to) => {
     expect(wrong(file, text)).toEqual([`${file} must not import ${to}, except types`]);

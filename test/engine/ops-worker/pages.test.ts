@@ -1,6 +1,5 @@
 // What the pages say, as far as their markup shows it. browser.test.ts uses them.
 import { beforeEach, expect, it } from 'vitest';
-import { beginningOfError } from '../../../src/ops/words.ts';
 import { useDatabase } from '../database.ts';
 import { BEARER, startOpsWorker, TOKEN } from './start.ts';
 
@@ -161,13 +160,4 @@ it('an event that has failed again is not announced as a success', async () => {
   expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
   await sql(failAgain);
   expect(await read(retried)).toContain('Retried 1 event. It has failed again:');
-});
-
-it.each([
-  ['TypeError: no rate for \'EUR\' in {"id":1}', "TypeError: no rate for 'EUR' in…"],
-  ['Error: {"code":1}', 'Error: {"code":1}'],
-  ['Error: first line\nsecond', 'Error: first line…'],
-  ['e'.repeat(161), `${'e'.repeat(160)}…`],
-])('of the error %j the title is %j: what is cut is said, and something is left to read', (error, title) => {
-  expect(beginningOfError(error)).toBe(title);
 });

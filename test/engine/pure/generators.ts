@@ -15,7 +15,7 @@ export const times = fc.constantFrom(
   '2026-03-01T00:00:00.000Z',
   '0001-01-01T00:00:00.000Z',
 );
-const dates = times.map((time) => new Date(time));
+export const dates = times.map((time) => new Date(time));
 
 /** Every field may be absent. */
 export const filters: fc.Arbitrary<EventFilter> = fc.record(

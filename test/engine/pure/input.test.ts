@@ -43,8 +43,10 @@ describe('a filter', () => {
 });
 
 describe('a list', () => {
-  it.each([undefined, '', '1', '500'])('has the limit %j', (limit) => {
-    expect(readList({ limit })).toMatchObject({ value: { limit: Number(limit) || 50 } });
+  it.each([undefined, '', '1', '500'])('has the limit %j, and an id without the spaces around it', (limit) => {
+    expect(readList({ limit, q: ' evt_1 ' })).toEqual(
+      valid({ filter: { q: 'evt_1' }, limit: Number(limit) || 50, after: undefined }),
+    );
   });
 
   it.each(['0', '-1', '501', '1.5', 'many', ' '])('is refused with the limit %j', (limit) => {
@@ -59,6 +61,7 @@ describe('a list', () => {
     cursor('2026-03-01 12:00:00+00', 'a', 'b', 'c'),
     cursor('2026-03-01 12:00:00+00', 'a', 7),
     cursor('2026-03-01 12:00:00+00', 'a\0', 'b'),
+    cursor(['2026-03-01 12:00:00+00'], 'a', 'b'),
     // Postgres would refuse the whole query.
     ...['2026-02-30 12:00:00+00', '2026-03-01T12:00:00Z', '2026-03-01 12:00:00', '2026-03-01 24:00:00+00', 'now'].map(
       (time) => cursor(time, 'a', 'b'),
@@ -66,6 +69,7 @@ describe('a list', () => {
     ...['2026-03-01 12:00:00+16', '2026-03-01 12:00:00+05:60', '2026-03-01 12:00:00.1234567+00'].map((time) =>
       cursor(time, 'a', 'b'),
     ),
+    ...['on 2026-03-01 12:00:00+00', '2026-03-01 12:00:00+00 (then)'].map((time) => cursor(time, 'a', 'b')),
   ])('is refused with the cursor %s', (text) => {
     expect(readList({ cursor: text })).toEqual(invalid(/^cursor is not one that this API has given out$/));
   });
@@ -103,6 +107,7 @@ describe('an action', () => {
   it.each<[action: 'retry' | 'discard' | 'rerun', fields: Record<string, unknown>, isOne: boolean, detail: RegExp]>([
     ['retry', {}, false, /^filter is missing. {} means all events$/],
     ['retry', { filter: [] }, false, /^filter is missing/],
+    ['retry', { filter: null }, false, /^filter is missing/],
     ['retry', { filter: { sorce: 'a' } }, false, /^there is no filter "sorce"/],
     ['retry', { filter: { source: '' } }, false, /^source is empty$/],
     ['retry', { filter: { source: null } }, false, /^source must be a text/],

@@ -5,14 +5,16 @@ import { expect, it } from 'vitest';
 import { filterOf } from '../../../scripts/ops/action.ts';
 import { fieldsOf } from '../../../src/db/filter.ts';
 import { keyText } from '../../../src/db/keys.ts';
-import { cursorOf, readAction, readFilter, readList } from '../../../src/ops/input.ts';
+import { ACTIONS } from '../../../src/db/schema.ts';
+import { cursorOf, readAction, readFilter, readList, readResult } from '../../../src/ops/input.ts';
+import { encodeResult } from '../../../src/ops/pages/bulk.tsx';
 import { pack, unpack } from '../../../src/queue/forwarded.ts';
 import { isEffectTicket, isTicket, sendTickets, type Ticket } from '../../../src/queue/tickets.ts';
 import { seal, unseal } from '../../../src/receiver/secrets.ts';
 import { fromBase64, fromBase64Url, fromHex, join, toBase64Url, toHex } from '../../../src/shared/bytes.ts';
 import { formAsJson, parseJson, parseLines } from '../../../src/shared/json.ts';
 import { childTraceparent, isTraceparent, traceFields } from '../../../src/shared/trace.ts';
-import { claimRequests, effectKeys, filters, ids, positions, RUNS } from './generators.ts';
+import { claimRequests, dates, effectKeys, filters, ids, positions, RUNS } from './generators.ts';
 
 const holds = <Values extends [unknown, ...unknown[]]>(
   arbitraries: { [Index in keyof Values]: fc.Arbitrary<Values[Index]> },
@@ -46,18 +48,27 @@ it('a page of a list, from the first to any other', () =>
 
 it('an action of the API on many events', () =>
   holds(
-    [
-      filters,
-      fc.constantFrom('retry', 'discard', 'rerun'),
-      fc.option(fc.constantFrom(0, 7), { nil: undefined }),
-      fc.boolean(),
-    ],
+    [filters, fc.constantFrom(...ACTIONS), fc.option(fc.constantFrom(0, 7), { nil: undefined }), fc.boolean()],
     (filter, action, expected, effects) => {
       const body = { filter: fieldsOf(filter), expected, reason: 'a reason', effects };
       const value = { action, filter, expected, reason: 'a reason', sendEffectsAgain: effects };
-      expect(readAction(action as 'retry', JSON.parse(JSON.stringify(body)))).toEqual(valid(value));
+      expect(readAction(action, JSON.parse(JSON.stringify(body)))).toEqual(valid(value));
     },
   ));
+
+it('the result of an action, in the address of its page', () => {
+  const counts = fc.constantFrom(0, 1, 999_999_999);
+  const action = fc.constantFrom(...ACTIONS);
+  const received = fc.tuple(dates, dates);
+  return holds([fc.record({ action, at: dates, events: counts, effects: counts, received })], (result) => {
+    const parts = encodeResult(result).split('_');
+    expect(readResult(parts.join('_'))).toEqual(result);
+    for (const [n, part] of parts.entries()) {
+      for (const wrong of ['', `x${part}`, `${part}x`])
+        expect(readResult(parts.with(n, wrong).join('_'))).toBeUndefined();
+    }
+  });
+});
 
 it('the options of npm run ops, as the API reads them', () =>
   holds([filters], ({ action_at: _, ...filter }) => {
