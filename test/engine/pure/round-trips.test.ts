@@ -6,8 +6,7 @@ import { filterOf } from '../../../scripts/ops/action.ts';
 import { fieldsOf } from '../../../src/db/filter.ts';
 import { keyText } from '../../../src/db/keys.ts';
 import { ACTIONS } from '../../../src/db/schema.ts';
-import { cursorOf, readAction, readFilter, readList, readResult } from '../../../src/ops/input.ts';
-import { encodeResult } from '../../../src/ops/pages/bulk.tsx';
+import { cursorOf, encodeResult, readAction, readFilter, readList, readResult } from '../../../src/ops/input.ts';
 import { pack, unpack } from '../../../src/queue/forwarded.ts';
 import { isEffectTicket, isTicket, sendTickets, type Ticket } from '../../../src/queue/tickets.ts';
 import { seal, unseal } from '../../../src/receiver/secrets.ts';
@@ -48,7 +47,12 @@ it('a page of a list, from the first to any other', () =>
 
 it('an action of the API on many events', () =>
   holds(
-    [filters, fc.constantFrom(...ACTIONS), fc.option(fc.constantFrom(0, 7), { nil: undefined }), fc.boolean()],
+    [
+      filters,
+      fc.constantFrom(...ACTIONS),
+      fc.option(fc.constantFrom('0-', '7-0123456789abcdef'), { nil: undefined }),
+      fc.boolean(),
+    ],
     (filter, action, expected, effects) => {
       const body = { filter: fieldsOf(filter), expected, reason: 'a reason', effects };
       const value = { action, filter, expected, reason: 'a reason', sendEffectsAgain: effects };
