@@ -21,7 +21,7 @@ export async function sendAlerts(env: ConsumerEnv, now: Date, log: Log): Promise
   const alerts = await takeAlerts(db, now, pendingMinutes);
   if (alerts.length === 0) return;
 
-  const body = JSON.stringify(messageOf(alerts, now, pendingMinutes, settingOf(env, 'OPS_URL')));
+  const body = JSON.stringify(messageOf(env, alerts, now, pendingMinutes));
   const headers = await standardHeaders(await idOf(alerts), body, now, settingOf(env, 'ALERT_WEBHOOK_SECRET'));
   const refusal = await post(url, headers, body);
   const outcome = refusal === undefined ? 'sent' : 'not_sent';
@@ -84,13 +84,16 @@ const MAX_LENGTH = 1800;
  * `type`, `timestamp` and `data` are those of Standard Webhooks. It holds counts, sources and failures only, because a
  * chat is read by more people than the database.
  */
-function messageOf(alerts: readonly Alert[], now: Date, pendingMinutes: number, opsUrl: string | undefined): object {
+function messageOf(env: ConsumerEnv, alerts: readonly Alert[], now: Date, pendingMinutes: number): object {
+  // The queue's name has that of the project and of its environment: `acme-hooks-staging-events`.
+  const name = env.EVENTS_QUEUE.replace(/-events$/, '');
+  const opsUrl = settingOf(env, 'OPS_URL');
   const consoleUrl = opsUrl && `${opsUrl.replace(/\/+$/, '')}/ops`;
   const linked = alerts.map((alert) => ({ ...alert, links: consoleUrl ? linksOf(alert, consoleUrl) : [] }));
   const lines = linked.map((alert) => [lineOf(alert, pendingMinutes), ...alert.links].join(' '));
   while (lines.join('\n').length > MAX_LENGTH) lines.pop();
   const more = lines.length < alerts.length ? [`… and ${alerts.length - lines.length} more`] : [];
-  const text = ['Claimcheck', ...lines, ...more, consoleUrl].filter((line) => line !== undefined).join('\n');
+  const text = [name, ...lines, ...more, consoleUrl].filter((line) => line !== undefined).join('\n');
   return {
     type: 'claimcheck.alert',
     timestamp: now.toISOString(),

@@ -45,10 +45,11 @@ afterEach(() => {
 async function run(now: Date, settings: Record<string, unknown> = { ALERT_WEBHOOK_URL: endpoint.url }) {
   const queue = { sendBatch: async () => {} };
   const { consumer } = database.stack.workerUrls;
-  const env = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
+  const bindings = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, EVENTS_QUEUE: 'acme-hooks-staging-events' };
+  const env = { ...bindings, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
   const before = endpoint.posts.length;
   await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
-  return endpoint.posts.slice(before).map(({ body }) => JSON.parse(body).text.replace(/^Claimcheck\n/, ''));
+  return endpoint.posts.slice(before).map(({ body }) => JSON.parse(body).text.replace(/^acme-hooks-staging\n/, ''));
 }
 
 const claimOne = (eventId: string, { source = 'stripe', at = NOW } = {}) =>
