@@ -95,7 +95,11 @@ const alert = async () => {
   };
   vi.mocked(fetch).mockResolvedValueOnce(neonAnswer(row));
   const lines: LogLine[] = [];
-  const env = { DATABASE_URL, ALERT_WEBHOOK_URL: 'https://alerts.example.com' } as unknown as ConsumerEnv;
+  const env = {
+    DATABASE_URL,
+    EVENTS_QUEUE: 'a-events',
+    ALERT_WEBHOOK_URL: 'https://alerts.example.com',
+  } as unknown as ConsumerEnv;
   await sendAlerts(env, NOW, (line) => lines.push(line));
   return lines[0];
 };
