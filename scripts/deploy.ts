@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { sources } from '../src/app/sources.ts';
 import { type Account, addressOf, openAccount } from './cloudflare/api.ts';
 import { deployWorkers, missingAtCloudflare, rollBack } from './cloudflare/deploys.ts';
@@ -5,7 +6,7 @@ import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
 import { readConfigs, type WorkerConfigs } from './config/worker-config.ts';
 import { unsafeStatements } from './database/additive.ts';
-import { asOwner, assertDatabaseOf, connect, describeDatabase } from './database/connect.ts';
+import { asOwner, DEPLOYING, describeDatabase, ownerOf } from './database/connect.ts';
 import { migrate } from './database/migrations.ts';
 import { unmigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
@@ -16,12 +17,11 @@ const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
 npm run deploy -- --rollback [--env <name>]
 
 Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. What would fail halfway
-is refused before anything is changed.
+is refused before anything is changed, and so is a deploy while another one runs.
 DATABASE_URL is that of the owner of the tables, and comes from the shell only. With SMOKE_SOURCE and SMOKE_SECRET, the name of a
 source and its secret, it sends a delivery through the new Workers, and fails if that doesn't arrive.
   --rollback   takes the Workers back to the deploy before. The database stays as it is`;
 
-/** The database first, because Workers answer 503 on old tables. */
 export default async function main(): Promise<void> {
   const { values } = readArguments({
     usage: USAGE,
@@ -44,19 +44,21 @@ export default async function main(): Promise<void> {
       'set DATABASE_URL in the shell to the database that the deployed Workers use, as the owner of its tables: it is migrated first',
     );
   }
-  await assertDatabaseOf(databaseUrlOf(DATABASE_URL), values.env);
+  await asOwner(DATABASE_URL, (client) => deploy(configs, DATABASE_URL, client), DEPLOYING);
+}
+
+/** The database first, because Workers answer 503 on old tables. */
+async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Client): Promise<void> {
+  const url = databaseUrlOf(databaseUrl);
+  await ownerOf(client, url, configs.receiver.name);
   console.log('looking for what would fail');
   const account = await openAccount();
-  const problems = await Promise.all([
-    unmigrated(),
-    missingAtCloudflare(account, configs),
-    asOwner(DATABASE_URL, (client) => unsafeStatements(client)),
-  ]);
+  const problems = await Promise.all([unmigrated(), missingAtCloudflare(account, configs), unsafeStatements(client)]);
   const found = problems.flat().filter((problem) => problem !== undefined);
   if (found.length > 0) throw new UserError(['nothing was changed, because', ...found].join('\n'));
 
-  console.log(`migrating ${describeDatabase(databaseUrlOf(DATABASE_URL))}`);
-  const withoutRole = await migrate(DATABASE_URL);
+  console.log(`migrating ${describeDatabase(url)}`);
+  const withoutRole = await migrate(databaseUrl);
   console.log('the database is up to date');
   for (const worker of withoutRole) {
     if (worker !== 'ops' || configs.ops) {
@@ -64,11 +66,11 @@ export default async function main(): Promise<void> {
     }
   }
   await deployWorkers(configs);
-  await sendOne(account, configs, DATABASE_URL);
+  await sendOne(account, configs, client);
 }
 
 /** One delivery on the way of every delivery, if the shell knows how a source signs. */
-async function sendOne(account: Account, { receiver: config }: WorkerConfigs, databaseUrl: string): Promise<void> {
+async function sendOne(account: Account, { receiver: config }: WorkerConfigs, client: pg.Client): Promise<void> {
   const { SMOKE_SOURCE, SMOKE_SECRET } = process.env;
   const receiver = await addressOf(account, config);
   if (!SMOKE_SOURCE || !SMOKE_SECRET || !receiver) {
@@ -78,7 +80,6 @@ async function sendOne(account: Account, { receiver: config }: WorkerConfigs, da
     return;
   }
   const { handlers } = await import('../src/app/handlers/index.ts');
-  const client = await connect(databaseUrl);
   try {
     const sent = await smoke({ sources, handlers, keys: { [SMOKE_SOURCE]: SMOKE_SECRET }, receiver, client });
     if (!sent) throw new UserError(`there is no delivery of ${SMOKE_SOURCE} that SMOKE_SECRET could sign`);
@@ -90,7 +91,5 @@ async function sendOne(account: Account, { receiver: config }: WorkerConfigs, da
     throw new UserError(
       `everything is deployed, but a delivery did not get through it: ${error.message}. To go back, run this with --rollback`,
     );
-  } finally {
-    await client.end();
   }
 }

@@ -26,7 +26,7 @@ import {
   logIn,
   missingQueues,
 } from './setup/account.ts';
-import { describe, findDatabase, type LockedDatabase, lockDatabase, type OwnerDatabase } from './setup/database.ts';
+import { describe, findDatabase, type LockedDatabase, type OwnerDatabase, withDatabase } from './setup/database.ts';
 import { lastSmoke, smoke } from './setup/smoke.ts';
 import { summary, Terminal } from './setup/terminal.ts';
 import { askForSecrets, ensureWorker, isDeployed, type Secrets } from './setup/workers.ts';
@@ -66,13 +66,7 @@ export default async function main(): Promise<void> {
     });
   }
   const terminal = new Terminal({ asks: !yes && !dryRun });
-  let locked: LockedDatabase | undefined;
-  try {
-    await setUp(terminal, environment, dryRun, (database) => (locked = database));
-  } finally {
-    terminal.close();
-    await locked?.client.end();
-  }
+  await setUp(terminal, environment, dryRun).finally(() => terminal.close());
 }
 
 interface Context {
@@ -83,12 +77,7 @@ interface Context {
   readonly before: Existing;
 }
 
-async function setUp(
-  terminal: Terminal,
-  environment: string,
-  dryRun: boolean,
-  onLock: (database: LockedDatabase) => void,
-): Promise<void> {
+async function setUp(terminal: Terminal, environment: string, dryRun: boolean): Promise<void> {
   const configs = readConfigs(environment, { planned: true });
   assertConfigured({ sources, ...configs });
   const others = allEnvironments().filter((one) => one !== environment);
@@ -103,42 +92,54 @@ async function setUp(
   const { receiver } = configs;
   const name = receiver.name.replace(/-receiver\b/, '');
   const database = await findDatabase(terminal, { name, dryRun });
-  const locked = database && (await lockDatabase(database, receiver.name));
-  if (locked) onLock(locked);
-  if (database) terminal.step('ok', 'database', describe(database));
-  if (dryRun || !database || !locked) return foresee(context, locked);
+  if (!database) return foresee(context);
+  await withDatabase(database, receiver.name, async (locked) => {
+    terminal.step('ok', 'database', describe(database));
+    if (dryRun) await foresee(context, locked);
+  });
+  if (dryRun) return;
   const subdomain = before.subdomain ?? (await chooseSubdomain(account, terminal, name));
   const address = `https://${receiver.name}.${subdomain}.workers.dev`;
   const secrets = await askForSecrets(configs, sources, before, terminal, `${address}/webhooks`);
-  const undone = listed(configs).filter((config) => !isDeployed(config, before));
-  const names = undone.map((config) => config.name).join(', ');
-  if (names && !(await terminal.confirm(`deploy ${names} in ${account.name}, with ${describe(database)}?`))) {
+  const undone = undoneIn(configs, before);
+  if (undone && !(await terminal.confirm(`deploy ${undone} in ${account.name}, with ${describe(database)}?`))) {
     throw new UserError('nothing was deployed');
   }
 
-  // From here on, every step can be the last: the next run goes on from it.
-  writeFiles(terminal, configs, database.region);
-  const migrations = await missingMigrations(locked.client);
-  if (migrations.length > 0) await migrate(database.url.href);
-  terminal.step(migrations.length > 0 ? 'done' : 'ok', 'migrations', migrations.join(', ') || 'all are applied');
-  const { isFree } = await ensureQueues(account, configs, terminal);
-  await deployAll(context, secrets, database, locked);
-  await sendOne(terminal, secrets, address, locked);
-  const made = {
-    configs,
-    sources,
-    account: account.id,
-    subdomain,
-    database: describe(database),
-    secrets,
-    isFree,
-  };
-  console.log(summary(made));
+  // Nobody else was kept out while a person looked for a secret: Neon ends a session that is idle for so long.
+  await withDatabase(database, receiver.name, async (locked) => {
+    if (undoneIn(configs, await existing(account, configs)) !== undone) {
+      throw new UserError('somebody else has changed the Workers meanwhile: run this again');
+    }
+    // From here on, every step can be the last: the next run goes on from it.
+    writeFiles(terminal, configs, database.region);
+    const migrations = await missingMigrations(locked.client);
+    if (migrations.length > 0) await migrate(database.url.href);
+    terminal.step(migrations.length > 0 ? 'done' : 'ok', 'migrations', migrations.join(', ') || 'all are applied');
+    const { isFree } = await ensureQueues(account, configs, terminal);
+    await deployAll(context, secrets, database, locked);
+    await sendOne(terminal, secrets, address, locked);
+    const made = {
+      configs,
+      sources,
+      account: account.id,
+      subdomain,
+      database: describe(database),
+      secrets,
+      isFree,
+    };
+    console.log(summary(made));
+  });
   if (terminal.questions > 0) console.log(`\nquestions asked: ${terminal.questions}`);
 }
 
+function undoneIn(configs: WorkerConfigs, state: Existing): string {
+  const undone = listed(configs).filter((config) => !isDeployed(config, state));
+  return undone.map(({ name }) => name).join(', ');
+}
+
 /** For --dry-run. */
-async function foresee({ terminal, configs, before }: Context, locked: LockedDatabase | undefined): Promise<void> {
+async function foresee({ terminal, configs, before }: Context, locked?: LockedDatabase): Promise<void> {
   const { environment } = configs.receiver;
   const files = filesWithout(environment);
   if (files.length > 0) terminal.step('would', 'files', `add the environment ${environment} to ${files.join(', ')}`);
@@ -215,6 +216,10 @@ async function deployAll(
     // A password can't be read again, so a Worker that may not have the right one gets a new one.
     if (!hasUrl || withoutRole.includes(kind)) {
       own.DATABASE_URL = (await createWorkerRoles(url.href, { rotate: [kind] })).urls[kind] ?? '';
+    }
+    // Not earlier, because a run that ends makes up others the next time. Not later, because nobody else would have them.
+    for (const secret of terminal.isAsking ? secrets.madeUp : []) {
+      if (own[secret]) terminal.note(`made up, and only shown now: ${secret}=${own[secret]}`);
     }
     const outcome = await ensureWorker(account, config, release, before, own);
     if (outcome !== 'ok') await noteOwner(client, url, configs.receiver.name, [...done.add(kind)]);

@@ -3,9 +3,6 @@ import { DEV_VARS, databaseUrlOf, isLocal, requireVar } from '../config/dev-vars
 import { readConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 
-/** Any number works, if all machines that migrate use the same one. */
-const LOCK = 20_260_101;
-
 /**
  * Before PostgreSQL 15 every role could create tables and functions in the schema `public`, so also the one of the Worker
  * that strangers reach. The tests pass on 15, 17 and 18.
@@ -36,22 +33,37 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
   }
 }
 
-/** A second machine that migrates needs seconds. Any role can take this lock, and hold it. */
-const LOCK_WAIT = '60s';
+interface Lock {
+  /** Any number works, if all machines use the same one. */
+  readonly key: number;
+  readonly of: string;
+  readonly wait: string;
+}
 
-/** Works as the owner of the tables. A second machine that does so at the same time waits for the first. */
+/** Another machine that migrates needs seconds. Any role can take this lock, and hold it. */
+export const MIGRATING: Lock = { key: 20_260_101, of: 'migrations', wait: '60s' };
+
+/** The whole of setup or deploy: two at once would leave Workers of two versions, and roles with two passwords. */
+export const DEPLOYING: Lock = { key: 20_261_101, of: 'setup and deploy', wait: '1s' };
+
+/** Works as the owner of the tables, after another machine that holds the same lock. */
 export async function asOwner<Result>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<Result>,
-  wait = LOCK_WAIT,
+  lock = MIGRATING,
 ): Promise<Result> {
   const client = await connect(directUrl(databaseUrl));
+  let hasEnded = false;
+  client.on('error', () => (hasEnded = true));
   try {
-    await takeLock(client, wait);
+    await takeLock(client, lock);
     const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`);
     assertNewEnough(rows[0]?.version ?? '');
     return await work(client);
   } catch (error) {
+    if (hasCode(error, '57P01') || (hasEnded && !(error instanceof UserError))) {
+      throw new UserError('the database has ended the session: run this again');
+    }
     if (!hasCode(error, '42501')) throw error;
     throw new UserError('the role in DATABASE_URL may not do this: use the URL of the role that owns the tables');
   } finally {
@@ -63,14 +75,14 @@ export async function asOwner<Result>(
 /** SQLSTATE lock_not_available: `lock_timeout` has passed. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 
-async function takeLock(client: pg.Client, wait: string): Promise<void> {
+async function takeLock(client: pg.Client, { key, of, wait }: Lock): Promise<void> {
   await client.query(`set lock_timeout = '${wait}'`);
   try {
-    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    await client.query('select pg_advisory_lock($1)', [key]);
   } catch (error) {
     if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-    const holder = await holderOf(client, `locktype = 'advisory' and (classid, objid) = (0, ${LOCK})`);
-    throw new UserError(`gave up after ${wait}, because the lock of migrations is held by another session: ${holder}`);
+    const holder = await holderOf(client, `locktype = 'advisory' and (classid, objid) = (0, ${key})`);
+    throw new UserError(`gave up after ${wait}, because the lock of ${of} is held by another session: ${holder}`);
   }
 }
 

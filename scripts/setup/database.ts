@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { databaseUrlOf } from '../config/dev-vars.ts';
-import { assertNewEnough, connect, describeDatabase, direct, ownerOf } from '../database/connect.ts';
+import { asOwner, DEPLOYING, describeDatabase, direct, ownerOf } from '../database/connect.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -58,34 +58,25 @@ export interface LockedDatabase {
   readonly served: readonly string[];
 }
 
-/** Any number, but not the one of migrations: those run while this is held. */
-const SETUP_LOCK = 20_261_101;
-
-/** Only one person at a time sets up a database: roles would get two passwords. The lock is held until `client` ends. */
-export async function lockDatabase({ url }: OwnerDatabase, receiver: string): Promise<LockedDatabase> {
-  const client = await connect(url.href);
-  // Neon ends a session that has been idle for long, as while somebody looks for a secret. The lock is only a courtesy.
-  client.on('error', () => {});
-  try {
-    const { rows } = await client.query<{ version: string; free: boolean; may: boolean }>(
-      `select current_setting('server_version') as version, pg_try_advisory_lock(${SETUP_LOCK}) as free,
-              rolcreaterole and has_database_privilege(current_database(), 'create') as may
+/** Keeps other setups and deploys of this database out while it works. */
+export function withDatabase(
+  { url }: OwnerDatabase,
+  receiver: string,
+  work: (database: LockedDatabase) => Promise<void>,
+): Promise<void> {
+  const locked = async (client: pg.Client) => {
+    const { rows } = await client.query<{ may: boolean }>(
+      `select rolcreaterole and has_database_privilege(current_database(), 'create') as may
        from pg_roles where rolname = current_user`,
     );
-    const [row] = rows;
-    assertNewEnough(row?.version ?? '');
-    if (!row?.may) {
+    if (!rows[0]?.may) {
       throw new UserError(
         `the role ${decodeURIComponent(url.username)} may not create roles and schemas: use the URL of the database's owner (neondb_owner)`,
       );
     }
-    if (!row.free)
-      throw new UserError('somebody else runs setup on this database right now: run this again afterwards');
-    return { client, served: await ownerOf(client, url, receiver) };
-  } catch (error) {
-    await client.end();
-    throw error;
-  }
+    await work({ client, served: await ownerOf(client, url, receiver) });
+  };
+  return asOwner(url.href, locked, DEPLOYING);
 }
 
 export function describe({ url, region }: OwnerDatabase): string {

@@ -2,7 +2,6 @@ import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Source } from '../../src/kit/index.ts';
 import type { Provider } from '../../src/providers/index.ts';
-import { secretName } from '../../src/receiver/secrets.ts';
 import { type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
 import { tryGit } from '../lib/fork-files.ts';
 import { UserError } from '../lib/user-error.ts';
@@ -111,14 +110,15 @@ export function summary(made: Made): string {
     ],
   ];
   const todo = Object.entries(sources).length > 0 ? [registration(sources, address(receiver.name))] : [];
-  if (secrets.madeUp.length > 0) {
+  const [example, ...more] = secrets.madeUp.filter((name) => name !== 'OPS_TOKEN');
+  if (example) {
     todo.push(
-      `a secret was made up for ${secrets.madeUp.join(', ')}. Where the sender gives out its own: ${wrangler(`secret put ${secretName(secrets.madeUp[0] ?? '')}`)}`,
+      `made up: ${[example, ...more].join(', ')}. Where the sender gives out its own: ${wrangler(`secret put ${example}`)}`,
     );
   }
-  if (ops && secrets.opsToken) {
+  if (ops && secrets.madeUp.includes('OPS_TOKEN')) {
     todo.push(
-      `protect the console with Cloudflare Access: https://dash.cloudflare.com/${account}/workers/services/view/${ops.name}/production/settings (docs/console.md). Until then, any name and this password, which is only shown here: ${secrets.opsToken}`,
+      `protect the console with Cloudflare Access: https://dash.cloudflare.com/${account}/workers/services/view/${ops.name}/production/settings (docs/console.md). Until then, any name and the OPS_TOKEN above`,
     );
   }
   todo.push(`be told when work fails: ${wrangler('secret put ALERT_WEBHOOK_URL', consumer)} (docs/alerts.md)`);

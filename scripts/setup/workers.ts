@@ -17,10 +17,8 @@ export interface Secrets {
   readonly values: Readonly<Record<string, Record<string, string>>>;
   /** What each source's sender signs with, as far as it is known. */
   readonly keys: Record<string, string>;
-  /** Sources whose secret was made up. */
+  /** The names of those that were made up. */
   readonly madeUp: string[];
-  /** The password of the console, if it was made up. */
-  readonly opsToken: string | undefined;
 }
 
 /** Asks for each secret that a Worker requires and hasn't, but for the database's. Nothing is stored before the deploy. */
@@ -53,15 +51,16 @@ export async function askForSecrets(
       }
     }
   }
-  let opsToken: string | undefined;
   if (ops && !ops.vars.ACCESS_AUD && !workers[ops.name]?.secrets.includes('OPS_TOKEN')) {
-    const given = process.env.OPS_TOKEN;
+    let token = process.env.OPS_TOKEN;
     // With --yes nobody would see it.
-    if (!given && terminal.isAsking) opsToken = randomBytes(32).toString('hex');
-    const token = given || opsToken;
+    if (!token && terminal.isAsking) {
+      token = randomBytes(32).toString('hex');
+      known.madeUp.push('OPS_TOKEN');
+    }
     if (token) Object.assign(values[ops.name] ?? {}, { OPS_TOKEN: token });
   }
-  return { values, ...known, opsToken };
+  return { values, ...known };
 }
 
 async function askForSource(
@@ -88,10 +87,7 @@ async function askForSource(
     const made = madeUpSecrets({ [name]: source });
     const { [secretName(name)]: secret = '', [verifyTokenName(name)]: token } = made;
     known.keys[name] = made[signingKeyName(name)] ?? secret;
-    known.madeUp.push(name);
-    // The only time that anybody sees it. With --yes nobody does.
-    if (terminal.isAsking)
-      console.log(`made up: enter it at the sender, or run npx wrangler secret put later: ${secret}`);
+    known.madeUp.push(secretName(name));
     return { [secretName(name)]: secret, ...(token ? { [verifyTokenName(name)]: token } : {}) };
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { unsafeStatements } from '../../../scripts/database/additive.ts';
-import { asOwner, connect } from '../../../scripts/database/connect.ts';
+import { asOwner, connect, MIGRATING } from '../../../scripts/database/connect.ts';
 import { migrate } from '../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
 import { makeCheckout } from '../checkout.ts';
@@ -188,16 +188,18 @@ it.each([
   expect(found).toEqual(problem ? [`${copy.app}/0999_next.sql ${problem}`] : []);
 });
 
-it('a session that holds the lock of migrations is named, and not waited for without end', async () => {
+it('a session that holds the lock of migrations is named, and not waited for without end; one that is ended says so', async () => {
   const url = await emptyDatabase('held');
   await migrate(url);
   const receiver = new URL(Object.values((await createWorkerRoles(url, { rotate: [] })).urls)[0] ?? '');
   receiver.searchParams.set('application_name', 'a stranger');
   const holder = await connect(receiver.href);
-  await asOwner(url, async () => {}, '1s');
+  const lock = { ...MIGRATING, wait: '1s' };
+  const end = asOwner(url, (client) => client.query('select pg_terminate_backend(pg_backend_pid())'), lock);
+  await expect(end).rejects.toThrow(/^the database has ended the session: run this again$/);
   await holder.query('select pg_advisory_lock(20260101)');
   const [{ pid } = { pid: 0 }] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
-  await expect(asOwner(url, async () => {}, '1s')).rejects.toThrow(
+  await expect(asOwner(url, async () => {}, lock)).rejects.toThrow(
     `gave up after 1s, because the lock of migrations is held by another session: process ${pid} of the role held_receiver, a stranger. To end it: select pg_terminate_backend(${pid})`,
   );
   await holder.end();

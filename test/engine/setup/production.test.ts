@@ -50,7 +50,7 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
     answers: [url, SECRET, 'y'],
     onChange: async () => {
       if (second) return undefined;
-      second = account.run(['setup', '--yes'], { DATABASE_URL: url }).result;
+      second = deploy();
       await second;
       return undefined;
     },
@@ -63,14 +63,15 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   expect(text.match(/^ {2}\d /gm)?.length).toBeLessThanOrEqual(5);
   expect(text).not.toContain(SECRET);
   const { cloudflare, checkout } = account;
+  expect(text).toContain(`made up, and only shown now: OPS_TOKEN=${cloudflare.valuesOf(nameOf('ops')).OPS_TOKEN}\n`);
   expect(cloudflare.valuesOf(nameOf('receiver')).ORDERS_WEBHOOK_SECRET).toBe(SECRET);
   expect(cloudflare.queues.map(({ settings }) => settings.message_retention_period)).toEqual(Array(4).fill(1_209_600));
   const file = readFileSync(join(checkout.path, 'wrangler.toml'), 'utf8');
   expect(file).toMatch(/\[placement\]\nregion = "aws:eu-central-1"/);
   first = runningTag('receiver');
   // Somebody else, at the same time.
-  expect((await second)?.error.trim()).toBe(
-    'setup: somebody else runs setup on this database right now: run this again afterwards',
+  expect((await second)?.error).toMatch(
+    /^deploy: gave up after 1s, because the lock of setup and deploy is held by another session: /,
   );
 });
 
@@ -97,6 +98,24 @@ it('the console says in which line of which file an event failed in the deployed
 it('a second run finds everything and changes nothing', async () => {
   const { code, outcomes, changes } = await setup(['--yes']);
   expect([code, outcomes, changes]).toEqual([0, Array(10).fill('ok'), []]);
+});
+
+it('stops if somebody else was faster while it asked, and has shown no secret that it made up', async () => {
+  const { scripts } = account.cloudflare;
+  const ops = scripts.get(nameOf('ops'));
+  scripts.delete(nameOf('ops'));
+  const { child, output, result } = account.run(['setup'], { DATABASE_URL: url });
+  await vi.waitFor(() => expect(output()).toContain('deploy checkout-ops in'), WAIT);
+  await account.sql(
+    url,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where (datname, usename) = (current_database(), current_user) and pid <> pg_backend_pid()`,
+  );
+  if (ops) scripts.set(nameOf('ops'), ops);
+  child.stdin?.end('y\n');
+  const { error, text } = await result;
+  expect(error).toBe('setup: somebody else has changed the Workers meanwhile: run this again\n');
+  expect(text).not.toContain('made up');
 });
 
 it('another environment does not get this database', async () => {
@@ -189,13 +208,16 @@ it('what would fail halfway is refused before anything is changed, in a line eac
 
 it('a deploy that fails halfway leaves Workers that work together, and a rollback takes the receiver back before the consumer', async () => {
   const { cloudflare } = account;
-  cloudflare.fault = (call) =>
-    call === 'POST /workers/scripts/checkout-ops/versions'
-      ? { status: 400, code: 10021, message: 'Uncaught SyntaxError' }
-      : undefined;
+  let other: { error: string } | undefined;
+  cloudflare.fault = async (call) => {
+    if (call !== 'POST /workers/scripts/checkout-ops/versions') return undefined;
+    other ??= await deploy();
+    return { status: 400, code: 10021, message: 'Uncaught SyntaxError' };
+  };
   let result = { error: '', text: '' };
   expect(await changesBy(async () => (result = await deploy()))).toEqual(['consumer', 'receiver']);
   cloudflare.fault = undefined;
+  expect(other?.error).toContain('the lock of setup and deploy is held by another session');
   expect(result.error.trim().split('\n').at(-1)).toBe(
     'deploy: the Worker checkout-ops was not deployed: wrangler says above why. Already deployed: consumer and receiver. What is new works with what is old: run this again, or with --rollback',
   );
