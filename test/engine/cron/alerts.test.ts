@@ -9,6 +9,7 @@ import { parkEvents, recordFailures } from '../../../src/db/events.ts';
 import type { ActionName, Failure } from '../../../src/db/schema.ts';
 import { EventPage } from '../../../src/ops/api.ts';
 import { useDatabase } from '../database.ts';
+import { FakeQueue } from '../fake-queue.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import { startOpsWorker, TOKEN } from '../ops-worker/start.ts';
 import { useAlertEndpoint } from './alert-endpoint.ts';
@@ -20,7 +21,7 @@ const endpoint = useAlertEndpoint();
 const NOW = new Date('2026-03-02T12:00:00Z');
 const later = ({ minutes = 0, hours = 0, days = 0 }) =>
   new Date(NOW.getTime() + (minutes + hours * 60 + days * 1440) * 60_000);
-/** Stands for personal data. */
+/** Stands for personal data, in the error of every event that is parked here. */
 const CANARY = 'canary-7f3a';
 const SECRET = `whsec_${btoa('a secret of more than 24 bytes')}`;
 
@@ -39,11 +40,12 @@ beforeEach(async () => {
 
 afterEach(() => {
   database.stack.neon.fault = undefined;
+  expect(JSON.stringify([lines, endpoint.posts])).not.toContain(CANARY);
 });
 
 /** Runs the cron, and returns the text of what it posted. */
 async function run(now: Date, settings: Record<string, unknown> = { ALERT_WEBHOOK_URL: endpoint.url }) {
-  const queue = { sendBatch: async () => {} };
+  const queue = new FakeQueue();
   const { consumer } = database.stack.workerUrls;
   const bindings = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, EVENTS_QUEUE: 'acme-hooks-staging-events' };
   const env = { ...bindings, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
@@ -147,18 +149,6 @@ describe('an alert about parked events', () => {
     ]);
     await act('discard');
     expect(await run(later({ minutes: 15 }))).toEqual(['OK    stripe: nothing is parked any more because of poison']);
-  });
-
-  it('holds no message of an error, no path in a payload and no id of an event', async () => {
-    await parkOne(`evt_${CANARY}`);
-    await parkOne('evt_2', 'schema');
-    await run(NOW);
-    expect(endpoint.posts.map(({ body }) => body).join()).not.toContain(CANARY);
-    expect(JSON.stringify(lines)).not.toContain(CANARY);
-    expect(JSON.parse(endpoint.posts[0]?.body ?? '').data.alerts).toEqual([
-      expect.objectContaining({ failure: 'handler', events: 1 }),
-      expect.objectContaining({ failure: 'schema', events: 1 }),
-    ]);
   });
 });
 

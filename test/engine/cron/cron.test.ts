@@ -2,6 +2,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { tick } from '../../../src/consumer/cron.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { useDatabase } from '../database.ts';
+import { FakeQueue } from '../fake-queue.ts';
 import { claimRequest } from '../new-event.ts';
 import { neonAnswer } from '../receiver/in-node.ts';
 
@@ -11,31 +12,21 @@ const { sql } = database;
 const NOW = new Date('2026-03-01T12:00:00Z');
 const later = ({ minutes = 0, days = 0 }) => new Date(NOW.getTime() + minutes * 60_000 + days * 86_400_000);
 
-let sent: unknown[];
+let queues: { EVENTS: FakeQueue; EFFECTS: FakeQueue };
 let lines: object[];
+/** The tickets on both queues. */
+const sent = () => Object.values(queues).flatMap(({ tickets }) => tickets);
 
 beforeEach(async () => {
   await sql('delete from webhooks.events');
-  sent = [];
+  queues = { EVENTS: new FakeQueue(), EFFECTS: new FakeQueue() };
   lines = [];
 });
 
-/** Runs the cron with fake queues, because a real queue can't be made to refuse on this machine. */
-async function run(now: Date, refusing: readonly string[] = []): Promise<void> {
-  const queue = (name: string) => ({
-    sendBatch: async (messages: { body: unknown }[]) => {
-      if (refusing.includes(name)) throw new Error('Too Many Requests (10250)');
-      sent.push(...messages.map(({ body }) => body));
-    },
-  });
-  const { consumer } = database.stack.workerUrls;
-  const env = {
-    DATABASE_URL: consumer,
-    EVENTS: queue('events'),
-    EFFECTS: queue('effects'),
-    DEDUPE_DAYS: 30,
-    BODY_DAYS: 7,
-  };
+/** Runs the cron, while some queues refuse. */
+async function run(now: Date, ...refusing: (keyof typeof queues)[]): Promise<void> {
+  for (const [name, queue] of Object.entries(queues)) queue.refuses = refusing.some((one) => one === name);
+  const env = { DATABASE_URL: database.stack.workerUrls.consumer, ...queues, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
   await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
 }
 
@@ -47,13 +38,13 @@ const claimMany = (count: number) => {
 it('a run sends every overdue ticket once and writes one line about it', async () => {
   await claimMany(1200);
   await run(later({ minutes: 15 }));
-  expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
+  expect(new Set(sent().map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
   expect(lines[0]).toEqual({ step: 'sweep', outcome: 'done', events: 1200, effects: 0 });
 });
 
 it('a queue that refuses ends the sweep, and old events are pruned all the same', async () => {
   await claimMany(1200);
-  await run(later({ minutes: 15 }), ['events', 'effects']);
+  await run(later({ minutes: 15 }), 'EVENTS', 'EFFECTS');
   expect(lines).toEqual([
     { step: 'sweep', outcome: 'not_sent', events: 500, effects: 0 },
     { step: 'prune', outcome: 'done', events: 0, bodies: 0 },
@@ -70,10 +61,10 @@ it('a run sends the tickets of both, counts each, and says so if one of the queu
      select source, event_id, name, 'mail', '{}', $1 from webhooks.events, unnest(array['a', 'b']) name where status = 'done'`,
     [NOW],
   );
-  await run(later({ minutes: 15 }), ['effects']);
-  expect([lines[0], sent.length]).toEqual([{ step: 'sweep', outcome: 'not_sent', events: 3, effects: 4 }, 3]);
+  await run(later({ minutes: 15 }), 'EFFECTS');
+  expect([lines[0], sent().length]).toEqual([{ step: 'sweep', outcome: 'not_sent', events: 3, effects: 4 }, 3]);
   await run(later({ minutes: 45 }));
-  expect([lines[2], sent.length]).toEqual([{ step: 'sweep', outcome: 'done', events: 3, effects: 4 }, 3 + 7]);
+  expect([lines[2], sent().length]).toEqual([{ step: 'sweep', outcome: 'done', events: 3, effects: 4 }, 3 + 7]);
 });
 
 it('a run sends five thousand tickets at most, so that a backlog is not doubled at once', async () => {

@@ -5,6 +5,7 @@ import type { Handler } from '../../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
 import type { LogLine } from '../../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
+import { FakeQueue } from '../fake-queue.ts';
 
 /** A message of the queue that remembers what became of it: acknowledged, or returned with a delay in seconds. */
 export class FakeMessage {
@@ -49,7 +50,7 @@ interface Options {
   readonly vars?: Record<string, string>;
   readonly effectMs?: number;
   /** Gets the tickets of effects that the consumer sends. */
-  readonly sent?: unknown[];
+  readonly sent?: FakeQueue;
   /** Gets the lines that it logs. */
   readonly lines?: LogLine[];
 }
@@ -59,7 +60,15 @@ export async function consumeInNode(
   messages: FakeMessage[],
   handler: Handler,
   databaseUrl: string,
-  { queue = 'events', effects = {}, handlerMs = 30_000, effectMs = 30_000, vars = {}, sent, lines }: Options = {},
+  {
+    queue = 'events',
+    effects = {},
+    handlerMs = 30_000,
+    effectMs = 30_000,
+    vars = {},
+    sent = new FakeQueue(),
+    lines,
+  }: Options = {},
 ) {
   const consumer = createConsumer({
     handlers: { test: { test: handler }, other: { test: handler } },
@@ -81,7 +90,7 @@ export async function consumeInNode(
     EVENTS_QUEUE: 'events',
     EFFECTS_QUEUE: 'effects',
     EVENTS_DEAD_QUEUE: 'events-dead',
-    EFFECTS: { sendBatch: async (batch: { body: unknown }[]) => void sent?.push(...batch.map(({ body }) => body)) },
+    EFFECTS: sent,
   } as unknown as ConsumerEnv;
   await consumer.queue?.(batch, env, {} as ExecutionContext);
   return messages;

@@ -89,18 +89,6 @@ describe.each(Object.entries(providers))('a batch of a provider %s', (_which, pr
     ));
 });
 
-it('each of two items has its own values, with a replay key only where its type does not repeat bodies', async () => {
-  const provider = providers['that repeats the bodies of a type'];
-  const [one, other] = await eventsOf(provider, [
-    { id: 1, type: 'evt_1', at: 1_772_366_400, key: 'a' },
-    { id: '2', at: '2026-03-01T12:00:00', key: 'a' },
-  ]);
-  const noon = new Date('2026-03-01T12:00:00Z');
-  expect(one).toMatchObject({ eventId: '1', type: 'evt_1', occurredAt: noon, fingerprint: null });
-  expect(other).toMatchObject({ eventId: '2', type: 'from the header', occurredAt: noon });
-  expect(other?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
-});
-
 it('an event of a source that goes by content has the hash of its JSON as its id, whatever id it has', async () => {
   const provider = providers['that signs its ids'];
   const events = await eventsOf(

@@ -7,6 +7,7 @@ import { claimOrForward, sendOverdueTickets } from '../../../src/receiver/claim-
 import type { LogLine } from '../../../src/shared/log.ts';
 import { BODY_MARK, searchedLog } from '../canaries/canaries.ts';
 import { useDatabase } from '../database.ts';
+import { FakeQueue } from '../fake-queue.ts';
 import { newEvent } from '../new-event.ts';
 
 const database = useDatabase();
@@ -21,22 +22,6 @@ const delivery = (body = `{"note":"${BODY_MARK}"}`) => ({
 
 /** In Node, no request ends with its delivery. So this one may be claimed during a later test, and has an id of its own. */
 const late = () => ({ ...delivery(), events: [newEvent('late')] });
-
-/** A queue as the receiver sees it. A real one can't be made to refuse on this machine. */
-class FakeQueue {
-  readonly tickets: unknown[] = [];
-  readonly forwarded: Uint8Array<ArrayBuffer>[] = [];
-  refuses = false;
-
-  send = (message: Uint8Array<ArrayBuffer>) => this.write(() => this.forwarded.push(message));
-  sendBatch = (messages: { body: unknown }[]) =>
-    this.write(() => this.tickets.push(...messages.map(({ body }) => body)));
-
-  private async write(write: () => void): Promise<void> {
-    if (this.refuses) throw new Error('Too Many Requests (10250)');
-    write();
-  }
-}
 
 let queue: FakeQueue;
 let requests: number;

@@ -4,6 +4,7 @@ import { unpack } from '../../../src/queue/forwarded.ts';
 import { createReceiver } from '../../../src/receiver/receive.ts';
 import type { LogLine } from '../../../src/shared/log.ts';
 import { learnVariables, searchedLog } from '../canaries/canaries.ts';
+import { FakeQueue } from '../fake-queue.ts';
 
 /** Nothing listens at this port, so what is verified goes on the queue. */
 const AWAY = 'postgres://user:password@127.0.0.1:1/database';
@@ -26,8 +27,6 @@ interface Options {
 /** A receiver in this process, with all that it logs and sends. */
 export function startReceiver({ sources, env = {}, now = () => new Date() }: Options) {
   const lines: LogLine[] = [];
-  const tickets: unknown[] = [];
-  const forwarded: Uint8Array[] = [];
   const afterwards: Promise<unknown>[] = [];
   const receiver = createReceiver({
     sources,
@@ -37,10 +36,8 @@ export function startReceiver({ sources, env = {}, now = () => new Date() }: Opt
       lines.push(line);
     },
   });
-  const EVENTS = {
-    send: async (message: Uint8Array) => forwarded.push(message),
-    sendBatch: async (messages: { body: unknown }[]) => tickets.push(...messages.map(({ body }) => body)),
-  };
+  const EVENTS = new FakeQueue();
+  const { tickets, forwarded } = EVENTS;
   const bindings = { DATABASE_URL: AWAY, EVENTS, ...env };
   for (const [name, value] of Object.entries(env)) if (typeof value === 'string') learnVariables({ [name]: value });
   const context = {

@@ -38,17 +38,6 @@ it.each(['asana', 'xero', 'meta'])('a batch of %s without its list is answered 4
   expect((await deliver(source, { other: [] })).status).toBe(400);
 });
 
-it('Auth0’s log entries may come as a single object, and as lines', async () => {
-  const entry = (log_id: string) => JSON.stringify({ log_id, data: { type: 's', date: new Date().toISOString() } });
-  const deliverText = (body: string) => send('auth0', sample('auth0', { body }));
-  expect(await (await deliverText(entry('a'))).json()).toEqual({ status: 'accepted' });
-  expect(await (await deliverText(`${entry('b')}\n${entry('c')}\r\n${entry('d')}\n`)).json()).toEqual(counts(3));
-  expect((await deliverText(`${entry('e')}\n{`)).status).toBe(400);
-  expect((await claimed()).map(({ eventId, type }) => [eventId, type])).toEqual(
-    ['a', 'b', 'c', 'd'].map((id) => [id, 's']),
-  );
-});
-
 describe('Meta', () => {
   const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: '7' } };
   const message = (id: string) => ({ id, timestamp: '1770000000', type: 'text' });

@@ -3,14 +3,22 @@ import twilio from 'twilio';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { describe, expect, it } from 'vitest';
 import { sdks } from '../../../../workshop/proofs/sdks.ts';
-import { check, deliver, withBody } from '../../verify/deliveries.ts';
+import { check, deliver, type Sent, withBody } from '../../verify/deliveries.ts';
 import { type Oracle, oracles } from './oracles.ts';
 
 const verified = { outcome: 'verified' };
 
 describe.each(Object.entries(sdks))('the SDK of %s', (name, proof) => {
   const oracle: Oracle = oracles[name as keyof typeof sdks];
-  const { accepts, signs, changed = (text: string) => text.replace(/.$/, ' }') } = oracle;
+  const { signs, changed = (text: string) => text.replace(/.$/, ' }') } = oracle;
+
+  const accepts = async (sent: Sent) => {
+    try {
+      return (await oracle.accepts(sent)) !== false;
+    } catch {
+      return false;
+    }
+  };
 
   it('accepts what npm run send signs', async () => {
     expect(await accepts(deliver(name, { now: new Date() }))).toBe(true);
