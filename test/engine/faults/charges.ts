@@ -26,15 +26,15 @@ export async function expectChargedOnce(count: number, { sql, queues, outside }:
     expect(states).toEqual([{ done: count, sent: count }]);
     expect(queues.unsettled).toBe(0);
   }, WAIT);
-  const balances = await sql<{ customer: string; balance: string }>('select customer, balance from fixture.balances');
-  expect(Object.fromEntries(balances.map(({ customer, balance }) => [customer, Number(balance)]))).toEqual(sums(count));
+  await expectBalances(count, sql);
   // One key for each effect. A repeated call has the same key.
   expect(new Set(outside.requests.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(count);
 }
 
-/** What the balances are after the events 0 to `count` - 1. */
-export function sums(count: number): Record<string, number> {
+/** Every balance is that after the events 0 to `count` - 1. */
+export async function expectBalances(count: number, sql: Around['sql']): Promise<void> {
   const total: Record<string, number> = {};
   for (let n = 0; n < count; n++) total[`cus_${n % CUSTOMERS}`] = (total[`cus_${n % CUSTOMERS}`] ?? 0) + n;
-  return total;
+  const balances = await sql<{ customer: string; balance: string }>('select customer, balance from fixture.balances');
+  expect(Object.fromEntries(balances.map(({ customer, balance }) => [customer, Number(balance)]))).toEqual(total);
 }

@@ -72,24 +72,18 @@ it.each([
       if (isolate) isolate.time.now = new Date(now);
       return isolate?.call(path, init);
     };
-    const ticks = every(CRON_EVERY_MS, (scheduledTime) => ({
-      at: scheduledTime + random() * CRON_LATE_MS,
-      happens: async () => consumer.scheduled?.({ scheduledTime, cron: '', noRetry() {} }, consumerEnv, CONTEXT),
-    }));
-    const scraped = every(SCRAPE_EVERY_MS, (at) => ({
-      at,
-      happens: () => callOps('/ops/metrics', { headers: BEARER }),
-    }));
     const forged = { method: 'POST', headers: { 'stripe-signature': 't=1,v1=00' }, body: '{}' };
-    const strangers = every(STRANGER_EVERY_MS, (at) => ({
-      at,
-      happens: async () => {
+    const happenings: Happening[] = [
+      ...every(CRON_EVERY_MS, async (scheduledTime) =>
+        consumer.scheduled?.({ scheduledTime, cron: '', noRetry() {} }, consumerEnv, CONTEXT),
+      ).map(({ at, happens }) => ({ at: at + random() * CRON_LATE_MS, happens })),
+      ...(scrapes ? every(SCRAPE_EVERY_MS, () => callOps('/ops/metrics', { headers: BEARER })) : []),
+      ...every(STRANGER_EVERY_MS, async () => {
         expect((await callOps('/ops', {}))?.status).toBe(401);
         expect((await receiver.request('/webhooks/stripe', forged, receiverEnv)).status).toBe(401);
-      },
-    }));
-    const day = [...ticks, ...(scrapes ? scraped : []), ...strangers].toSorted((a, b) => a.at - b.at);
-    for (const { at, happens } of day) {
+      }),
+    ];
+    for (const { at, happens } of happenings.toSorted((a, b) => a.at - b.at)) {
       now = at;
       await happens();
     }
@@ -117,6 +111,9 @@ interface Happening {
   readonly happens: () => Promise<unknown> | undefined;
 }
 
-function every(ms: number, make: (at: number) => Happening): Happening[] {
-  return Array.from({ length: Math.floor((DAYS * DAY) / ms) }, (_, n) => make(START + n * ms));
+function every(ms: number, work: (at: number) => Promise<unknown> | undefined): Happening[] {
+  return Array.from({ length: Math.floor((DAYS * DAY) / ms) }, (_, n) => {
+    const at = START + n * ms;
+    return { at, happens: () => work(at) };
+  });
 }

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
 import type { Name } from '../signatures.ts';
-import { charge, sums } from './charges.ts';
+import { charge, expectBalances } from './charges.ts';
 import { useCloud, type Workerd } from './cloud.ts';
 import { isLong, report, seed } from './form.ts';
 import { percentile, sendAtRate } from './load.ts';
@@ -94,10 +94,7 @@ it(
       { status: 'done', events },
       { status: 'parked', events: POISON },
     ]);
-    const balances = await sql<{ customer: string; balance: string }>('select customer, balance from fixture.balances');
-    expect(Object.fromEntries(balances.map(({ customer, balance }) => [customer, Number(balance)]))).toEqual(
-      sums(events),
-    );
+    await expectBalances(events, sql);
     const payloads = Map.groupBy(stack.outside.requests, ({ idempotencyKey }) => idempotencyKey);
     expect(payloads.size).toBe(events);
     expect([...payloads.values()].filter((calls) => new Set(calls.map(({ body }) => body)).size > 1)).toEqual([]);
