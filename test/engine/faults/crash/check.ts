@@ -1,7 +1,6 @@
 import { idempotencyKeyOf } from '../../../../src/db/keys.ts';
 import type { SourceName } from './app.ts';
 import type { Sql } from './lanes.ts';
-import { OLD } from './old-rows.ts';
 import type { ExpectedEvent, Scenario } from './scenarios.ts';
 import type { World } from './world.ts';
 
@@ -12,20 +11,22 @@ interface Expectation extends ExpectedEvent {
 /** Everything in Postgres that is not as it must be once nothing is left to do, one sentence each. */
 export async function violationsOf(world: World, scenario: Scenario, sql: Sql): Promise<string[]> {
   const expected = scenario.sendings.flatMap(({ source, events }) => events.map((event) => ({ source, ...event })));
-  if (scenario.oldRows) expected.push(...OLD.events);
+  expected.push(...scenario.old.map((event) => ({ source: 'stripe' as const, ...event })));
   const statuses = await statusesOf(sql);
   return [
     ...world.providers.unexpected,
     ...wrongStatuses(world, expected, statuses),
     ...(await wrongBalances(expected, statuses, sql)),
     ...(await wrongEffects(world, expected, statuses, sql)),
-    ...(scenario.oldRows ? await wrongPruning(statuses, sql) : []),
+    ...(await wrongPruning(expected, statuses, sql)),
     ...(await wrongState(statuses, sql)),
     ...(await wrongAlerts(sql)),
   ];
 }
 
 type Statuses = ReadonlyMap<string, { status: string; completions: number }>;
+
+const mayBePruned = ({ was }: ExpectedEvent) => was === 'done' || was === 'pending';
 
 const keyOf = ({ source, id }: { readonly source: string; readonly id: string }) => JSON.stringify([source, id]);
 
@@ -41,11 +42,10 @@ function wrongStatuses(world: World, expected: readonly Expectation[], statuses:
   for (const event of expected) {
     const { status = 'gone', completions = 0 } = statuses.get(keyOf(event)) ?? {};
     const allowed = event.expected === 'finished' ? ['done', 'parked'] : [event.expected];
-    const isPruned = status === 'gone' && OLD.mayBePruned(event.id);
+    const isPruned = status === 'gone' && mayBePruned(event);
     if (!allowed.includes(status) && !isPruned) wrong.push(`${keyOf(event)} is ${status} and not ${event.expected}`);
     if (status === 'done' && completions !== 1) wrong.push(`${keyOf(event)} has ${completions} completions`);
-    if (!OLD.isOld(event.id) && !world.providers.held.has(keyOf(event)))
-      wrong.push(`${keyOf(event)} was never answered 200`);
+    if (!event.was && !world.providers.held.has(keyOf(event))) wrong.push(`${keyOf(event)} was never answered 200`);
   }
   const known = new Set(expected.map(keyOf));
   for (const key of statuses.keys()) if (!known.has(key)) wrong.push(`${key} was not sent`);
@@ -60,7 +60,7 @@ async function wrongBalances(expected: readonly Expectation[], statuses: Statuse
   const sums = new Map<string, number>();
   for (const event of expected) {
     const { status } = statuses.get(keyOf(event)) ?? { status: 'gone' };
-    const isDone = status === 'done' || (status === 'gone' && OLD.isPending(event.id));
+    const isDone = status === 'done' || (status === 'gone' && event.was === 'pending');
     if (!isDone || !event.charge) continue;
     const { customer, amount } = event.charge;
     sums.set(customer, (sums.get(customer) ?? 0) + amount);
@@ -108,14 +108,13 @@ async function wrongEffects(
   return wrong;
 }
 
-async function wrongPruning(statuses: Statuses, sql: Sql): Promise<string[]> {
-  const bodies = await sql<{ id: string }>('select event_id as id from webhooks.bodies where event_id = any($1)', [
-    OLD.events.map(({ id }) => id),
-  ]);
+async function wrongPruning(expected: readonly Expectation[], statuses: Statuses, sql: Sql): Promise<string[]> {
+  const bodies = await sql<{ id: string }>('select event_id as id from webhooks.bodies');
   const kept = new Set(bodies.map(({ id }) => id));
-  return OLD.events.flatMap((event) => {
+  return expected.flatMap((event) => {
+    if (!event.was) return [];
     const isThere = statuses.has(keyOf(event));
-    if (OLD.mayBePruned(event.id)) return isThere ? [`${keyOf(event)} was not pruned`] : [];
+    if (mayBePruned(event)) return isThere ? [`${keyOf(event)} was not pruned`] : [];
     return isThere && kept.has(event.id) ? [] : [`${keyOf(event)} or its body was pruned`];
   });
 }

@@ -7,6 +7,8 @@ export interface ExpectedEvent {
   readonly id: string;
   readonly expected: Expected;
   readonly charge?: Charge;
+  /** Its status if it was in the ledger before the trial began, for longer than what is finished is kept. */
+  readonly was?: 'done' | 'parked' | 'pending';
 }
 
 export interface Sending {
@@ -27,8 +29,8 @@ export interface Scenario {
   readonly sendings: readonly Sending[];
   /** At these minutes the cron runs. Afterwards it runs only when nothing else is left to do. */
   readonly ticks: readonly number[];
-  /** Whether the ledger has old rows at the beginning, for pruning. */
-  readonly oldRows: boolean;
+  /** What the ledger of Stripe has at the beginning, for pruning. */
+  readonly old: readonly ExpectedEvent[];
   /** How often the events queue delivers a message again before it gives up. */
   readonly maxRetries: number;
 }
@@ -110,7 +112,13 @@ export const MIXED: Scenario = {
     fromStripe({ id: 'evt_older', type: 'state', expected: 'done', at: '2027-01-01T00:00:01Z' }, { atMinute: 1 }),
   ],
   ticks: [15, 30],
-  oldRows: true,
+  old: [
+    // It had its balance long ago.
+    { id: 'old_done', was: 'done', expected: 'done', charge: { customer: 'old', amount: 0 } },
+    { id: 'old_parked', was: 'parked', expected: 'parked', charge: { customer: 'old', amount: 0 } },
+    // It is worked first, and pruned by a later tick.
+    { id: 'old_pending', was: 'pending', expected: 'done', charge: { customer: 'old', amount: 2 ** 20 } },
+  ],
   maxRetries: 100,
 };
 
@@ -128,7 +136,7 @@ export const SMALL: Scenario = {
     ),
   ],
   ticks: [15],
-  oldRows: false,
+  old: [],
   maxRetries: 100,
 };
 
@@ -147,6 +155,6 @@ export const POISON: Scenario = {
     ),
   ],
   ticks: [15],
-  oldRows: false,
+  old: [],
   maxRetries: 3,
 };

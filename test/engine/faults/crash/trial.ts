@@ -1,10 +1,9 @@
 import { violationsOf } from './check.ts';
 import { type Fault, runs } from './interleaving.ts';
-import type { Lane } from './lanes.ts';
+import type { Lane, Sql } from './lanes.ts';
 import type { NeonInProcess } from './neon.ts';
-import { insertOldRows } from './old-rows.ts';
-import type { Scenario } from './scenarios.ts';
-import { type Mistake, World } from './world.ts';
+import type { ExpectedEvent, Scenario } from './scenarios.ts';
+import { type Mistake, START, World } from './world.ts';
 
 export interface Trial {
   readonly scenario: Scenario;
@@ -26,7 +25,7 @@ const EMPTY = `
 export async function tryOut(trial: Trial, { databaseUrls, sql }: Lane, neon: NeonInProcess): Promise<Tried> {
   const { scenario, seed, faults, mistake } = trial;
   await sql(EMPTY);
-  if (scenario.oldRows) await insertOldRows(sql);
+  for (const event of scenario.old) await insertOld(event, sql);
   const nextDue = async () => {
     const [row] = await sql<{ due: Date | null }>(`
       select least((select min(due_at) from webhooks.events where status = 'pending'),
@@ -41,6 +40,20 @@ export async function tryOut(trial: Trial, { databaseUrls, sql }: Lane, neon: Ne
     return { points, violations: [String(error)] };
   }
   return { points, violations: await violationsOf(world, scenario, sql) };
+}
+
+/** Older than both DEDUPE_DAYS and BODY_DAYS. */
+const LONG_AGO = new Date(START - 40 * 86_400_000);
+
+async function insertOld({ id, was, charge }: ExpectedEvent, sql: Sql): Promise<void> {
+  await sql(
+    `with event as (
+       insert into webhooks.events (source, event_id, type, received_at, status, due_at, finished_at, completions)
+       values ('stripe', $1, 'charge', $2, $3, $2, case when $3 <> 'pending' then $2::timestamptz end, ($3 = 'done')::int)
+       returning source, event_id, received_at)
+     insert into webhooks.bodies (source, event_id, received_at, body, headers) select *, $4, '{}' from event`,
+    [id, LONG_AGO, was, JSON.stringify({ data: charge })],
+  );
 }
 
 const MARKS = new Map<Fault['kind'] | undefined, string>([
