@@ -1,9 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
-import * as samples from '../src/app/samples.ts';
 import { sources } from '../src/app/sources.ts';
 import { ownDatabase } from './config/dev-vars.ts';
 import { migrate } from './database/migrations.ts';
-import { createConfigurator, watchFiles, watchFolder } from './dev/configurator.ts';
+import { createConfigurator, importAgain, watchFiles, watchFolder } from './dev/configurator.ts';
 import { createPrinter, openLocalEvents } from './dev/printer.ts';
 import { startWrangler } from './dev/wrangler.ts';
 import { readArguments } from './lib/arguments.ts';
@@ -17,6 +17,8 @@ const CRON_EVERY_MS = 60_000;
 
 /** `npm run db:generate` writes the first, a new version of the template brings the second. */
 const JOURNALS = ['drizzle/app/meta/_journal.json', 'drizzle/engine/meta/_journal.json'];
+
+const SAMPLES = 'src/app/samples.ts';
 
 const USAGE = `npm run dev [-- --fresh] [-- --tunnel] [-- --verbose] [-- --json]
 
@@ -60,8 +62,17 @@ async function start(
   const events = openLocalEvents(stack.databaseUrl);
   ends.defer(() => events.close());
   const printer = createPrinter({ events, json, verbose, say });
-  stack.outside.answer = samples.answers;
-  await seedTables(stack.databaseUrl, samples).catch((error) => say(error.message));
+  const useSamples = async () => {
+    try {
+      const samples = await importAgain(SAMPLES);
+      stack.outside.answer = samples.answers;
+      await seedTables(stack.databaseUrl, samples);
+    } catch (error) {
+      say((error as Error).message);
+    }
+  };
+  await useSamples();
+  ends.defer(watchFiles([SAMPLES], useSamples));
   stack.outside.onRequest = printer.outside;
   stack.neon.onRefusal = printer.refusal;
   configurator.write(stack);
@@ -91,17 +102,18 @@ async function start(
   ends.defer(() => wrangler.stop());
   let ready = false;
   // A file that throws while it is loaded ends wrangler. It has printed the error, and a developer will save a correction.
-  const startAgain = async (code: number | null) => {
+  const startAgain = async () => {
     if (isStopping()) return;
-    if (!ready) return stop(code ?? 1);
+    if (!ready) return stop(1);
     // Watched before it is said: who reads it may save at once.
     const { promise: saved, resolve } = Promise.withResolvers<void>();
     const stopWatching = watchFolder('src', resolve);
     ends.defer(stopWatching);
     await wrangler.stop();
-    say(
-      'the Workers cannot start: see above (npm run ops -- position translates index.js:…). Save a correction in src',
-    );
+    // The error names a line of the bundle, which wrangler has deleted. Node loads the same files, and names theirs.
+    const load = ['--import', './src/consumer/index.ts', '--eval', 'process.exit()'];
+    spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
+    say('the Workers cannot start: see above. Save a correction in src');
     await saved;
     stopWatching();
     if (isStopping()) return;

@@ -5,7 +5,7 @@ import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
 import { readArguments } from './lib/arguments.ts';
-import { localAddress } from './lib/processes.ts';
+import { localAddress, remedyAt } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
 import { samples } from './samples/samples.ts';
@@ -61,7 +61,8 @@ export default async function main(): Promise<void> {
 
 async function deliver({ url, headers, body }: SignedDelivery): Promise<boolean> {
   const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
-    throw new UserError(`no receiver answers at ${new URL(url).origin}: start it with npm run dev`);
+    const { origin } = new URL(url);
+    throw new UserError(`no receiver answers at ${origin}: ${remedyAt(origin)}`);
   });
   console.log(`${response.status} ${await response.text()}`);
   return response.ok;

@@ -59,7 +59,11 @@ export async function createConfigurator(
   const refresh = async (servers: LocalServers) => {
     const before = current;
     try {
-      latestSources = await sourcesNow(latestSources);
+      // If it can't be loaded, wrangler says so: it builds the same file.
+      latestSources = await importAgain(SOURCES).then(
+        ({ sources }) => sources,
+        () => latestSources,
+      );
       current = await load(latestSources, say);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -109,12 +113,11 @@ function sayNew(errors: readonly string[], before: readonly string[], say: (text
 }
 
 /** Node imports a module only once. With another query it is another module. */
-async function sourcesNow(before: Sources): Promise<Sources> {
+export async function importAgain(file: string) {
   try {
-    return (await import(`../../${SOURCES}?${Date.now()}`)).sources;
-  } catch {
-    // wrangler builds the same file, and prints what is wrong with it.
-    return before;
+    return await import(`../../${file}?${Date.now()}`);
+  } catch (error) {
+    throw new UserError(`${file} can't be loaded: ${(error as Error).message}`);
   }
 }
 

@@ -13,8 +13,7 @@ const STOPS_WITHIN_MS = 5000;
 const FROM_COPY_TO_CHECKOUT = '../../../';
 
 export interface Wrangler {
-  /** Resolves to its exit code: none if a signal ended it. */
-  readonly exited: Promise<number | null>;
+  readonly exited: Promise<unknown>;
   /** Resolves when the Workers answer. */
   ready(url: string): Promise<void>;
   stop(): Promise<void>;
@@ -60,17 +59,24 @@ export function startWrangler({ port, names, tunnel, onPrinted, onReload }: Wran
     else if (printed) onPrinted(printed);
   });
   let blank = false;
+  let started = false;
   eachLine(child.stderr, (line) => {
+    if (line.includes('Build failed')) {
+      if (started) console.error('the previous version stays in use:');
+      // After a first build that fails, wrangler notices no correction.
+      else child.kill('SIGINT');
+    }
     // It leaves several lines blank after each message.
     if (!stopping && !(blank && line === '')) console.error(line.replaceAll(FROM_COPY_TO_CHECKOUT, ''));
     blank = line === '';
   });
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const exited = once(child, 'exit');
   return {
     exited,
     async ready(url) {
       while (!stopping && !(await answers(url))) await new Promise((resolve) => setTimeout(resolve, 50));
       if (stopping) await new Promise(() => {});
+      started = true;
     },
     async stop() {
       stopping = true;

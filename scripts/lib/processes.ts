@@ -133,6 +133,12 @@ export function localAddress(): string {
   return `http://localhost:${process.env.PORT ?? runningDev()?.port ?? 8787}`;
 }
 
+/** What to do if nobody answers there. */
+export function remedyAt(origin: string): string {
+  // Its Workers may have ended: dev then waits for a correction.
+  return runningDev() && origin === localAddress() ? 'see what npm run dev prints' : 'start it with npm run dev';
+}
+
 function isAlive(pid: number): boolean {
   // After a crash another process may have got the number since. Not every system tells which program it is.
   if (commandOf(pid)?.some((part) => part.endsWith('run.mjs')) === false) return false;

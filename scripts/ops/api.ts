@@ -4,7 +4,7 @@ import { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import { EventPage } from '../../src/ops/api.ts';
 import { isLocal, readDevVars } from '../config/dev-vars.ts';
-import { localAddress } from '../lib/processes.ts';
+import { localAddress, remedyAt } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
 import { printable } from './print.ts';
 
@@ -52,7 +52,7 @@ export function connect(urlOption: string | undefined): OpsApi {
     const options: RequestInit = { redirect: 'manual', signal, ...init, headers: { ...headers, ...init.headers } };
     const response = await fetch(`${origin}/ops/api${path}`, options).catch((error: Error) => {
       if (error.name === 'TimeoutError') throw new UserError(`${origin} did not answer within a minute`);
-      const remedy = local ? 'start it with npm run dev, or name another with --url' : 'check --url';
+      const remedy = local ? `${remedyAt(origin)}, or name another with --url` : 'check --url';
       throw new UserError(`no ops Worker answers at ${origin}: ${remedy}`);
     });
     const json: unknown = await response.json().catch(() => undefined);

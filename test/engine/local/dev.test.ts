@@ -235,10 +235,16 @@ describe('npm run dev', () => {
   it('shows a compile error, and starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
     const printed = since();
     await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
-    await expect.poll(printed, SOON).toMatch(/Unexpected ";"[\s\S]*src\/app\/handlers\/index\.ts:11/);
+    await expect
+      .poll(printed, SOON)
+      .toMatch(/^the previous version stays in use:\n[\s\S]*Unexpected ";"[\s\S]*src\/app\/handlers\/index\.ts:11/m);
     await checkout.write('src/app/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
     await expect.poll(printed, SOON).toContain('the Workers cannot start');
-    await expect.poll(printed, SOON).toContain('half-typed');
+    await expect.poll(printed, SOON).toMatch(/src\/app\/handlers\/index\.ts:1\nthrow new TypeError\('half-typed'\)/);
+    expect(await send('meanwhile')).toContain('see what npm run dev prints');
+    const stillBroken = since();
+    await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
+    await expect.poll(stillBroken, SOON).toContain('the Workers cannot start');
     await checkout.write('src/app/handlers/index.ts', HANDLER);
     await expect.poll(printed, SOON).toContain('started again');
     expect(await send('after_a_stop')).toContain('accepted');
@@ -279,6 +285,17 @@ describe('npm run dev', () => {
       .toMatch(/^wrangler\.toml:\d+ can't be read: .*the previous version stays in use$/m);
     await checkout.write('wrangler.toml', APP['wrangler.toml'] ?? '');
     expect(await send('evt_still')).toContain('accepted');
+  });
+
+  it('takes a change of the samples: what the stand-in for the outside answers, and the rows', async () => {
+    const printed = since();
+    await checkout.write(
+      'src/app/samples.ts',
+      'export const answers = () => new Response(null, { status: 422 }); export const seed = () => [1];',
+    );
+    await expect.poll(printed, SOON).toContain('seed in src/app/samples.ts failed: it returns something');
+    await send('evt_refused');
+    await expect.poll(printed, SOON).toMatch(/^effect .*evt_refused .*parked .*422$/m);
   });
 
   it('is refused a second time in the same checkout, with the process that runs', async () => {
