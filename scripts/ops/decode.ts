@@ -81,7 +81,7 @@ function withBundle<Result>(
 
 /**
  * For each file of src/app in a bundle the line where it begins, and for each line from there on the line of the file,
- * as the difference to the one before: what src/consumer/app-lines.ts reads. With it the consumer can say in which line
+ * as the difference to the one before: what src/consumer/judge.ts reads. With it the consumer can say in which line
  * an error was thrown, because Cloudflare maps the stacks only of errors that nobody catches.
  */
 function appLines({ folder, name, map }: Bundle): string {

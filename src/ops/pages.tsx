@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
-import { type ActionResult, loadMatching } from '../db/actions.ts';
+import { loadMatching } from '../db/actions.ts';
 import { loadProgress, undoAction } from '../db/done-actions.ts';
 import type { EventKey } from '../db/keys.ts';
-import { type ActionName, UNDO } from '../db/schema.ts';
+import { UNDO } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { isStorableText } from '../shared/text.ts';
@@ -20,13 +20,14 @@ import {
   withoutEmpty,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
-import { Bulk, BulkResult } from './pages/bulk.tsx';
+import { Bulk } from './pages/bulk.tsx';
 import { EventPage } from './pages/event.tsx';
 import { html, Message, type PageContext } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
 import { eventPath } from './pages/parts.tsx';
-import { countedBoth } from './words.ts';
+import { BulkResult } from './pages/result.tsx';
+import { countedBoth, DONE } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
@@ -71,12 +72,9 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   pages.get('/events/:source/:event_id', (c) => c.redirect(eventPath(c.req.param())));
 
   pages.get('/event', async (c) => {
-    const withoutBody = c.req.query('live') === '1';
-    const loaded = await eventIn(c, withoutBody ? 0 : MAX_SHOWN + 1);
-    // The values at the paths that did not match are in the body.
-    const event = withoutBody && loaded?.failed_paths ? await eventIn(c, MAX_SHOWN + 1) : loaded;
+    const event = await eventIn(c, MAX_SHOWN + 1);
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
-    return html(<EventPage {...contextOf(c)} event={event} withoutBody={withoutBody} />);
+    return html(<EventPage {...contextOf(c)} event={event} withoutBody={c.req.query('live') === '1'} />);
   });
 
   // As text, in a sandbox: whatever it contains, a browser only shows it.
@@ -94,7 +92,8 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const result = isStorableText(source + event_id)
       ? await runActionNow(c, openOpsDatabase(c.env), action.value, dependencies)
       : undefined;
-    return c.redirect(`${eventPath({ source, event_id })}&changed=${resultOf(action.value.action, result)}`, 303);
+    const { events, effects } = result?.outcome === 'changed' ? result : { events: 0, effects: 0 };
+    return c.redirect(`${eventPath({ source, event_id })}&changed=${action.value.action}-${events}-${effects}`, 303);
   });
 
   pages.get('/bulk', async (c) => {
@@ -168,26 +167,13 @@ async function actionIn(c: Context<OpsTypes>, key?: EventKey): Promise<Input<Req
   return readAction(action, { reason, effects: effects === 'yes', ...about }, key);
 }
 
-/** What was done, for the page that is shown next: `retry-3-1`. */
-function resultOf(action: ActionName, result: ActionResult | undefined): string {
-  return result?.outcome === 'changed' ? `${action}-${result.events}-${result.effects}` : `${action}-0-0`;
-}
-
-const DONE: Readonly<Record<string, string>> = {
-  retry: 'Retried',
-  discard: 'Discarded',
-  rerun: 'Running again:',
-  [UNDO]: 'Parked again:',
-};
-
-/** A sentence about what was done. The address can't put any other words on the page. */
+/** A sentence about what was done, of `retry-3-1`. The address can't put any other words on the page. */
 function noticeOf(changed: string | undefined): PageContext['notice'] {
   const [, action = '', events = '', effects = ''] = /^([a-z]+)-(\d{1,9})-(\d{1,9})$/.exec(changed ?? '') ?? [];
-  const verb = Object.hasOwn(DONE, action) ? DONE[action] : undefined;
-  if (verb === undefined) return undefined;
+  if (!isAction(action) && action !== UNDO) return undefined;
   const counts = { events: Number(events), effects: Number(effects) };
   if (counts.events + counts.effects === 0) {
     return { text: 'Nothing was changed: it is in another state by now.', style: '' };
   }
-  return { text: `${verb} ${countedBoth(counts)}.`, style: 'good' };
+  return { text: `${DONE[action].title} ${countedBoth(counts)}.`, style: 'good' };
 }

@@ -1,7 +1,8 @@
 // How the pages and `npm run ops` say the same thing.
 import type { ActionCounts } from '../db/actions.ts';
 import type { Problem } from '../db/problems.ts';
-import type { Status } from '../db/status.ts';
+import { type ActionName, UNDO } from '../db/schema.ts';
+import { type Status, sum } from '../db/status.ts';
 
 /** `1 event`, `2 events`. */
 export function counted(count: number, noun: string): string {
@@ -13,6 +14,14 @@ export function countedBoth({ events, effects }: ActionCounts): string {
   const counts = [events > 0 && counted(events, 'event'), effects > 0 && counted(effects, 'effect')].filter(Boolean);
   return counts.length === 0 ? 'nothing' : counts.join(' and ');
 }
+
+/** What an action has done: before a number, and in the history of an event. */
+export const DONE: Readonly<Record<ActionName | typeof UNDO, { readonly title: string; readonly past: string }>> = {
+  retry: { title: 'Retried', past: 'retried' },
+  discard: { title: 'Discarded', past: 'discarded' },
+  rerun: { title: 'Running again:', past: 'run again' },
+  [UNDO]: { title: 'Parked again:', past: 'parked again' },
+};
 
 const UNITS = [
   [86_400, 'd'],
@@ -51,8 +60,7 @@ export function headline({ totals, effects, problems, sources }: Omit<Status, 'e
   const those = problems.filter(({ status }) => status === (isParked ? 'parked' : 'pending'));
   const [since] = those.flatMap((problem) => problem.since ?? []).sort();
   const when = since ? `, since ${clock(since, now)} UTC` : '';
-  const of = (what: Problem['what']) =>
-    those.filter((problem) => problem.what === what).reduce((sum, { count }) => sum + count, 0);
+  const of = (what: Problem['what']) => sum(those.filter((problem) => problem.what === what).map(({ count }) => count));
   const counts = isParked
     ? { events: totals.parked, effects: effects.parked }
     : { events: of('event'), effects: of('effect') };

@@ -308,7 +308,7 @@ export const consumer: readonly Mutant[] = [
     [['newer() lets an older event overwrite a newer one', ') > (', ') <> (']],
   ),
   ...faultsIn(
-    'src/consumer/cron.ts',
+    'src/consumer/consumer.ts',
     ['cron/alerts', 'cron/cron'],
     [
       [

@@ -1,7 +1,8 @@
+import type { Child } from 'hono/jsx';
 import { parseJson } from '../../shared/json.ts';
 import type { ShownEvent } from '../api.ts';
 import { counted } from '../words.ts';
-import { eventPath, visible } from './parts.tsx';
+import { Code, eventPath, Facts, Text, visible } from './parts.tsx';
 
 /** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */
 export const MAX_SHOWN = 100_000;
@@ -32,6 +33,42 @@ export function Body({ event }: { event: ShownEvent }) {
       {Math.max(shown.length, body.length) >= MAX_SHOWN && (
         <p class="quiet">This is the beginning. The raw body has the rest.</p>
       )}
+    </>
+  );
+}
+
+/** The same event in the API, on the command line and in the log. */
+export function Elsewhere({ event }: { event: ShownEvent }) {
+  const { source, event_id, headers } = event;
+  const api = `/ops/api/events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
+  const rows: [Child, Child][] = Object.entries(headers ?? {}).map(([name, value]) => [
+    <Code value={name} />,
+    <Text value={value} />,
+  ]);
+  return (
+    <>
+      {rows.length > 0 && (
+        <details>
+          <summary>Headers</summary>
+          <Facts rows={rows} />
+        </details>
+      )}
+      <details>
+        <summary>Deliveries, log and API</summary>
+        <Facts
+          rows={[
+            [
+              'Its deliveries',
+              <>
+                are lines of the receiver's log: <Code value={`step = "delivery" and event_id = "${event_id}"`} />
+              </>,
+            ],
+            ['Its work', <Code value={`(step = "completion" or step = "effect") and event_id = "${event_id}"`} />],
+            ['API', <a href={api}>{visible(api)}</a>],
+            ['Command', <Code value={`npm run ops -- show ${source} ${event_id}`} />],
+          ]}
+        />
+      </details>
     </>
   );
 }

@@ -1,11 +1,10 @@
 import { MAX_RERUN, type Matching } from '../../db/actions.ts';
-import type { Progress } from '../../db/done-actions.ts';
 import { type EventFilter, fieldsOf } from '../../db/filter.ts';
 import { type ActionName, MEANING } from '../../db/schema.ts';
-import { encodeResult, MAX_REASON_LENGTH, type Result } from '../input.ts';
+import { sum } from '../../db/status.ts';
+import { MAX_REASON_LENGTH } from '../input.ts';
 import { counted, countedBoth } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { ProblemItem } from './overview.tsx';
 import { Code, eventPath, Id, listPath, oneLine, Table } from './parts.tsx';
 
 interface BulkProps extends PageContext {
@@ -16,24 +15,43 @@ interface BulkProps extends PageContext {
   readonly refused?: { readonly text: string; readonly reason: string | undefined };
 }
 
-const QUESTIONS: Readonly<Record<ActionName, (what: string) => string>> = {
-  retry: (what) => `Retry ${what}`,
-  discard: (what) => `Discard ${what}`,
-  rerun: (what) => `Run ${what} again`,
-};
+interface Words {
+  readonly question: (what: string) => string;
+  readonly consequence: string;
+  /** What it is about, without a filter. */
+  readonly all: string;
+  readonly nothing: string;
+}
 
-const CONSEQUENCES: Readonly<Record<ActionName, string>> = {
-  retry:
-    'Each gets all its attempts back, and is tried at once. You can stop those that have not begun: they are parked.',
-  discard: 'You can put the events back.',
-  rerun: 'Their handlers run once more. Events whose bodies were deleted are left out. This cannot be taken back.',
+const WORDS: Readonly<Record<ActionName, Words>> = {
+  retry: {
+    question: (what) => `Retry ${what}`,
+    consequence:
+      'Each gets all its attempts back, and is tried at once. You can stop those that have not begun: they are parked.',
+    all: 'All that is parked',
+    nothing: 'Nothing of this is parked, or waits for its next attempt.',
+  },
+  discard: {
+    question: (what) => `Discard ${what}`,
+    consequence: 'You can put the events back.',
+    all: 'All that is parked',
+    nothing: 'Nothing of this is parked.',
+  },
+  rerun: {
+    question: (what) => `Run ${what} again`,
+    consequence:
+      'Their handlers run once more. Events whose bodies were deleted are left out. This cannot be taken back.',
+    all: 'All finished events whose bodies are still there',
+    nothing: 'No event of this is finished and has its body still.',
+  },
 };
 
 /** Asks back before an action on many events. What is sent holds the number that the operator saw. */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
-  const total = { events: sum(groups, 'events'), effects: sum(groups, 'effects') };
-  const question = events === 0 ? `Nothing to ${action}` : QUESTIONS[action](countedBoth(total));
+  const words = WORDS[action];
+  const total = { events: sum(groups.map((one) => one.events)), effects: sum(groups.map((one) => one.effects)) };
+  const question = events === 0 ? `Nothing to ${action}` : words.question(countedBoth(total));
   const isTooMany = action === 'rerun' && events > MAX_RERUN;
   const fields = Object.entries(fieldsOf(filter));
   return (
@@ -46,7 +64,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
       )}
       {events === 0 && (
         <p class="lead">
-          {NOTHING[action]} <a href={listPath(filter)}>To the list</a>
+          {words.nothing} <a href={listPath(filter)}>To the list</a>
         </p>
       )}
       {isTooMany && (
@@ -62,9 +80,9 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
               {counted(total.effects, 'effect')} will be deleted and never sent. This cannot be taken back.
             </p>
           )}
-          {(action !== 'discard' || total.events > 0) && <p class="lead">{CONSEQUENCES[action]}</p>}
+          {(action !== 'discard' || total.events > 0) && <p class="lead">{words.consequence}</p>}
           <p class="origin">
-            {fields.length === 0 && <span>{ALL[action]}</span>}
+            {fields.length === 0 && <span>{words.all}</span>}
             {fields.map(([name, value], index) => (
               <span>
                 {index === 0 && 'Chosen by: '}
@@ -137,18 +155,6 @@ const COUNTS = [
   ['effects', 'Effects'],
 ] as const;
 
-const NOTHING: Readonly<Record<ActionName, string>> = {
-  retry: 'Nothing of this is parked, or waits for its next attempt.',
-  discard: 'Nothing of this is parked.',
-  rerun: 'No event of this is finished and has its body still.',
-};
-
-const ALL: Readonly<Record<ActionName, string>> = {
-  retry: 'All that is parked',
-  discard: 'All that is parked',
-  rerun: 'All finished events whose bodies are still there',
-};
-
 /** The fields of a filter whose names in the address say too little. */
 const NAMES: Readonly<Record<string, string>> = {
   q: 'event id',
@@ -158,10 +164,6 @@ const NAMES: Readonly<Record<string, string>> = {
   until: 'received before',
   action_at: 'of the action at',
 };
-
-function sum(groups: Matching['groups'], field: 'events' | 'effects'): number {
-  return groups.reduce((total, group) => total + group[field], 0);
-}
 
 /** What an operator has to say for an action. */
 export function ActionFields({ action, reason }: { action: ActionName; reason?: string | undefined }) {
@@ -192,98 +194,5 @@ export function ActionFields({ action, reason }: { action: ActionName; reason?: 
         </>
       )}
     </>
-  );
-}
-
-interface ResultProps extends PageContext {
-  readonly result: Result;
-  readonly progress: Progress;
-}
-
-const DONE: Readonly<Record<ActionName, string>> = { retry: 'Retried', discard: 'Discarded', rerun: 'Running again:' };
-
-/** What has become of it so far: nothing looks finished that isn't. */
-export function BulkResult({ result, progress, ...context }: ResultProps) {
-  const { action, at, events, effects, received } = result;
-  const { pending, stoppable, takenBack, failed, unsent, problems } = progress;
-  const total = events + effects;
-  const finished = Math.max(0, total - pending - takenBack - failed);
-  const span = received && { since: received[0], until: new Date(received[1].getTime() + 1) };
-  const all: EventFilter = { action_at: at, ...span };
-  const isOver = pending + unsent === 0 && problems.every(({ status }) => status === 'parked');
-  const isDiscard = action === 'discard';
-  const undo = isDiscard
-    ? events > takenBack && 'Put the events back'
-    : stoppable > 0 && `Stop the ${stoppable.toLocaleString('en')} that have not begun`;
-  const back = isDiscard ? 'put back' : 'stopped';
-  const ofAll = (count: number, what: string) =>
-    `${count.toLocaleString('en')} of ${total.toLocaleString('en')} ${what}`;
-  const title =
-    failed > 0
-      ? ofAll(failed, 'failed again')
-      : takenBack > 0
-        ? ofAll(takenBack, back)
-        : `${DONE[action]} ${countedBoth(result)}`;
-  const parts: readonly (readonly [name: string, count: number, style: string, filter?: EventFilter])[] = [
-    ['Failed again', failed, 'failed'],
-    ['Pending', pending, 'waiting', { ...all, status: 'pending' }],
-    [isDiscard ? 'Put back' : 'Stopped', takenBack, 'stopped', { ...all, status: 'parked' }],
-    isDiscard ? ['Discarded', finished, 'stopped'] : ['Done', finished, 'done', { ...all, status: 'done' }],
-  ];
-  const said = parts.filter(([name, count]) => count > 0 || (name === 'Done' && !isDiscard));
-  return (
-    <Layout
-      {...context}
-      title={title}
-      refresh={isOver ? undefined : 2}
-      summary={said.map(([name, count]) => `${name}: ${count}`).join(', ')}
-    >
-      <div id="result" data-live>
-        <h1>{title}</h1>
-        <svg class="bar" aria-hidden="true" viewBox={`0 0 ${Math.max(1, total)} 1`} preserveAspectRatio="none">
-          {said.map(([, count, style], index) => {
-            const before = said.slice(0, index).reduce((sum, [, one]) => sum + one, 0);
-            return <rect class={style} x={before} y={0} width={count} height={1} />;
-          })}
-        </svg>
-        <dl class="figures">
-          {said.map(([name, count, style, filter]) => (
-            <div>
-              <dt>{name}</dt>
-              <dd class={style === 'failed' ? 'bad' : undefined}>
-                {filter && count > 0 ? (
-                  <a href={listPath(filter)}>{count.toLocaleString('en')}</a>
-                ) : (
-                  count.toLocaleString('en')
-                )}
-              </dd>
-            </div>
-          ))}
-        </dl>
-        {unsent > 0 && <p class="lead">Of what is done, {counted(unsent, 'effect')} not sent yet.</p>}
-        {isOver && finished === total && !isDiscard && <p class="lead">Nothing is left to do.</p>}
-        {problems.length > 0 && (
-          <ul class="problems" aria-label="Why they failed">
-            {problems.map((problem) => (
-              <ProblemItem problem={problem} among={all} now={context.now} />
-            ))}
-          </ul>
-        )}
-        <div class="buttons">
-          {undo && (
-            <form method="post" action="/ops/undo">
-              <input type="hidden" name="done" value={encodeResult(result)} />
-              <button type="submit">{undo}</button>
-            </form>
-          )}
-          <a class="button" href={listPath(all)}>
-            See the events
-          </a>
-          <a class="button plain" href="/ops">
-            To the overview
-          </a>
-        </div>
-      </div>
-    </Layout>
   );
 }

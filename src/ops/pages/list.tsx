@@ -2,21 +2,9 @@ import { EFFECT_STATUSES, type EventFilter, fieldsOf, STATUSES } from '../../db/
 import { FAILURES } from '../../db/schema.ts';
 import type { ListedEvent } from '../../db/views.ts';
 import { attemptsOf, beginningOfError, clock, counted } from '../words.ts';
+import { Cause } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
-import {
-  Ago,
-  bulkPath,
-  Cause,
-  Code,
-  eventPath,
-  FirstEvent,
-  Id,
-  listPath,
-  oneLine,
-  Status,
-  Table,
-  visible,
-} from './parts.tsx';
+import { Ago, bulkPath, Code, eventPath, FirstEvent, Id, listPath, oneLine, Status, Table, visible } from './parts.tsx';
 
 interface ListProps extends PageContext {
   readonly filter: EventFilter;

@@ -1,10 +1,9 @@
-import type { Child } from 'hono/jsx';
 import type { EventFilter } from '../../db/filter.ts';
-import type { Problem } from '../../db/problems.ts';
-import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
-import { beginningOfError, clock, counted, duration, headline, originOf, upcoming } from '../words.ts';
+import { LOOK_BACK_DAYS, type SourceStatus, type Status, sum } from '../../db/status.ts';
+import { counted, duration, headline } from '../words.ts';
+import { ProblemItem } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
-import { Ago, bulkPath, Code, eventPath, FirstEvent, listPath, Table, visible } from './parts.tsx';
+import { Ago, Code, Figure, FirstEvent, listPath, Table, visible } from './parts.tsx';
 
 /** Soon enough to see the first event arrive. */
 const LOCAL_REFRESH_SECONDS = 3;
@@ -14,7 +13,6 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
   const { sources, effects, effect_kinds, totals, problems } = status;
   const { now } = context;
   const stuck = totals.parked + effects.parked;
-  const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
   const isActive = ({ accepted_per_hour, accepted_last_week, pending, parked }: SourceStatus) =>
     sum(accepted_per_hour) + (accepted_last_week ?? 0) + pending + parked > 0;
   const active = sources.filter(isActive);
@@ -96,12 +94,12 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
             ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
             [
               'Pending',
-              (row) => <Count value={row.pending} filter={{ source: row.source, status: 'pending' }} />,
+              ({ source, pending }) => <Count value={pending} filter={{ source, status: 'pending' }} />,
               'number',
             ],
             [
               'Parked',
-              (row) => <Count value={row.parked} filter={{ source: row.source, status: 'parked' }} />,
+              ({ source, parked }) => <Count value={parked} filter={{ source, status: 'parked' }} style="bad" />,
               'number',
             ],
           ]}
@@ -137,80 +135,13 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
                 ['To sent, p50', (row) => percentile(row.seconds_to_sent.p50), 'number'],
                 ['p95', (row) => percentile(row.seconds_to_sent.p95), 'number'],
                 ['Pending', ({ pending }) => <Count value={pending} />, 'number'],
-                ['Parked', ({ parked }) => <Count value={parked} isBad />, 'number'],
+                ['Parked', ({ parked }) => <Count value={parked} style="bad" />, 'number'],
               ]}
             />
           </>
         )}
       </div>
     </Layout>
-  );
-}
-
-interface ProblemItemProps {
-  readonly problem: Problem;
-  readonly now: Date;
-  /** The events that the page is about. */
-  readonly among?: EventFilter;
-}
-
-export function ProblemItem({ problem, now, among }: ProblemItemProps) {
-  const { what, status, count, errors, source, type, failure, error, event_id, since, latest, next_attempt_at } =
-    problem;
-  const parked: EventFilter = what === 'event' ? { status } : { effect_status: status };
-  const filter = {
-    ...among,
-    ...parked,
-    source,
-    type: type ?? undefined,
-    failure: failure ?? undefined,
-    error: error ?? undefined,
-  };
-  const title = visible(error === null ? (failure ?? 'failed') : beginningOfError(error));
-  const again = status === 'parked' ? 'Retry' : 'Try now';
-  return (
-    <li class={status === 'parked' ? 'problem' : 'problem warn'}>
-      <h2>
-        <a href={count === 1 ? eventPath({ source, event_id }) : listPath(filter)} title={visible(error ?? title)}>
-          {title}
-        </a>
-      </h2>
-      <p class="origin">
-        {originOf(problem).map((one) => (
-          <bdi>{visible(one)}</bdi>
-        ))}
-        {errors > 1 && <span>{errors} such errors</span>}
-      </p>
-      <p class="since">
-        <strong>{counted(count, what)}</strong>
-        {since && (
-          <>
-            {' '}
-            since <time datetime={since}>{clock(since, now)} UTC</time>
-          </>
-        )}
-        {status === 'parked' && count > 1 && (
-          <>
-            , the last <Ago at={latest} now={now} />
-          </>
-        )}
-        {next_attempt_at && `, next try ${upcoming(next_attempt_at, now)}`}
-      </p>
-      <p class="buttons">
-        <a class="button" href={bulkPath('retry', filter)} aria-label={`${again} ${counted(count, what)}: ${title}`}>
-          {again}…
-        </a>
-        {status === 'parked' && (
-          <a
-            class="button plain"
-            href={bulkPath('discard', filter)}
-            aria-label={`Discard ${counted(count, what)}: ${title}`}
-          >
-            Discard…
-          </a>
-        )}
-      </p>
-    </li>
   );
 }
 
@@ -224,10 +155,9 @@ function Last({ source: { last_accepted_at, accepted_last_week }, now }: { sourc
   );
 }
 
-function Count({ value, filter, isBad }: { value: number; filter?: EventFilter; isBad?: boolean }) {
+function Count({ value, filter, style }: { value: number; filter?: EventFilter; style?: string }) {
   if (value === 0) return <span class="quiet">0</span>;
   const number = value.toLocaleString('en');
-  const style = isBad || filter?.status === 'parked' ? 'bad' : undefined;
   return filter ? (
     <a class={style} href={listPath(filter)}>
       {number}
@@ -251,8 +181,7 @@ const HEIGHT = 40;
 /** Numbers per hour as bars. A reader who doesn't see it gets the same in a sentence. */
 function Chart({ perHour, what }: { perHour: readonly number[]; what: string }) {
   const most = Math.max(...perHour);
-  const total = perHour.reduce((sum, count) => sum + count, 0);
-  const label = `${counted(total, what)} in 24 hours, at most ${most} in an hour, ${perHour.at(-1) ?? 0} in the last hour`;
+  const label = `${counted(sum(perHour), what)} in 24 hours, at most ${most} in an hour, ${perHour.at(-1) ?? 0} in the last hour`;
   return (
     <svg
       class="chart"
@@ -269,18 +198,6 @@ function Chart({ perHour, what }: { perHour: readonly number[]; what: string }) 
         return <rect class={style} x={hour * BAR_WIDTH} y={HEIGHT - height} width={BAR_WIDTH - 3} height={height} />;
       })}
     </svg>
-  );
-}
-
-function Figure(props: { name: string; value: number | string; filter?: EventFilter; children?: Child }) {
-  const { name, value, filter, children } = props;
-  const number = value.toLocaleString('en');
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{filter && value !== 0 ? <a href={listPath(filter)}>{number}</a> : number}</dd>
-      <dd class="quiet">{children}</dd>
-    </div>
   );
 }
 

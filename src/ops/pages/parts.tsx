@@ -1,7 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { type EventFilter, fieldsOf } from '../../db/filter.ts';
-import type { ListedEvent } from '../../db/views.ts';
-import { clock, placeOf, relative } from '../words.ts';
+import { clock, counted, relative } from '../words.ts';
 import type { PageContext } from './layout.tsx';
 
 /**
@@ -86,21 +85,6 @@ export function Status({ status }: { status: string }) {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
-/** Why the last attempt failed, and in which line of which file. */
-export function Cause({ failure, last_error, position }: Pick<ListedEvent, 'failure' | 'last_error' | 'position'>) {
-  const place = placeOf(position);
-  return (
-    <>
-      {last_error !== null && (
-        <span class="error">
-          <Text value={last_error} />
-        </span>
-      )}
-      {failure !== null && <span class="tag">{failure}</span>} {place && <code title={place.path}>{place.short}</code>}
-    </>
-  );
-}
-
 /** The key goes into the query, because `.` and `..` can't be the segment of a path, and an id may be one of them. */
 export function eventPath(event: { source: string; event_id: string }): string {
   return `/ops/event?${new URLSearchParams({ source: event.source, event_id: event.event_id })}`;
@@ -174,5 +158,33 @@ export function Table<Row>({ caption, rows, columns, edge, style = 'cards' }: Ta
         ))}
       </tbody>
     </table>
+  );
+}
+
+/** An event may have a thousand effects, and a script may retry it as often. */
+export const MAX_ROWS = 200;
+
+export function Limited({ to, of, noun }: { to: 'first' | 'last'; of: number; noun: string }) {
+  return of > MAX_ROWS ? <p class="quiet">{`The ${to} ${MAX_ROWS} of ${counted(of, noun)}.`}</p> : null;
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: number | string;
+  /** What the number counts. */
+  readonly filter?: EventFilter | undefined;
+  readonly style?: string | undefined;
+  readonly children?: Child;
+}
+
+/** A number, large enough to be seen first. */
+export function Figure({ name, value, filter, style, children }: FigureProps) {
+  const number = value.toLocaleString('en');
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd class={style}>{filter && value !== 0 ? <a href={listPath(filter)}>{number}</a> : number}</dd>
+      {children && <dd class="quiet">{children}</dd>}
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tick } from '../../../src/consumer/cron.ts';
+import { tick } from '../../../src/consumer/consumer.ts';
 import { runAction } from '../../../src/db/actions.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { parkEffects } from '../../../src/db/effects.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import { tick } from '../../../src/consumer/cron.ts';
+import { tick } from '../../../src/consumer/consumer.ts';
 import { claim } from '../../../src/db/claim.ts';
 import { useDatabase } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';

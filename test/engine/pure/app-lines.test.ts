@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { placesOf } from '../../../src/consumer/app-lines.ts';
+import { placesOf } from '../../../src/consumer/judge.ts';
 
 // That the table of a deployed consumer is right is tested in setup/production.test.ts.
 

@@ -1,0 +1,139 @@
+import type { EventFilter } from '../../db/filter.ts';
+import type { Problem } from '../../db/problems.ts';
+import { type ActionName, MEANING } from '../../db/schema.ts';
+import type { ListedEvent } from '../../db/views.ts';
+import { parseJson } from '../../shared/json.ts';
+import { jsonAt } from '../../verify/places.ts';
+import type { ShownEvent } from '../api.ts';
+import { beginningOfError, clock, counted, originOf, placeOf, upcoming } from '../words.ts';
+import { MAX_SHOWN } from './body.tsx';
+import { Ago, bulkPath, Code, eventPath, Facts, listPath, Text, visible } from './parts.tsx';
+
+/** What fails for one reason. `among`: the events that the page is about. */
+export function ProblemItem({ problem, now, among }: { problem: Problem; now: Date; among?: EventFilter }) {
+  const { what, status, count, errors, source, failure, error, event_id, since, latest, next_attempt_at } = problem;
+  const isParked = status === 'parked';
+  const state: EventFilter = what === 'event' ? { status } : { effect_status: status };
+  const why = { type: problem.type ?? undefined, failure: failure ?? undefined, error: error ?? undefined };
+  const filter = { ...among, ...state, source, ...why };
+  const title = visible(error === null ? (failure ?? 'failed') : beginningOfError(error));
+  const button = (action: ActionName, name: string, style: string) => (
+    <a class={style} href={bulkPath(action, filter)} aria-label={`${name} ${counted(count, what)}: ${title}`}>
+      {name}…
+    </a>
+  );
+  return (
+    <li class={isParked ? 'problem' : 'problem warn'}>
+      <h2>
+        <a href={count === 1 ? eventPath({ source, event_id }) : listPath(filter)} title={visible(error ?? title)}>
+          {title}
+        </a>
+      </h2>
+      <p class="origin">
+        {originOf(problem).map((one) => (
+          <bdi>{visible(one)}</bdi>
+        ))}
+        {errors > 1 && <span>{errors} such errors</span>}
+      </p>
+      <p class="since">
+        <strong>{counted(count, what)}</strong>
+        {since && (
+          <>
+            {' '}
+            since <time datetime={since}>{clock(since, now)} UTC</time>
+          </>
+        )}
+        {isParked && count > 1 && (
+          <>
+            , the last <Ago at={latest} now={now} />
+          </>
+        )}
+        {next_attempt_at && `, next try ${upcoming(next_attempt_at, now)}`}
+      </p>
+      <p class="buttons">
+        {button('retry', isParked ? 'Retry' : 'Try now', 'button')}
+        {isParked && button('discard', 'Discard', 'button plain')}
+      </p>
+    </li>
+  );
+}
+
+/** Why the last attempt failed, and in which line of which file, in a row of a table. */
+export function Cause({ failure, last_error, position }: Pick<ListedEvent, 'failure' | 'last_error' | 'position'>) {
+  const place = placeOf(position);
+  return (
+    <>
+      {last_error !== null && (
+        <span class="error">
+          <Text value={last_error} />
+        </span>
+      )}
+      {failure !== null && <span class="tag">{failure}</span>} {place && <code title={place.path}>{place.short}</code>}
+    </>
+  );
+}
+
+/** Why an event is parked, or is tried again: the whole error, where it was thrown, and which values did not match. */
+export function Failure({ event }: { event: ShownEvent }) {
+  const { status, failure, last_error, failed_paths, position, body } = event;
+  if (failure === null && last_error === null) return null;
+  const place = placeOf(position);
+  const error = last_error ?? '';
+  const beginning = beginningOfError(error);
+  return (
+    <section class={status === 'parked' ? 'banner bad' : 'banner'} aria-label="Why it failed">
+      {error !== '' && (
+        <p class="message">
+          <Text value={beginning} />
+        </p>
+      )}
+      {beginning !== error && (
+        <details>
+          <summary>The whole error</summary>
+          <pre data-copy={error}>{visible(error)}</pre>
+        </details>
+      )}
+      <p class="origin">
+        {failure !== null && (
+          <span>
+            <a href={listPath({ failure, status: 'parked' })}>{failure}</a>: {MEANING[failure]}
+          </span>
+        )}
+        {place ? (
+          <span>
+            in <code>{place.path}</code>
+          </span>
+        ) : (
+          position !== null && (
+            <span class="bundle">
+              at <Code value={position} />
+              {position.includes('index.js:') && (
+                <>
+                  {' '}
+                  of the bundle. This command translates it:{' '}
+                  <code data-copy={`npm run ops -- position '${position}'`}>npm run ops -- position …</code>
+                </>
+              )}
+            </span>
+          )
+        )}
+      </p>
+      {failed_paths !== null && <FailedPaths paths={failed_paths} body={body} />}
+    </section>
+  );
+}
+
+/** A value is shown beside its path, in one line. */
+const MAX_VALUE_LENGTH = 120;
+
+/** The values at the paths that did not match the schema. A long body is not parsed for them. */
+function FailedPaths({ paths, body }: { paths: readonly string[]; body: string | null }) {
+  const parsed = parseJson(body !== null && body.length <= MAX_SHOWN ? body : '');
+  const valueAt = (path: string) => {
+    if (parsed.outcome === 'malformed') return '–';
+    const value = JSON.stringify(path === '' ? parsed.json : jsonAt(path, parsed.json));
+    if (value === undefined) return 'is not in the payload';
+    return <Code value={value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value} />;
+  };
+  return <Facts rows={paths.map((path) => [path === '' ? 'the whole body' : <Code value={path} />, valueAt(path)])} />;
+}

@@ -1,0 +1,68 @@
+import type { ShownEvent } from '../api.ts';
+import { counted, DONE, wasText } from '../words.ts';
+import { Limited, MAX_ROWS, Text, Time } from './parts.tsx';
+
+export function Timeline({ event, now }: { event: ShownEvent; now: Date }) {
+  const moments = timelineOf(event);
+  return (
+    <section aria-label="What happened">
+      <h2>What happened</h2>
+      <Limited to="last" of={moments.length} noun="moment" />
+      <ol class="timeline">
+        {moments.slice(-MAX_ROWS).map(({ at, what, note, style }) => (
+          <li class={style}>
+            <span>
+              <Text value={note ? `${what}:` : what} /> {note && <Text value={note} />}
+            </span>
+            <Time at={at} now={now} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface Moment {
+  readonly at: string;
+  readonly what: string;
+  /** Written by an operator, so it is shown like any other stranger's text. */
+  readonly note?: string | undefined;
+  readonly style?: string;
+}
+
+/** The life of an event, oldest first, as far as its row tells. */
+function timelineOf(event: ShownEvent): Moment[] {
+  const { status, attempts, effects, actions, completions } = event;
+  const moments: Moment[] = [{ at: event.received_at, what: 'received, and claimed in Postgres' }];
+  if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
+  for (const { at, who, action, reason, was } of actions) {
+    if (was?.finished_at) {
+      moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
+    }
+    // A later version may know more actions.
+    // When it had failed while it waited is not stored, only how often.
+    const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
+    const why = before && was?.error ? ` (${was.error})` : '';
+    const what = `${DONE[action]?.past ?? action}${before}${why} by ${who}`;
+    moments.push({ at, what, note: reason ?? undefined });
+  }
+  if (event.finished_at !== null) {
+    // A discard changes the status of what was parked, and not when that was.
+    const then = status === 'ignored' && completions === 0 ? 'parked' : status;
+    moments.push({ at: event.finished_at, what: wasText({ status: then, attempts }), style: then });
+  }
+  for (const { name, status: sent, sent_at, not_before } of effects) {
+    if (sent_at !== null) moments.push({ at: sent_at, what: `effect ${name} sent`, style: 'sent' });
+    if (sent === 'pending' && not_before !== null) {
+      moments.push({ at: not_before, what: `effect ${name} sent again, not earlier`, style: 'future' });
+    }
+  }
+  if (status === 'pending') {
+    const what =
+      attempts > 0
+        ? `next attempt (${attempts} failed so far), not earlier`
+        : 'another ticket is sent, if none arrived';
+    moments.push({ at: event.not_before ?? event.due_at, what, style: 'future' });
+  }
+  return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+}
