@@ -4,6 +4,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineEffect, defineEffects, defineHandler, type Handler } from '../../../src/kit/index.ts';
 import { useDatabase, WAIT } from '../database.ts';
+import { FakeQueue } from '../fake-queue.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import { consumeInNode, FakeMessage } from './in-node.ts';
 
@@ -58,12 +59,12 @@ it('six effects cost one query before they are sent and one after it', async () 
   await claimAll(numbered(6));
   const { effects, effect } = defineEffects({ receipt: defineEffect<null>({ send: async () => new Response() }) });
   const sends = defineHandler({ handle: () => [effect('receipt', null)] });
-  const sent: unknown[] = [];
+  const sent = new FakeQueue();
   const url = database.stack.workerUrls.consumer;
   const tickets = numbered(6).map((id) => new FakeMessage(id));
   await consumeInNode(tickets, sends, url, { effects, sent });
   requests = [];
-  const messages = sent.map((ticket, n) => new FakeMessage(String(n), 1, ticket));
+  const messages = sent.tickets.map((ticket, n) => new FakeMessage(String(n), 1, ticket));
   await consumeInNode(messages, sends, url, { effects, queue: 'effects' });
   expect(requests).toEqual(['query', 'query']);
   expect(messages.map(({ settled }) => settled)).toEqual(Array.from({ length: 6 }, () => 'acked'));
