@@ -37,7 +37,7 @@ export type Outcome =
   | { readonly outcome: 'not_due'; readonly seconds: number }
   | Judgement;
 
-/** A consumer is stopped after 15 minutes, and its acknowledgements are lost. So it stops by itself before that. */
+/** A consumer is stopped after 15 minutes, and its acknowledgements are lost. So nothing is begun that late. */
 const RUN_MS = 10 * 60_000;
 
 /**
@@ -53,19 +53,19 @@ const RUN_MS = 10 * 60_000;
 export async function workInPortions(
   batch: MessageBatch<unknown>,
   { now, random, log }: ConsumerDependencies,
-  work: (messages: readonly Message[]) => Promise<readonly Message[]>,
+  work: (messages: readonly Message[], isLate: () => boolean) => Promise<readonly Message[]>,
   step: LogLine['step'] = 'batch',
   putBack = (message: Message, outcome: Outcome) => acknowledge(message, [outcome], random()),
 ): Promise<void> {
   const started = now().getTime();
+  const isLate = () => now().getTime() - started > RUN_MS;
   let unavailable: Outcome | undefined;
   const workPortion = async (messages: readonly Message[]): Promise<readonly Message[]> => {
     if (messages.length === 0) return [];
-    const isLate = now().getTime() - started > RUN_MS;
-    let outcome = unavailable ?? (isLate ? DEFERRED : undefined);
+    let outcome = unavailable ?? (isLate() ? DEFERRED : undefined);
     if (outcome === undefined) {
       try {
-        return await work(messages);
+        return await work(messages, isLate);
       } catch (error) {
         // A mistake of ours. Thrown on, it would leave no line, and the queue would give the messages up within minutes.
         if (!(error instanceof DatabaseError)) {
@@ -97,7 +97,7 @@ export function beginningOf(messages: readonly Message[], now: Date): Date | und
   return messages.length > 1 && messages.every(({ attempts }) => attempts > 1) ? now : undefined;
 }
 
-const DEFERRED: Outcome = { outcome: 'deferred' };
+export const DEFERRED: Outcome = { outcome: 'deferred' };
 const FAULT = { outcome: 'error' } as const;
 
 export function databaseUnavailable(error: unknown) {

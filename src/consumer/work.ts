@@ -21,6 +21,7 @@ import {
   acknowledge,
   beginningOf,
   type ConsumerDependencies,
+  DEFERRED,
   databaseUnavailable,
   fieldsOf,
   type Outcome,
@@ -39,7 +40,7 @@ export async function workEvents(
   dependencies: ConsumerDependencies,
 ): Promise<void> {
   const { now, random, log } = dependencies;
-  await workInPortions(batch, dependencies, async (messages) => {
+  await workInPortions(batch, dependencies, async (messages, isLate) => {
     const started = now();
     const db = openDatabase(env.DATABASE_URL);
     // Two tickets of one event are one piece of work.
@@ -52,7 +53,7 @@ export async function workEvents(
     }
 
     const loaded = await loadEvents(db, [...keys.values()], beginningOf(messages, started));
-    const { outcomes, toWorkAlone } = await workLoaded(loaded, messages.length > 1, db, env, dependencies);
+    const { outcomes, toWorkAlone } = await workLoaded(loaded, messages.length > 1, isLate, db, env, dependencies);
     const outcomeOf = (key: string): Outcome => outcomes.get(key) ?? { outcome: 'not_found' };
     const traces = new Map(loaded.map((event) => [keyText(event), traceFields(event.headers.traceparent)]));
     const ms = now().getTime() - started.getTime();
@@ -81,6 +82,7 @@ const UNREADABLE: Outcome = { outcome: 'unreadable' };
 async function workLoaded(
   loaded: readonly LoadedEvent[],
   isGroup: boolean,
+  isLate: () => boolean,
   db: Database,
   env: ConsumerEnv,
   dependencies: ConsumerDependencies,
@@ -95,12 +97,18 @@ async function workLoaded(
     else if (!event.hasBody) outcomes.set(keyText(event), BODY_GONE);
     else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
     else if (isGroup && (event.attempts > 0 || event.isUnended)) toWorkAlone.add(keyText(event));
-    else if (!isWorkable(event)) outcomes.set(keyText(event), { outcome: 'deferred' });
+    else if (!isWorkable(event)) outcomes.set(keyText(event), DEFERRED);
     else workable.push(event);
   }
   const withoutBody = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
   await parkEvents(db, withoutBody, BODY_GONE, now);
-  for (const [key, outcome] of await workGroup(workable, db, env, dependencies)) outcomes.set(key, outcome);
+  for (let from = 0; from < workable.length; from += MAX_GROUP) {
+    const group = workable.slice(from, from + MAX_GROUP);
+    const worked = isLate()
+      ? group.map((event) => [keyText(event), DEFERRED] as const)
+      : await workGroup(group, db, env, dependencies);
+    for (const [key, outcome] of worked) outcomes.set(key, outcome);
+  }
   return { outcomes, toWorkAlone };
 }
 
@@ -113,6 +121,12 @@ const BODY_GONE: FailureOutcome = {
   reason: 'body gone',
   position: undefined,
 };
+
+/**
+ * As many as there are tickets in a batch. A forwarded delivery may have thousands of events: if all their handlers were
+ * asked before the first commit, slow ones could keep it from ever being reached.
+ */
+const MAX_GROUP = 100;
 
 /** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
 const HANDLERS_AT_ONCE = 6;

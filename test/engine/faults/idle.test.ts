@@ -59,6 +59,7 @@ it.each([
     const urls = database.stack.workerUrls;
     const consumerEnv = {
       DATABASE_URL: urls.consumer,
+      EVENTS_QUEUE: 'events',
       DEDUPE_DAYS: 30,
       BODY_DAYS: 7,
       ...(alerts ? { ALERT_WEBHOOK_URL: `${database.stack.outside.url}/alerts` } : {}),
