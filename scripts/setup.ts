@@ -39,8 +39,8 @@ time: it goes on where it was, and changes nothing that is done.
   --env       an environment of its own, such as staging: added to the wrangler files if they lack it
   --dry-run   only says what it would do. It asks nothing
   --yes       asks nothing. The environment has what it would ask for: CLOUDFLARE_API_TOKEN (${PERMISSIONS}),
-              CLOUDFLARE_ACCOUNT_ID, DATABASE_URL or NEON_API_KEY, and the secrets by their names. A secret of a source that
-              is not there is made up`;
+              CLOUDFLARE_ACCOUNT_ID, DATABASE_URL or NEON_API_KEY (a personal one also needs NEON_ORG_ID), and the secrets
+              by their names. A secret of a source that is not there is made up`;
 
 export default async function main(): Promise<void> {
   const { values } = readArguments({

@@ -95,7 +95,11 @@ async function neonProject(
   name: string,
   dryRun: boolean,
 ): Promise<string | undefined> {
-  const { projects } = await neon<{ projects: Project[] }>(key, 'GET', `/projects?search=${encodeURIComponent(name)}`);
+  // A personal key serves several organizations. That of an organization needs no name.
+  const organization = process.env.NEON_ORG_ID ? { org_id: process.env.NEON_ORG_ID } : {};
+  // Parts of a name match as well. 400 is the most that one answer holds.
+  const search = new URLSearchParams({ search: name, limit: '400', ...organization });
+  const { projects } = await neon<{ projects: Project[] }>(key, 'GET', `/projects?${search}`);
   const project = projects.find((one) => one.name === name);
   if (project) {
     const names = 'database_name=neondb&role_name=neondb_owner&pooled=false';
@@ -108,7 +112,7 @@ async function neonProject(
   }
   const region = await terminal.ask(`region of the new Neon project ${name}, near your senders`, 'aws-us-east-2');
   const made = await neon<{ connection_uris: { connection_uri: string }[] }>(key, 'POST', '/projects', {
-    project: { name, region_id: region },
+    project: { name, region_id: region, ...organization },
   });
   terminal.step('done', 'neon', `made the project ${name} in ${region}`);
   return made.connection_uris[0]?.connection_uri;
@@ -125,7 +129,10 @@ async function neon<Result>(key: string, method: string, path: string, body?: ob
   });
   const json: unknown = await response.json().catch(() => undefined);
   if (response.ok) return json as Result;
-  const remedy = response.status === 401 ? `make a key at ${NEON_CONSOLE}/app/settings/api-keys` : 'run this again';
+  const remedy =
+    response.status === 401
+      ? `make a key at ${NEON_CONSOLE}/app/settings/api-keys`
+      : 'run this again (a personal key needs NEON_ORG_ID: it is in the settings of the organization)';
   throw new UserError(
     `Neon's API answers ${response.status} (${Reflect.get(Object(json), 'message') ?? 'no reason'}): ${remedy}, or set DATABASE_URL`,
   );

@@ -50,11 +50,20 @@ it("an environment of a new account on the Free plan, in a project that Neon's A
   cloudflare.plan = 'free';
   cloudflare.subdomain = undefined;
   const projects: object[] = [];
-  cloudflare.neonApi = (method, path) => {
+  const others = Array.from({ length: 10 }, (_, n) => ({ id: `other-${n}`, name: `checkout-staging-${n}` }));
+  cloudflare.neonApi = (method, path, body) => {
+    const { pathname, searchParams } = new URL(path, 'https://console.neon.tech');
+    const isToldWhere = JSON.stringify([path, body]).includes('org-1');
+    if (pathname.endsWith('/projects') && !isToldWhere) return { status: 400, json: { message: 'org_id is required' } };
     if (method === 'POST') projects.push({ id: 'p', name: 'checkout-staging' });
     return {
       status: 200,
-      json: path.includes('uri') ? { uri } : { projects, connection_uris: [{ connection_uri: uri }] },
+      json: path.includes('uri')
+        ? { uri }
+        : {
+            projects: [...others, ...projects].slice(0, Number(searchParams.get('limit') ?? 10)),
+            connection_uris: [{ connection_uri: uri }],
+          },
     };
   };
   const met: string[] = [];
@@ -62,7 +71,7 @@ it("an environment of a new account on the Free plan, in a project that Neon's A
     let now: string | undefined;
     let isEnded = false;
     return account.setup(['--yes', '--env', ENVIRONMENT], {
-      env: { ORDERS_WEBHOOK_SECRET: SECRET, NEON_API_KEY: 'key' },
+      env: { ORDERS_WEBHOOK_SECRET: SECRET, NEON_API_KEY: 'a personal key', NEON_ORG_ID: 'org-1' },
       onChange: (call, stop) => {
         const step = stepOf(call);
         // In a terminal, Ctrl-C ends wrangler too.
