@@ -6,7 +6,7 @@ import { readConfigs } from './config/worker-config.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { firstDelivery } from './setup/smoke.ts';
-import { Terminal } from './setup/terminal.ts';
+import { pageOf, Terminal } from './setup/terminal.ts';
 import { fits } from './setup/workers.ts';
 
 const USAGE = `npm run secret -- rotate <source> [--env <name>]
@@ -31,16 +31,18 @@ export default async function main(): Promise<void> {
   const previous = `${current}_PREVIOUS`;
 
   const account = await openAccount();
-  const present = await account.get<{ name: string }[]>(`/workers/scripts/${receiver.name}/secrets`);
-  const has = (secret: string) => present?.some((one) => one.name === secret) ?? false;
-  if (!has(current)) throw new UserError(`${receiver.name} has no ${current} yet: npm run setup sets it`);
+  const has = async (secret: string) => {
+    const present = await account.get<{ name: string }[]>(`/workers/scripts/${receiver.name}/secrets`);
+    return present?.some(({ name }) => name === secret) ?? false;
+  };
+  if (!(await has(current))) throw new UserError(`${receiver.name} has no ${current} yet: npm run setup sets it`);
 
   if (values.finish) {
-    if (!has(previous)) return console.log(`${name} has no previous secret: there is nothing to finish`);
+    if (!(await has(previous))) return console.log(`${name} has no previous secret: there is nothing to finish`);
     await changeSecrets(account, receiver, { [previous]: null });
     return console.log(`done: ${name} accepts only its current secret`);
   }
-  if (has(previous)) {
+  if (await has(previous)) {
     return console.log(
       `${name} has two secrets already, and accepts both. When its provider signs with the new one and no line of the receiver's log says "signed_with":"previous" any more: ${again} --finish`,
     );
@@ -68,11 +70,13 @@ export default async function main(): Promise<void> {
   if (tried?.status === 401) {
     throw new UserError(`the receiver refuses what is signed with that secret in use now: nothing was changed`);
   }
+  // Somebody else may have rotated it while this one looked for the secrets, and their new one would be lost.
+  if (await has(previous)) throw new UserError(`${name} has got two secrets meanwhile: nothing was changed`);
   // Before it is needed: if this ends in the middle, nobody else has it.
   if (made) console.log(`made up, and shown only now: ${made}`);
   await changeSecrets(account, receiver, { [previous]: old, [current]: next });
   console.log(`done: ${name} accepts both${tried?.ok ? '' : ' (the old one could not be tried: send a delivery)'}
-1  enter the new secret at ${source.provider.docs}
+1  enter the new secret at ${pageOf(source.provider) || 'the sender'}
 2  wait until no line of the receiver's log says "signed_with":"previous" any more, and the provider's retries are over
 3  ${again} --finish`);
 }

@@ -281,8 +281,13 @@ it('a rotation that fails has changed nothing, and is done by the next run', asy
   );
   expect([failed.code, secrets()]).toEqual([1, [SECRET, undefined]]);
 
+  const slow = account.run(['secret', 'rotate', 'orders']);
+  await vi.waitFor(() => expect(slow.output()).toContain('signs with now'), WAIT);
   const { code, text } = await rotate([], [SECRET, 'second']);
+  slow.child.stdin?.end(`${SECRET}\nthird\n`);
+  expect((await slow.result).error).toBe('secret: orders has got two secrets meanwhile: nothing was changed\n');
   expect([code, secrets()]).toEqual([0, ['second', SECRET]]);
+  expect(text).toContain('\n1  enter the new secret at the sender\n');
   const again = await rotate();
   expect([again.code, secrets()]).toEqual([0, ['second', SECRET]]);
   expect(again.text).toMatch(
