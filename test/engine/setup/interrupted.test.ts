@@ -21,27 +21,15 @@ function end() {
   };
 }
 
-/** The steps that change something, of which each can be the last: a queue, what a deploy is made of. */
+/** The steps of which each can be the last: a queue, and what the deploy of a Worker is made of, each once. */
+const STEPS = ['a queue', 'consumer code', 'the consumer of a queue', 'receiver subdomain'];
+
 function stepOf(call: string): string | undefined {
-  const [, worker = ''] = /checkout-(\w+)-/.exec(call) ?? [];
-  // A Worker that exists gets its code in two requests, and its tags are only for the dashboard.
-  if (/(versions|deployments|script-settings|secrets-bulk|workers\/subdomain)$/.test(call)) return undefined;
   if (call === 'POST /queues') return 'a queue';
   if (/\/consumers/.test(call)) return 'the consumer of a queue';
-  return `${worker} ${/\/(subdomain|schedules)$/.exec(call)?.[1] ?? 'code'}`;
+  const [, worker, part = 'code'] = /checkout-(\w+)-staging(?:\/(\w+))?$/.exec(call) ?? [];
+  return STEPS.find((step) => step === `${worker} ${part}`);
 }
-
-const STEPS = [
-  'a queue',
-  'consumer code',
-  'consumer subdomain',
-  'consumer schedules',
-  'the consumer of a queue',
-  'receiver code',
-  'receiver subdomain',
-  'ops code',
-  'ops subdomain',
-];
 const REFUSED = { status: 400, message: 'not this time' };
 
 it("an environment of a new account on the Free plan, in a project that Neon's API makes, is finished although each run before failed or was ended by Ctrl-C, each at the next step", async () => {
