@@ -140,6 +140,10 @@ function undoneIn(configs: WorkerConfigs, state: Existing): string {
 
 /** For --dry-run. */
 async function foresee({ terminal, configs, before }: Context, locked?: LockedDatabase): Promise<void> {
+  const look = (name: string, missing: readonly string[], does: string) => {
+    if (missing.length > 0) terminal.step('would', name, `${does} ${missing.join(', ')}`);
+    else terminal.step('ok', name, 'all are there');
+  };
   const { environment } = configs.receiver;
   const files = filesWithout(environment);
   if (files.length > 0) terminal.step('would', 'files', `add the environment ${environment} to ${files.join(', ')}`);
@@ -150,16 +154,10 @@ async function foresee({ terminal, configs, before }: Context, locked?: LockedDa
       'DATABASE_URL, or NEON_API_KEY: without it, migrations and roles are not looked at',
     );
   else {
-    const migrations = await missingMigrations(locked.client);
-    if (migrations.length > 0) terminal.step('would', 'migrations', `apply ${migrations.join(', ')}`);
-    else terminal.step('ok', 'migrations', 'all are applied');
-    const roles = await workersWithoutRole(locked.client);
-    if (roles.length > 0) terminal.step('would', 'roles', `create those of ${roles.join(', ')}`);
-    else terminal.step('ok', 'roles', 'all are there');
+    look('migrations', await missingMigrations(locked.client), 'apply');
+    look('roles', await workersWithoutRole(locked.client), 'create those of');
   }
-  const queues = missingQueues(configs, before);
-  if (queues.length > 0) terminal.step('would', 'queues', `create ${queues.join(', ')}`);
-  else terminal.step('ok', 'queues', 'all are there');
+  look('queues', missingQueues(configs, before), 'create');
   for (const kind of ORDER) {
     const config = configs[kind];
     if (!config) continue;

@@ -30,7 +30,7 @@ export interface Release {
 export function newRelease(): Release {
   const args = ['describe', '--always', '--exclude=*', '--dirty= with uncommitted changes'];
   const { stdout } = spawnSync('git', args, { encoding: 'utf8' });
-  return { tag: tagOf(new Date()), commit: stdout?.trim() || 'unknown commit' };
+  return { tag: `${new Date().toISOString().slice(0, 19)}Z`, commit: stdout?.trim() || 'unknown commit' };
 }
 
 /** `secrets` is a file with those that the Worker gets with its code. */
@@ -66,10 +66,6 @@ function stateAfterFailure(deployed: readonly WorkerKind[]): string {
 }
 
 /** `2026-11-19T14:03:12Z` */
-function tagOf(now: Date): string {
-  return `${now.toISOString().slice(0, 19)}Z`;
-}
-
 const TAG = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 interface Version {

@@ -52,7 +52,10 @@ export async function makeStorm(workers: Pick<Workers, 'url' | 'secrets'>): Prom
   const entries = Object.entries<Source>(sources);
   const perSource = Math.min(Math.ceil(MAX_EVENTS / entries.length), MAX_EVENTS_PER_SOURCE);
   for (const [name, source] of entries) {
-    const good = await goodDeliveries(name, source, workers, perSource);
+    const { url, secrets } = workers;
+    const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
+    const make: Make = (changes) => makeDelivery({ name, source, key, receiver: url, ...changes });
+    const good = await goodDeliveries(name, source, make, perSource);
     if (good.length === 0) silent.push(name);
     distinct += good.length;
     events.set(name, good.flatMap(({ eventIds }) => eventIds).length);
@@ -61,7 +64,7 @@ export async function makeStorm(workers: Pick<Workers, 'url' | 'secrets'>): Prom
       deliveries.push(...Array.from({ length: times }, () => delivery));
       if (repeatable) for (const id of eventIds) ids.add(`${name} ${id}`);
     }
-    deliveries.push(...badDeliveries(name, source, workers));
+    deliveries.push(...badDeliveries(name, source, make));
   }
   return { deliveries: shuffled(deliveries), distinct, events, ids, silent };
 }
@@ -74,17 +77,12 @@ interface GoodDelivery {
 }
 
 /** Different events only: two samples with the same id or the same replay key would be one event. */
-async function goodDeliveries(
-  name: string,
-  source: Source,
-  workers: Pick<Workers, 'url' | 'secrets'>,
-  count: number,
-): Promise<GoodDelivery[]> {
+async function goodDeliveries(name: string, source: Source, make: Make, count: number): Promise<GoodDelivery[]> {
   const good: GoodDelivery[] = [];
   const seen = new Set<string>();
   for (let n = 0; n < count; n++) {
     const type = source.types[n % source.types.length];
-    const delivery = { kind: 'good', source: name, ...make(name, source, workers, { type }) } as const;
+    const delivery = { kind: 'good', source: name, ...make({ type }) } as const;
     const found = await eventsIn(source, delivery);
     const again = await eventsIn(source, delivery);
     const keys = found.flatMap(({ eventId, fingerprint }) => [eventId, fingerprint ?? eventId]);
@@ -97,27 +95,26 @@ async function goodDeliveries(
 }
 
 /** What a provider's scheme allows to tell: a body that isn't signed can't be recognised as tampered. */
-function badDeliveries(name: string, source: Source, workers: Pick<Workers, 'url' | 'secrets'>): StormDelivery[] {
-  const { provider } = source;
+function badDeliveries(name: string, { provider }: Source, make: Make): StormDelivery[] {
   const now = Date.now();
   const bad = (kind: StormDelivery['kind'], made: () => SignedDelivery): StormDelivery[] =>
     Array.from({ length: BAD_PER_SOURCE }, () => ({ kind, source: name, ...made() }));
-  const forged = bad('forged', () => make(name, source, workers, { key: madeUpKeys(provider).signingKey }));
+  const forged = bad('forged', () => make({ key: madeUpKeys(provider).signingKey }));
   if ('token' in provider.scheme) return forged;
 
   const { timestamp } = provider.scheme;
   const wholeBody = signsBodyAsText(provider.scheme);
   const tampered = () => {
-    const signed = make(name, source, workers, {});
+    const signed = make({});
     return { ...signed, body: `${signed.body} ` };
   };
-  const stale = (seconds: number) => make(name, source, workers, { now: new Date(now - (seconds + 60) * 1000) });
+  const stale = (seconds: number) => make({ now: new Date(now - (seconds + 60) * 1000) });
   return [
     ...forged,
     ...(wholeBody ? bad('tampered', tampered) : []),
     ...(timestamp ? bad('stale', () => stale(timestamp.windowSeconds)) : []),
     ...(wholeBody && !provider.form && !timestamp?.at.startsWith('json:')
-      ? bad('malformed', () => make(name, source, workers, { body: '{"id":' }))
+      ? bad('malformed', () => make({ body: '{"id":' }))
       : []),
   ];
 }
@@ -127,15 +124,8 @@ function signsBodyAsText({ signed, signature }: Signature): boolean {
   return !inside && typeof signed === 'string' && signed.includes('{body}');
 }
 
-function make(
-  name: string,
-  source: Source,
-  { url, secrets }: Pick<Workers, 'url' | 'secrets'>,
-  changes: { type?: string | undefined; key?: string; now?: Date; body?: string },
-): SignedDelivery {
-  const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
-  return makeDelivery({ name, source, key, receiver: url, ...changes });
-}
+/** Makes deliveries of one source. */
+type Make = (changes: { type?: string | undefined; key?: string; now?: Date; body?: string }) => SignedDelivery;
 
 function shuffled<Value>(values: readonly Value[]): Value[] {
   return values

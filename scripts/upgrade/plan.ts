@@ -195,14 +195,7 @@ function merge(path: string, sides: Sides, labels: Versions['labels']): Change |
 /** What describes the fork itself. */
 const OWN = ['name', 'version', 'description', 'private', 'license', 'author', 'repository', 'homepage', 'bugs'];
 /** What npm installs by. */
-const INSTALLED = [
-  'dependencies',
-  'devDependencies',
-  'optionalDependencies',
-  'overrides',
-  'allowScripts',
-  'workspaces',
-];
+const INSTALLED = 'dependencies devDependencies optionalDependencies overrides allowScripts workspaces'.split(' ');
 
 export interface MergedPackage {
   readonly value: { readonly [key: string]: Json };

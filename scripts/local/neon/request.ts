@@ -68,24 +68,9 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
 }
 
 /** The keys of an error besides its message. Neon always sends all of them. */
-const KEYS = [
-  'code',
-  'detail',
-  'hint',
-  'position',
-  'internalPosition',
-  'internalQuery',
-  'severity',
-  'where',
-  'table',
-  'column',
-  'schema',
-  'dataType',
-  'constraint',
-  'file',
-  'line',
-  'routine',
-] as const;
+const KEYS =
+  `code detail hint position internalPosition internalQuery severity where table column schema dataType constraint
+  file line routine`.split(/\s+/) as (keyof pg.DatabaseError)[];
 
 /** An error as Neon's proxy answers it. An error that is not from Postgres has an empty code and severity. */
 export class NeonError extends Error {

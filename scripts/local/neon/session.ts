@@ -64,7 +64,9 @@ export class Session {
 
   private run(text: string, values: (string | null)[]): Promise<Reply> {
     const { maxBytes } = this.options;
-    const statement = new Statement(text, values);
+    // By the extended protocol, several statements in one string are refused, and so is a wrong number of parameters.
+    const config = { text, values, rowMode: 'array', queryMode: 'extended' } as const;
+    const statement = new Statement(config as pg.QueryArrayConfig);
     const rows: Reply['rows'] = [];
     return new Promise((resolve, reject) => {
       statement.on('row', (row) => {
@@ -108,18 +110,7 @@ export class Session {
   }
 }
 
-/** By the extended protocol, several statements in one string are refused, and so is a wrong number of parameters. */
 class Statement extends pg.Query<(string | null)[]> {
-  constructor(text: string, values: (string | null)[]) {
-    const config: pg.QueryArrayConfig & { queryMode: 'extended' } = {
-      text,
-      values,
-      rowMode: 'array',
-      queryMode: 'extended',
-    };
-    super(config);
-  }
-
   /**
    * COPY FROM STDIN. node-postgres would only answer that it has no data, and then wait without end: Postgres ignores
    * the Sync message that was sent before. This error closes the connection, which ends the COPY.
@@ -136,15 +127,7 @@ function unexpectedMessage(): NeonError {
 
 function toReply(result: pg.QueryResultBase, rows: Reply['rows']): Reply {
   return {
-    fields: result.fields.map(({ name, dataTypeID, tableID, columnID, dataTypeSize, dataTypeModifier }) => ({
-      name,
-      dataTypeID,
-      tableID,
-      columnID,
-      dataTypeSize,
-      dataTypeModifier,
-      format: 'text',
-    })),
+    fields: result.fields,
     rows,
     // Postgres names no command for an empty query.
     command: result.command ?? '',
