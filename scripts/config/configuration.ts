@@ -56,7 +56,9 @@ function staleExample(configuration: Configuration): string[] {
   const unused = names.filter((name) => !required.includes(name));
   const filled = names.filter((name) => example[name] !== '');
   return [
-    ...missing.map((name) => `.dev.vars.example doesn't name ${name}, which a wrangler file requires`),
+    ...missing.map(
+      (name) => `.dev.vars.example doesn't name ${name}, which a wrangler file requires: add the line ${name}=`,
+    ),
     ...unused.map((name) => `.dev.vars.example names ${name}, which no wrangler file requires`),
     ...filled.map((name) => `.dev.vars.example has a value for ${name}: people would deploy it, so leave it empty`),
   ];

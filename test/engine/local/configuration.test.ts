@@ -71,7 +71,7 @@ it('.dev.vars.example names what the wrangler files require, without values', ()
   expect(check({ example: { DATABASE_URL: '', MY_SHOP_WEBHOOK_SECRET: '' } }).hints).toEqual([]);
   expect(check({ example: { DATABASE_URL: 'postgres://localhost/dev', DEV_LETS_EVERYBODY_IN: 'true' } }).hints).toEqual(
     [
-      ".dev.vars.example doesn't name MY_SHOP_WEBHOOK_SECRET, which a wrangler file requires",
+      ".dev.vars.example doesn't name MY_SHOP_WEBHOOK_SECRET, which a wrangler file requires: add the line MY_SHOP_WEBHOOK_SECRET=",
       '.dev.vars.example names DEV_LETS_EVERYBODY_IN, which no wrangler file requires',
       '.dev.vars.example has a value for DATABASE_URL: people would deploy it, so leave it empty',
       '.dev.vars.example has a value for DEV_LETS_EVERYBODY_IN: people would deploy it, so leave it empty',
