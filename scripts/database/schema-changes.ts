@@ -13,8 +13,7 @@ export async function unmigrated(
   { schema, out = '' }: Config = tables,
   remedy = 'run npm run db:generate, and commit the migration that it writes',
 ): Promise<string | undefined> {
-  // A query, because dev asks again after the files have changed, and Node keeps a module that it has imported.
-  const files = [schema ?? []].flat().map((file) => import(`${pathToFileURL(resolve(file)).href}?${Date.now()}`));
+  const files = [schema ?? []].flat().map((file) => import(pathToFileURL(resolve(file)).href));
   const now = generateDrizzleJson(Object.assign({}, ...(await Promise.all(files))));
   const change = await changesBetween(newestSnapshot(out), now);
   return change && `${change}: ${remedy}`;

@@ -33,7 +33,7 @@ export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
     const details = await events.detailsOf(line).catch(() => ({}));
     const frames = framesOf(line, worker);
     const said = refusals.get(sqlStateOf(line) ?? '');
-    return readable(line, { ...details, said, frames: helpfulFrames(frames, line), remedy: await remedyFor(line) });
+    return readable(line, { ...details, said, frames: helpfulFrames(frames, line) });
   };
   return {
     /** To be called whenever new code runs. */
@@ -75,17 +75,6 @@ export function helpfulFrames(frames: readonly string[], { failure }: Partial<Lo
   return own.length > 0 || (failure !== undefined && failure !== 'handler') ? own : frames;
 }
 
-/** Postgres misses a table or a column. */
-const TABLES_OUT_OF_DATE = ['42P01', '42703'];
-
-/** dev has applied all migrations, so what is missing has none yet. */
-async function remedyFor(line: LogLine): Promise<string | undefined> {
-  if (!TABLES_OUT_OF_DATE.includes(sqlStateOf(line) ?? '')) return undefined;
-  // It takes most of a second to load.
-  const { unmigrated } = await import('../database/schema-changes.ts');
-  return unmigrated();
-}
-
 /** What Postgres knows of an event or an effect, and the log may not say. */
 export interface Details {
   readonly type?: string | null | undefined;
@@ -96,8 +85,6 @@ export interface Details {
   readonly said?: string | undefined;
   /** `position`, translated into the user's files. */
   readonly frames?: readonly string[] | undefined;
-  /** What to do about a failure, if that is known. */
-  readonly remedy?: string | undefined;
 }
 
 /** They have a place of their own in the line, or are of no use to a reader. */
@@ -129,7 +116,6 @@ export function readable(line: LogLine, details: Details = {}): string {
   const below = [
     details.said && `Postgres: ${details.said}`,
     ...(details.frames ?? []).map((frame) => `at ${frame}`),
-    details.remedy,
     line.outcome === 'parked' ? retryCommand(line) : undefined,
   ].filter((one) => one !== undefined);
   const first = `${line.step.padEnd(STEP_WIDTH)}  ${words.join('  ')}`;

@@ -22,7 +22,7 @@ it('what did nothing is not printed: a sweep without a find, and a second ticket
   expect(saysNothing({ step: 'completion', outcome: 'ignored' })).toBe(false);
 });
 
-it('a failure shows its message, its attempt, its frames and what to do', () => {
+it('a failure shows its message, its attempt, its frames and how to try it again', () => {
   const line = {
     step: 'completion',
     source: 's',
@@ -36,12 +36,10 @@ it('a failure shows its message, its attempt, its frames and what to do', () => 
     attempts: 12,
     error: 'TypeError: no such customer',
     frames: ['a (b.ts:1:2)'],
-    remedy: 'do this',
   };
   expect(readable(line, details)?.split('\n')).toEqual([
     "completion     s  t  it's  parked (attempt 12)  1 ms  TypeError: no such customer",
     '                 at a (b.ts:1:2)',
-    '                 do this',
     "                 to try it again: npm run ops -- retry s 'it'\\''s'",
   ]);
 });

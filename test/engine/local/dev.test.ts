@@ -221,7 +221,7 @@ describe('npm run dev', () => {
     const printed = since();
     await send('evt_table');
     await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
-    await expect.poll(printed, SOON).toContain('no migration creates dev_test_notes: run npm run db:generate');
+    await expect.poll(printed, SOON).toContain('After a change of a table run npm run db:generate');
     await expect.poll(printed, SOON).toContain('Postgres: relation "dev_test_notes" does not exist');
     // What db:generate writes: the statement first, then the journal that names it.
     const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/app/meta/_journal.json'), 'utf8'));
