@@ -44,7 +44,8 @@ export function relative(at: string, now: Date): string {
 
 /** When something is tried next: `in 12 s`, or `now`, while the queue brings its ticket. */
 export function upcoming(at: string, now: Date): string {
-  return Date.parse(at) > now.getTime() ? relative(at, now) : 'now';
+  const time = relative(at, now);
+  return time.startsWith('in ') ? time : 'now';
 }
 
 /** In UTC: `09:03` today, and `17 Nov 09:03` on another day. */

@@ -106,9 +106,8 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
                     </span>
                   ),
               ],
-              ...COUNTS.filter(([name]) => total[name] > 0).map(
-                ([name, head]) => [head, (group: Group) => group[name].toLocaleString('en'), 'number'] as const,
-              ),
+              total.events > 0 && ['Events', ({ events }) => events.toLocaleString('en'), 'number'],
+              total.effects > 0 && ['Effects', ({ effects }) => effects.toLocaleString('en'), 'number'],
               [
                 'The first events',
                 ({ source, event_ids, events, effects }) => (
@@ -147,13 +146,6 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
     </Layout>
   );
 }
-
-type Group = Matching['groups'][number];
-
-const COUNTS = [
-  ['events', 'Events'],
-  ['effects', 'Effects'],
-] as const;
 
 /** The fields of a filter whose names in the address say too little. */
 const NAMES: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import type { ActionName } from '../../db/schema.ts';
 import type { EventDetails } from '../../db/views.ts';
 import type { ShownEvent } from '../api.ts';
 import { encodeResult } from '../input.ts';
-import { attemptsOf, counted, relative } from '../words.ts';
+import { attemptsOf, counted, upcoming } from '../words.ts';
 import { Body, Elsewhere } from './body.tsx';
 import { ActionFields } from './bulk.tsx';
 import { Cause, Failure } from './failure.tsx';
@@ -76,10 +76,8 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
           <Facts
             rows={[
               ['Attempts', attemptsOf(event)],
-              ...(event.summary === null ? [] : [['Summary', <Text value={event.summary} />] as const]),
-              ...(event.replay_number === 0
-                ? []
-                : [['Suspected replay', `number ${event.replay_number} with its replay key`] as const]),
+              event.summary !== null && ['Summary', <Text value={event.summary} />],
+              event.replay_number > 0 && ['Suspected replay', `number ${event.replay_number} with its replay key`],
             ]}
           />
         </div>
@@ -125,31 +123,27 @@ function Outcome({ notice, event, isPending }: { notice: string; event: ShownEve
 function Waiting({ event, now }: { event: ShownEvent; now: Date }) {
   const { status, attempts, not_before, due_at } = event;
   if (status !== 'pending') return null;
-  const next = relative(not_before ?? due_at, now);
-  const isDue = !next.startsWith('in ');
-  return (
-    <span class="quiet">
-      {attempts === 0
-        ? `queued${isDue ? '' : `, and again ${next} if nothing happens`}`
-        : `failed ${attemptsOf(event)} times, next ${isDue ? 'now' : next}`}
-    </span>
-  );
+  const next = upcoming(not_before ?? due_at, now);
+  const queued = next === 'now' ? 'queued' : `queued, and again ${next} if nothing happens`;
+  return <span class="quiet">{attempts === 0 ? queued : `failed ${attemptsOf(event)} times, next ${next}`}</span>;
 }
 
 /** What the buttons act on: the event, or those of its effects that are stuck. */
-function subjectOf({ status, effects }: ShownEvent, isStuck: (one: StuckFields) => boolean, ofEvent: StuckFields) {
-  if (isStuck(ofEvent)) return 'this event';
+function subjectOf(
+  event: ShownEvent,
+  isStuck: (one: Pick<EventDetails, 'not_before'> & { status: string }) => boolean,
+) {
+  const { status, effects } = event;
+  if (isStuck(event)) return 'this event';
   const names = effects.filter(isStuck).map(({ name }) => name);
   if (names.length === 0) return undefined;
   return names.length > 3 || status === 'parked' ? `its ${names.length} effects` : `its effect ${names.join(', ')}`;
 }
 
-type StuckFields = Pick<EventDetails, 'not_before'> & { readonly status: string };
-
 function Actions({ event }: Pick<EventPageProps, 'event'>) {
   const { status, completions, actions } = event;
-  const parked = subjectOf(event, (one) => one.status === 'parked', event);
-  const waiting = subjectOf(event, (one) => one.status === 'pending' && one.not_before !== null, event);
+  const parked = subjectOf(event, (one) => one.status === 'parked');
+  const waiting = subjectOf(event, (one) => one.status === 'pending' && one.not_before !== null);
   const canRerun = (status === 'done' || status === 'ignored') && completions === 1 && event.body !== null;
   const last = actions.at(-1);
   const isDiscarded = status === 'ignored' && completions === 0 && last?.action === 'discard';
@@ -197,13 +191,9 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
   );
 }
 
-const WHY = [
-  'Why',
-  (effect: ShownEvent['effects'][number]) => (effect.last_error === null ? '' : <Cause {...effect} />),
-  'why',
-] as const;
+type Effect = ShownEvent['effects'][number];
 
-function EffectName({ name, kind, idempotency_key }: ShownEvent['effects'][number]) {
+function EffectName({ name, kind, idempotency_key }: Effect) {
   return (
     <>
       <Code value={kind === name ? name : `${name} (${kind})`} />
@@ -214,7 +204,8 @@ function EffectName({ name, kind, idempotency_key }: ShownEvent['effects'][numbe
   );
 }
 
-function Effects({ effects, now }: { effects: ShownEvent['effects']; now: Date }) {
+function Effects({ effects, now }: { effects: readonly Effect[]; now: Date }) {
+  const hasFailed = ({ last_error }: Effect) => last_error !== null;
   return (
     <Table
       caption="Effects"
@@ -225,7 +216,7 @@ function Effects({ effects, now }: { effects: ShownEvent['effects']; now: Date }
         ['Status', Status, 'state'],
         ['Attempts', attemptsOf, 'number'],
         ['Sent', ({ sent_at }) => <Ago at={sent_at} never="–" now={now} />, 'when'],
-        ...(effects.some(({ last_error }) => last_error !== null) ? [WHY] : []),
+        effects.some(hasFailed) && ['Why', (effect) => (hasFailed(effect) ? <Cause {...effect} /> : ''), 'why'],
       ]}
     />
   );

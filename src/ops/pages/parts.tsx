@@ -99,16 +99,18 @@ export function bulkPath(action: string, filter: EventFilter): string {
   return `/ops/bulk?${new URLSearchParams({ action, ...fieldsOf(filter) })}`;
 }
 
-/** Names and what is known of them. */
-export function Facts({ rows }: { rows: readonly (readonly [Child, Child])[] }) {
+/** Names and what is known of them. What is false is left out, here and in a table. */
+export function Facts({ rows }: { rows: readonly (readonly [Child, Child] | false)[] }) {
   return (
     <dl class="facts">
-      {rows.map(([name, fact]) => (
-        <div>
-          <dt>{name}</dt>
-          <dd>{fact}</dd>
-        </div>
-      ))}
+      {rows
+        .filter((row) => row !== false)
+        .map(([name, fact]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{fact}</dd>
+          </div>
+        ))}
     </dl>
   );
 }
@@ -119,15 +121,16 @@ type Column<Row> = readonly [string, (row: Row) => Child, string?];
 interface TableProps<Row> {
   readonly caption: string;
   readonly rows: readonly Row[];
-  readonly columns: readonly Column<Row>[];
+  readonly columns: readonly (Column<Row> | false)[];
   /** The style of a row: its state shows at its edge. */
   readonly edge?: (row: Row) => string;
   readonly style?: 'cards' | 'list';
 }
 
 /** The first column says what a row is about. On a narrow screen each row is a card, and each cell shows its head. */
-export function Table<Row>({ caption, rows, columns, edge, style = 'cards' }: TableProps<Row>) {
+export function Table<Row>({ caption, rows, edge, style = 'cards', ...props }: TableProps<Row>) {
   if (rows.length === 0) return null;
+  const columns = props.columns.filter((column) => column !== false);
   return (
     <table class={style}>
       <caption class="hidden">{caption}</caption>
