@@ -8,19 +8,21 @@ const DEADLINE_MS = 20_000;
 /** A body whose first byte has arrived. `announced` is what its sender says of its length. */
 function begin(
   budget: BodyBudget,
-  { announced, deadlineMs = DEADLINE_MS }: { announced?: number; deadlineMs?: number } = {},
-): { body: Promise<Body>; end: () => void } {
+  { announced, deadlineMs = DEADLINE_MS }: { announced?: number | undefined; deadlineMs?: number } = {},
+): { body: Promise<Body>; end: () => void; hangUp: () => void } {
   let end = () => {};
+  let hangUp = () => {};
   const stream = new ReadableStream({
     start(controller) {
       controller.enqueue(new Uint8Array(1));
       end = () => controller.close();
+      hangUp = () => controller.error(new Error('the connection was closed'));
     },
   });
   const headers = announced === undefined ? {} : { 'content-length': String(announced) };
   const init = { method: 'POST', headers, body: stream, duplex: 'half' };
   const request = new Request('https://example.com', init as RequestInit);
-  return { body: readBody(request, 20_000, deadlineMs, budget), end };
+  return { body: readBody(request, 20_000, deadlineMs, budget), end, hangUp };
 }
 
 it('a one-byte body is charged a full 4 KiB block until it is given back', async () => {
@@ -37,14 +39,19 @@ it('a one-byte body is charged a full 4 KiB block until it is given back', async
   expect(budget.take(BLOCKS * 4096)).toBe(true);
 });
 
-it('a body that announces a small length is charged a block at once, and nothing any more if it does not come in time', async () => {
-  const budget = new BodyBudget();
-  const announced = 1000;
-  const waiting = Array.from({ length: BLOCKS }, () => begin(budget, { announced, deadlineMs: 500 }));
-  expect(await begin(budget, { announced }).body).toEqual({ outcome: 'overloaded' });
-  for (const { body } of waiting) expect(await body).toEqual({ outcome: 'too_slow' });
-  expect(budget.take(BLOCKS * 4096)).toBe(true);
-});
+it.each([{ announced: 1000 }, { announced: undefined }])(
+  'a body that does not come to its end, or not in time, is charged nothing any more: %o',
+  async (length) => {
+    const budget = new BodyBudget();
+    const waiting = Array.from({ length: BLOCKS }, () => begin(budget, { ...length, deadlineMs: 500 }));
+    expect(await begin(budget, length).body).toEqual({ outcome: 'overloaded' });
+    waiting[0]?.hangUp();
+    for (const [n, { body }] of waiting.entries()) {
+      expect(await body).toEqual({ outcome: n === 0 ? 'hung_up' : 'too_slow' });
+    }
+    expect(budget.take(BLOCKS * 4096)).toBe(true);
+  },
+);
 
 it.each([
   [1, 1],

@@ -23,25 +23,33 @@ describe('an ECDSA signature in DER', async () => {
   });
 
   it('is refused in any other encoding', async () => {
-    const good = sign();
-    const length = good[3] ?? 0;
-    const spelled = (...bytes: number[]) => Uint8Array.from(bytes);
+    const signWith = (firstLength: number): Uint8Array<ArrayBuffer> => {
+      const signature = sign();
+      return signature[3] === firstLength ? signature : signWith(firstLength);
+    };
+    const good = signWith(32);
+    // Its first number begins with a bit of 1, and therefore with a zero before it.
+    const padded = signWith(33);
+    const sequence = (...bytes: number[]) => Uint8Array.of(0x30, bytes.length, ...bytes);
     const wrong = [
-      spelled(),
-      spelled(0x30),
-      spelled(0x30, 0),
-      spelled(...good, 0),
+      Uint8Array.of(),
+      Uint8Array.of(0x30),
+      sequence(),
+      Uint8Array.of(...good, 0),
       good.subarray(0, -1),
-      spelled(0x31, ...good.subarray(1)),
-      // One unnecessary zero before the first number, with correct lengths.
-      spelled(0x30, (good[1] ?? 0) + 1, 0x02, length + 1, 0, ...good.subarray(4)),
+      good.with(0, 0x31),
+      good.with(1, 0),
+      // An unnecessary zero, no zero where it is necessary, and a number that is too long.
+      sequence(0x02, 33, 0, ...good.subarray(4)),
+      sequence(0x02, 32, ...padded.subarray(5)),
+      padded.with(4, 1),
       // The length in DER's long form.
-      spelled(0x30, 0x81, ...good.subarray(1)),
-      // A third number after the two, with a correct length.
-      spelled(0x30, (good[1] ?? 0) + 3, ...good.subarray(2), 0x02, 1, 1),
+      Uint8Array.of(0x30, 0x81, ...good.subarray(1)),
+      // A third number.
+      sequence(...good.subarray(2), 0x02, 1, 1),
       // Numbers without any bytes.
-      spelled(0x30, 4, 0x02, 0, 0x02, 0),
-      spelled(0x30, 6, 0x02, 1, 0, 0x02, 1, 0),
+      sequence(0x02, 0, 0x02, 0),
+      sequence(0x02, 1, 0, 0x02, 1, 0),
     ];
     for (const signature of wrong) expect(await check?.(signature, text), signature.join()).toBe(false);
   });

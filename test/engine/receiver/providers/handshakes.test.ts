@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { madeUpKeys } from '../../../../scripts/samples/sign.ts';
 import { secretName, unseal } from '../../../../src/receiver/secrets.ts';
 import { names, providerOf, type Sent, withHeader } from '../../verify/deliveries.ts';
@@ -163,11 +163,14 @@ describe('WooCommerce’s ping', () => {
 
   it('is no way around the signature', async () => {
     const wrong = sample('woocommerce', { keys: madeUpKeys(providerOf('woocommerce')) });
+    const parse = vi.spyOn(JSON, 'parse');
     expect((await post('woocommerce', form, 'webhook_id=<b>')).status).toBe(401);
     expect((await post('woocommerce', { 'content-type': 'application/json' }, 'webhook_id=42')).status).toBe(401);
     expect((await post('woocommerce', { ...Object.fromEntries(wrong.headers), ...form }, 'webhook_id=42')).status).toBe(
       401,
     );
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 });
 
