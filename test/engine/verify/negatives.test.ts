@@ -165,7 +165,8 @@ it('a signed body of Linear’s without its time is refused, and the log says wh
 
 it('a token that is sent twice is refused, even if the first one is right', async () => {
   const sent = deliver('mollie-classic');
-  expect(await check('mollie-classic', { ...sent, url: `${sent.url}&token=another` })).toMatchObject(refused);
+  const verdict = await check('mollie-classic', { ...sent, url: `${sent.url}&token=another` });
+  expect(verdict).toEqual({ outcome: 'refused', reason: 'signature malformed' });
 });
 
 it('a hash of the body in a signed URL is refused if it is that of another body, or there twice', async () => {

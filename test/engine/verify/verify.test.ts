@@ -77,8 +77,23 @@ it('refuses a signature by key pair if the public key is configured without its 
   ] as const) {
     expect(await check('standardwebhooks', sent, [...secrets])).toEqual({ outcome: 'verified', secretIndex });
   }
-  const forged = { ...shared, body: `${BODY} ` };
-  expect(await check('standardwebhooks', forged, both)).toEqual(refused('signature mismatch'));
+  for (const sent of [shared, asPair]) {
+    const forged = { ...sent, body: `${BODY} ` };
+    expect(await check('standardwebhooks', forged, both)).toEqual(refused('signature mismatch'));
+  }
+});
+
+it('says where the signature or what is signed was missing', async () => {
+  const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+  const missing = async (...names: string[]) => {
+    const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
+    return (await check('standardwebhooks', { headers: rest, body })) as { missing?: string };
+  };
+  const ofBoth = 'header:webhook-id, header:webhook-timestamp';
+  const signature = 'header:webhook-signature#v1 or header:webhook-signature#v1a';
+  expect(await missing('webhook-id')).toEqual({ ...refused('signed header missing'), missing: 'header:webhook-id' });
+  expect((await missing('webhook-id', 'webhook-timestamp')).missing).toBe(ofBoth);
+  expect(await missing('webhook-signature')).toEqual({ ...refused('signature missing'), missing: signature });
 });
 
 it('uses an OpenAI secret without a prefix as text', async () => {
