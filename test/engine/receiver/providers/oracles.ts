@@ -53,16 +53,15 @@ function withHeaders(sent: Sent, more: Record<string, string>): Sent {
 function standard(prefix: 'svix' | 'webhook'): Oracle {
   return {
     accepts: (sent) => new Webhook(sent.keys.secret).verify(sent.text, Object.fromEntries(renamed(sent))),
-    signs: (sent) =>
-      withHeaders(sent, {
-        [`${prefix}-id`]: header(sent, `${prefix}-id`),
-        [`${prefix}-timestamp`]: String(nowSeconds()),
-        [`${prefix}-signature`]: new Webhook(sent.keys.secret).sign(
-          header(sent, `${prefix}-id`),
-          new Date(),
-          sent.text,
-        ),
-      }),
+    signs: (sent) => {
+      const now = new Date();
+      const id = header(sent, `${prefix}-id`);
+      return withHeaders(sent, {
+        [`${prefix}-id`]: id,
+        [`${prefix}-timestamp`]: String(Math.floor(now.getTime() / 1000)),
+        [`${prefix}-signature`]: new Webhook(sent.keys.secret).sign(id, now, sent.text),
+      });
+    },
   };
 }
 
