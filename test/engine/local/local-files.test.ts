@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
-import { getTableConfig, pgTable, text } from 'drizzle-orm/pg-core';
+import { pgTable, text } from 'drizzle-orm/pg-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ensureDevVars, ownDatabase, requireVar } from '../../../scripts/config/dev-vars.ts';
 import { assertNewEnough } from '../../../scripts/database/connect.ts';
@@ -16,7 +16,6 @@ import { mapPosition, readBundle } from '../../../scripts/ops/decode.ts';
 import { discord } from '../../../src/providers/discord.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
 import { bundle } from '../../../workshop/bundle.ts';
-import { balances } from '../fixture/tables.ts';
 
 const folders: string[] = [];
 const folder = () => {
@@ -76,13 +75,6 @@ it.runIf(process.platform === 'linux')(
     child.kill();
   },
 );
-
-it('no migration holds a table of the engine’s own tests', () => {
-  const { schema = '' } = getTableConfig(balances);
-  for (const file of readdirSync('drizzle').filter((name) => name.endsWith('.sql'))) {
-    expect(readFileSync(join('drizzle', file), 'utf8')).not.toContain(`"${schema}"`);
-  }
-});
 
 it('a position in a minified bundle is translated into a file of the checkout, and another frame is left as it is', () => {
   const path = folder();
