@@ -2,7 +2,8 @@ import { type SQL, sql as statement } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
-import { useDatabase } from '../database.ts';
+import { pack } from '../../../src/queue/forwarded.ts';
+import { useDatabase, WAIT } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import { consumeInNode, FakeMessage, hurried } from './in-node.ts';
 
@@ -35,6 +36,8 @@ const eventsWith = async (ids: string[]) =>
     'select event_id, status, attempts, last_error from webhooks.events where event_id = any($1) order by 1',
     [ids],
   );
+const forwarded = async (id: string, deliveries: number) =>
+  new FakeMessage(id, deliveries, await pack(claimRequest([id], { receivedAt: new Date() })));
 const bad = async () => (await eventsWith(['bad']))[0];
 
 beforeEach(async () => {
@@ -176,4 +179,24 @@ describe('while Postgres does not work', () => {
     expect(messages.map(({ settled }) => settled === 'acked')).toEqual([alone, false, alone]);
     expect(await bad()).toMatchObject({ status: 'pending', attempts: alone ? 1 : 0 });
   });
+});
+
+it('a dead letter that kills its isolate keeps no other from being settled, neither the first time nor later', async () => {
+  await claimAll('dead_1', 'dead_2');
+  // The claim of this one never returns, as if the isolate had died in it.
+  database.stack.neon.fault = ({ params }) =>
+    JSON.stringify(params).includes('killer') ? { kind: 'slow', ms: 60_000 } : undefined;
+  const deliver = async (...messages: FakeMessage[]) => {
+    const others = messages.filter(({ id }) => id !== 'killer');
+    void consumeInNode(messages, handler, database.stack.workerUrls.consumer, { queue: 'events-dead' });
+    await expect.poll(() => others.map(({ settled }) => settled), WAIT).toEqual(others.map(() => 'acked'));
+  };
+  await deliver(await forwarded('killer', 1), new FakeMessage('dead_1'));
+  // Delivered again: the killer has been delivered more often.
+  await deliver(await forwarded('killer', 3), await forwarded('good', 2), new FakeMessage('dead_2', 2));
+  expect((await eventsWith(['dead_1', 'dead_2', 'good'])).map(({ status }) => status)).toEqual([
+    'parked',
+    'parked',
+    'pending',
+  ]);
 });
