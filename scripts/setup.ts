@@ -130,7 +130,6 @@ async function setUp(terminal: Terminal, environment: string, dryRun: boolean): 
     };
     console.log(summary(made));
   });
-  if (terminal.questions > 0) console.log(`\nquestions asked: ${terminal.questions}`);
 }
 
 function undoneIn(configs: WorkerConfigs, state: Existing): string {

@@ -16,7 +16,7 @@ export function placesOf(position: string | undefined, worker: WorkerKind): stri
   if (!position || !/:\d+:\d+/.test(position)) {
     throw new UserError("position takes that of a log line, such as 'handle (index.js:120:9)'", WRONG_USAGE);
   }
-  return withBundle(worker, [], (bundle) => mapPosition(position, bundle));
+  return withBundle(worker, (bundle) => mapPosition(position, bundle));
 }
 
 /** The secret that a provider has sent to a source with `awaitsSecret`. */
@@ -35,7 +35,7 @@ const FRAME = /^(?:(.*) \()?([^()\s]+):(\d+):(\d+)\)?$/;
 export function mapPosition(position: string, bundle: Bundle | undefined): string[] {
   return position.split(' < ').map((frame) => {
     const [, name, file, line, column] = FRAME.exec(frame) ?? [];
-    if (!bundle || file !== bundle.name) return frame;
+    if (!bundle || file !== BUNDLE) return frame;
     const origin = bundle.map.findOrigin(Number(line), Number(column));
     if (!('fileName' in origin)) return frame;
     const place = `${relative('.', resolve(bundle.folder, origin.fileName))}:${origin.lineNumber}:${origin.columnNumber}`;
@@ -46,7 +46,6 @@ export function mapPosition(position: string, bundle: Bundle | undefined): strin
 /** A built Worker, as far as it is needed to find the places of its code. */
 export interface Bundle {
   readonly folder: string;
-  readonly name: string;
   readonly map: SourceMap;
 }
 
@@ -56,18 +55,14 @@ const BUNDLE = 'index.js';
 export function readBundle(folder: string): Bundle | undefined {
   const file = join(folder, `${BUNDLE}.map`);
   if (!existsSync(file)) return undefined;
-  return { folder, name: BUNDLE, map: new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) };
+  return { folder, map: new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) };
 }
 
 /** Builds a Worker as a deploy does, only to read its source map, in a folder that is deleted afterwards. */
-function withBundle<Result>(
-  worker: WorkerKind,
-  options: readonly string[],
-  read: (bundle: Bundle | undefined) => Result,
-): Result {
+function withBundle<Result>(worker: WorkerKind, read: (bundle: Bundle | undefined) => Result): Result {
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-bundle-'));
   const config = wranglerArguments({ path: CONFIGS[worker], environment: '' });
-  const args = ['deploy', '--dry-run', '--outdir', folder, ...config, ...options];
+  const args = ['deploy', '--dry-run', '--outdir', folder, ...config];
   try {
     execFileSync(process.execPath, ['node_modules/wrangler/bin/wrangler.js', ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -84,9 +79,9 @@ function withBundle<Result>(
  * as the difference to the one before: what src/consumer/judge.ts reads. With it the consumer can say in which line
  * an error was thrown, because Cloudflare maps the stacks only of errors that nobody catches.
  */
-function appLines({ folder, name, map }: Bundle): string {
+function appLines({ folder, map }: Bundle): string {
   const files = new Map<string, { start: number; lines: number[] }>();
-  for (const [index, text] of readFileSync(join(folder, name), 'utf8').split('\n').entries()) {
+  for (const [index, text] of readFileSync(join(folder, BUNDLE), 'utf8').split('\n').entries()) {
     const entry = map.findEntry(index, text.search(/\S|$/));
     if (!('originalSource' in entry) || entry.generatedLine !== index) continue;
     const path = relative('.', resolve(folder, entry.originalSource)).replaceAll('\\', '/');
@@ -109,7 +104,7 @@ const MAX_ARGUMENT = 100_000;
 export function defineAppLines(): readonly string[] {
   // A minified bundle is one long line.
   if (readConfig(CONFIGS.consumer).raw.minify) return [];
-  const lines = withBundle('consumer', [], (bundle) => (bundle ? appLines(bundle) : ''));
+  const lines = withBundle('consumer', (bundle) => (bundle ? appLines(bundle) : ''));
   return lines === '' || lines.length > MAX_ARGUMENT
     ? []
     : ['--define', `globalThis.APP_LINES:${JSON.stringify(lines)}`];

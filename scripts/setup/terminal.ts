@@ -11,8 +11,6 @@ export type Outcome = 'ok' | 'done' | 'would' | 'needs';
 
 /** What the person at the terminal sees and answers. */
 export class Terminal {
-  /** How many questions were asked. */
-  questions = 0;
   readonly isAsking: boolean;
   private readline: Interface | undefined;
   private lines: AsyncIterator<string> | undefined;
@@ -53,7 +51,6 @@ export class Terminal {
 
   private async answer(question: string): Promise<string> {
     if (!this.isAsking) return '';
-    this.questions++;
     process.stdout.write(question);
     const { done, value } = await this.input().next();
     // The end of the line that was typed is not seen here.
