@@ -4,10 +4,13 @@ import {
   checkConfiguration,
   differencesBetween,
   sharedByEnvironments,
+  typesWithoutHandler,
 } from '../../../scripts/config/configuration.ts';
 import type { WorkerConfig } from '../../../scripts/config/worker-config.ts';
+import { defineHandler } from '../../../src/kit/index.ts';
 import { adyen } from '../../../src/providers/adyen.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
+import { sources } from '../fixture/sources.ts';
 
 const worker = (path: string, config: Partial<WorkerConfig>): WorkerConfig => ({
   path,
@@ -178,6 +181,16 @@ it('two Workers with the same name are refused', () => {
 
 it('a Worker without a name is refused', () => {
   expect(check({ receiver: { name: '' } }).errors).toEqual(['receiver.toml has no name']);
+});
+
+it('the types that a source asks for and no handler takes are named', () => {
+  const handler = defineHandler({ handle: () => [] });
+  const { stripe, github } = sources;
+  const asked = { stripe, github: { ...github, types: ['push', 'toString'] } };
+  expect(typesWithoutHandler(asked, { stripe: { 'charge.succeeded': handler }, github: { pushed: handler } })).toEqual([
+    'no handler for github/push: write one, or remove the type from src/app/sources.ts',
+    'no handler for github/toString: write one, or remove the type from src/app/sources.ts',
+  ]);
 });
 
 describe('environments', () => {
