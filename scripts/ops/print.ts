@@ -1,7 +1,18 @@
-import type { Status } from '../../src/db/status.ts';
+import { type Status, sum } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
-import { attemptsOf, clock, counted, headline, originOf, placeOf, upcoming, wasText } from '../../src/ops/words.ts';
+import {
+  attemptsOf,
+  clock,
+  counted,
+  duration,
+  headline,
+  originOf,
+  placeOf,
+  relative,
+  upcoming,
+  wasText,
+} from '../../src/ops/words.ts';
 
 /**
  * Ids, types, errors and bodies come from outside. A control character in them could rewrite the terminal, and a bidi
@@ -39,13 +50,8 @@ export function utc(time: string | null): string {
   return time === null ? '-' : new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-export function age(time: string | null, now: Date): string {
-  if (time === null) return '-';
-  const seconds = Math.max(0, Math.round((now.getTime() - Date.parse(time)) / 1000));
-  if (seconds < 120) return `${seconds} s ago`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h ago`;
-  return `${Math.round(seconds / 86_400)} days ago`;
+function age(time: string | null, now: Date): string {
+  return time === null ? '-' : relative(time, now);
 }
 
 /** What is wrong, in the words of the console's overview, then the sources. */
@@ -62,7 +68,7 @@ export function statusText(status: Status, now: Date): string {
     source.source,
     age(source.last_accepted_at, now),
     bars(source.accepted_per_hour),
-    String(source.accepted_per_hour.reduce((sum, accepted) => sum + accepted, 0)),
+    String(sum(source.accepted_per_hour)),
     String(source.pending),
     age(source.oldest_pending_at, now),
     String(source.parked),
@@ -85,7 +91,7 @@ function bars(counts: readonly number[]): string {
 }
 
 function seconds(value: number | null): string {
-  return value === null ? '-' : `${value.toFixed(value < 10 ? 1 : 0)} s`;
+  return value === null ? '-' : duration(value);
 }
 
 export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'ERROR'];

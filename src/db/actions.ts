@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, failedSo, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type UNDO } from './schema.ts';
+import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type UNDO, type WorkTable } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 import { Count } from './views.ts';
 
@@ -124,12 +124,11 @@ type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
  * to every row.
  */
 function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQL {
-  const lock = (table: Table) => (isChange ? sql`for update of ${lockName(table)}` : sql``);
+  const lock = (table: WorkTable) => (isChange ? sql`for update of ${lockName(table)}` : sql``);
   return action === 'rerun' ? finishedTarget(filter, finishedAt, lock) : parkedTarget(action, filter, lock);
 }
 
-type Table = typeof events | typeof effects;
-type Lock = (table: Table) => SQL;
+type Lock = (table: WorkTable) => SQL;
 
 /**
  * Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. A
@@ -139,7 +138,7 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const { failure, error, ...filter } = all;
   const why = { failure, error };
   const isOne = filter.source !== undefined && filter.q !== undefined;
-  const isStuck = (table: Table, wanted: string | undefined) => {
+  const isStuck = (table: WorkTable, wanted: string | undefined) => {
     const isParked = sql`${table.status} = 'parked'`;
     const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null)`;
     if (action === 'retry' && isOne) return sql`(${isParked} or ${isWaiting})`;

@@ -4,7 +4,7 @@ import { type ActionCounts, noteAction, type OperatorAction } from './actions.ts
 import { type Database, run } from './client.ts';
 import { matches } from './filter.ts';
 import { loadProblems, type Problem } from './problems.ts';
-import { type ActionName, effects, events, itsEvent, UNDO } from './schema.ts';
+import { type ActionName, effects, events, itsEvent, UNDO, type WorkTable } from './schema.ts';
 import { at, columnNames } from './sql.ts';
 
 const eventColumn = columnNames(events);
@@ -20,14 +20,12 @@ export interface DoneAction {
 const isLastAction = ({ action, at: time }: DoneAction) => sql`
   (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
 
-type Table = typeof events | typeof effects;
-
 /** An operator took a retry back before its first attempt, or a discard. */
-const isTakenBack = (table: Table, { action }: DoneAction) =>
+const isTakenBack = (table: WorkTable, { action }: DoneAction) =>
   sql`(${events.actions} -> -1 ->> 'action' = ${UNDO} and (${action === 'discard'} or ${table.attempts} = 0)) is true`;
 
 /** Of a retry: it can be taken back. A rerun leaves no failure. */
-const hasNotBegun = (table: Table) =>
+const hasNotBegun = (table: WorkTable) =>
   sql`${table.status} = 'pending' and ${table.attempts} = 0 and ${table.failure} is not null`;
 
 export interface Progress {
@@ -49,7 +47,7 @@ export interface Progress {
 export async function loadProgress(db: Database, done: DoneAction): Promise<Progress> {
   const isOfAction = matches({ action_at: done.at });
   // Effects of an event that was finished before are what was acted on. Those of the others came with their events.
-  const rowsOf = (table: Table, from: SQL, isOwn: SQL, status: string) => sql`
+  const rowsOf = (table: WorkTable, from: SQL, isOwn: SQL, status: string) => sql`
       select ${table.status} as status, ${table.attempts} as attempts, ${isOwn} as own,
         ${hasNotBegun(table)} and ${isLastAction(done)} as stoppable, ${isTakenBack(table, done)} as taken_back
       from ${from} where ${table.status} = ${sql.raw(status)} and ${isOfAction}`;

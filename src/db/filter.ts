@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
 import { isStorableText, isStorableTime } from '../shared/text.ts';
-import { effects, events, FAILURES } from './schema.ts';
+import { effects, events, FAILURES, type WorkTable } from './schema.ts';
 import { at } from './sql.ts';
 
 export const STATUSES = events.status.enumValues;
@@ -104,7 +104,7 @@ function hasFailed(why: Why): SQL {
 }
 
 /** Whether a row of events or of effects failed for this reason. */
-export function failedSo(table: typeof events | typeof effects, { failure, error }: Why): SQL {
+export function failedSo(table: WorkTable, { failure, error }: Why): SQL {
   const isFailure = failure === undefined ? sql`true` : sql`${table.failure} = ${failure}`;
   return error === undefined
     ? isFailure

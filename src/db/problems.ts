@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { kindOfError } from './filter.ts';
-import { effects, events, FAILURES, itsEvent } from './schema.ts';
+import { effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 import { Count, TimeOrNull } from './views.ts';
 
@@ -38,7 +38,7 @@ export const MAX_PROBLEMS = 50;
  */
 export async function loadProblems(
   db: Database,
-  among: (table: typeof events | typeof effects) => SQL = () => sql`true`,
+  among: (table: WorkTable) => SQL = () => sql`true`,
 ): Promise<Problem[]> {
   // Attempts are counted anew since then.
   const began = (received: SQL) => sql`
@@ -46,7 +46,7 @@ export async function loadProblems(
           then (${events.actions} -> -1 ->> 'at')::timestamptz end)`;
   const beganOfEvent = began(sql`${events.receivedAt}`);
   const beganOfEffect = began(sql`coalesce(${events.finishedAt}, ${events.receivedAt})`);
-  const next = (table: typeof events | typeof effects) => sql`
+  const next = (table: WorkTable) => sql`
         case when ${table.status} = 'pending' then coalesce(${table.notBefore}, ${table.dueAt}) end`;
   const failing = (status: string) => sql`
       select 'event' as what, ${events.status} as status, ${events.source} as source, ${events.type} as type, null as kind,

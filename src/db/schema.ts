@@ -208,6 +208,9 @@ export const effects = webhooks.table(
   ],
 );
 
+/** The tables of what is tried: each row has its attempts, its failure and its status. */
+export type WorkTable = typeof events | typeof effects;
+
 /** Joins effects with their events. */
 export const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
 

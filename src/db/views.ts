@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, UNDO } from './schema.ts';
+import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, UNDO, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
 const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -143,7 +143,7 @@ export async function listEvents(
 }
 
 /** The columns of a table that are fields of an answer, under the same names. */
-function columnsIn(fields: v.ObjectEntries, table: typeof events | typeof effects): SQL {
+function columnsIn(fields: v.ObjectEntries, table: WorkTable): SQL {
   const columns = Object.values(getTableColumns(table));
   const wanted = Object.keys(fields).flatMap((field) => columns.find(({ name }) => name === field) ?? []);
   return sql.join(wanted, sql`, `);

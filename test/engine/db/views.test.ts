@@ -161,8 +161,9 @@ describe('listEvents', () => {
   };
 
   it('listEvents pages through every event exactly once, newest first, whatever the filter and the ages are', async () => {
-    // In minutes. Few, because equal times across the border of a page are what may go wrong: the ends of spans, and old ones.
-    const age = fc.constantFrom(0, 1, 15, 60, 75, 240, 5461, 90 * 24 * 60);
+    // In minutes; one is of a Worker whose clock is ahead. Few, because equal times across the border of a page are what may
+    // go wrong: the ends of spans, and old ones.
+    const age = fc.constantFrom(-1, 0, 1, 15, 60, 75, 240, 5461, 90 * 24 * 60);
     const event = fc.record({
       source: fc.constantFrom('a', 'b', 'c'),
       age,
@@ -226,21 +227,13 @@ describe('listEvents', () => {
     }
   });
 
-  it('listEvents finds an event id in every source, also in one that is not configured any more', async () => {
-    await receive('stripe', ['same', 'other'], ago(90 * 24 * HOUR));
-    await receive('gone', ['same'], ago(HOUR));
-    const found = await readAll({ q: 'same' }, 10);
-    expect(found.map(({ source }) => source)).toEqual(['gone', 'stripe']);
-    expect(await readAll({ q: 'same', source: 'stripe' }, 10)).toHaveLength(1);
-  });
-
-  it('listEvents finds the beginning of an event id, in each source, and page by page', async () => {
+  it('listEvents finds an event id and its beginning, in each source, also in one that is not configured any more', async () => {
     await receive('stripe', ['evt_1', 'evt_10', 'evt_2', 'evt'], ago(HOUR));
-    await receive('gone', ['evt_11', 'ev_1'], ago(2 * HOUR));
+    await receive('gone', ['evt_1', 'evt_11', 'ev_1'], ago(90 * 24 * HOUR));
     const ids = async (filter: EventFilter, limit = 10) => (await readAll(filter, limit)).map((one) => one.event_id);
-    expect(await ids({ q: 'evt_1' })).toEqual(['evt_10', 'evt_1', 'evt_11']);
-    expect(await ids({ q: 'evt_1' }, 1)).toEqual(['evt_10', 'evt_1', 'evt_11']);
-    expect(await ids({ q: 'evt_1', source: 'gone' })).toEqual(['evt_11']);
+    expect(await ids({ q: 'evt_1' })).toEqual(['evt_10', 'evt_1', 'evt_11', 'evt_1']);
+    expect(await ids({ q: 'evt_1' }, 1)).toEqual(['evt_10', 'evt_1', 'evt_11', 'evt_1']);
+    expect(await ids({ q: 'evt_1', source: 'gone' })).toEqual(['evt_11', 'evt_1']);
     expect(await ids({ q: 'evt_1', status: 'done' })).toEqual([]);
     // These are no patterns.
     expect(await ids({ q: 'evt%' })).toEqual([]);
@@ -258,15 +251,6 @@ describe('listEvents', () => {
     const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
     expect(await ids({ effect_status: 'parked' })).toEqual(['a']);
     expect(await ids({ effect_status: 'pending' })).toEqual(['b']);
-  });
-
-  it('listEvents keeps to a span of time, and shows events of a Worker whose clock is ahead', async () => {
-    await receive('stripe', ['old'], ago(3 * HOUR));
-    await receive('stripe', ['ahead'], ago(-5000));
-    const ids = async (filter: EventFilter) => (await readAll(filter, 10)).map(({ event_id }) => event_id);
-    expect(await ids({})).toEqual(['ahead', 'old']);
-    expect(await ids({ since: ago(HOUR) })).toEqual(['ahead']);
-    expect(await ids({ until: ago(HOUR) })).toEqual(['old']);
   });
 });
 

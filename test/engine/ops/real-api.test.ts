@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 it('a person finds what failed since this morning and why, and gets it done after the handler was fixed', async () => {
   // On a busy machine Postgres may not answer in time.
-  await expect.poll(async () => (await ops('status')).out, WAIT).toMatch(/\nstripe +\d+ s ago +\S+ +3 +0 +- +3 /);
+  await expect.poll(async () => (await ops('status')).out, WAIT).toMatch(/\nstripe +\d+ \w+ ago +\S+ +3 +0 +- +3 /);
   const failed = await ops('list', '--status', 'parked', '--since', '1d');
   expect(failed.out).toMatch(
     / stripe +evt_1 +charge\.succeeded +parked +1 +permanent +PermanentError: no exchange rate for EUR/,

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../scripts/lib/fork-files.ts';
 import { filterOf } from '../../../scripts/ops/action.ts';
 import { mapPosition } from '../../../scripts/ops/decode.ts';
-import { age, jsonLine, printable, statusText, table, utc } from '../../../scripts/ops/print.ts';
+import { jsonLine, printable, statusText, table, utc } from '../../../scripts/ops/print.ts';
 import { mergePackages } from '../../../scripts/upgrade/plan.ts';
 import { compareVersions, mustDoBetween, readChangelog } from '../../../scripts/upgrade/template.ts';
+import { relative } from '../../../src/ops/words.ts';
 import { RUNS } from './generators.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -44,16 +45,16 @@ describe('--since and --until of npm run ops', () => {
 
 describe('what npm run ops prints', () => {
   it.each([
-    [null, '-'],
-    [ago(-5), '0 s ago'],
-    [ago(119), '119 s ago'],
-    [ago(120), '2 min ago'],
-    [ago(7199), '120 min ago'],
-    [ago(7200), '2 h ago'],
-    [ago(172_799), '48 h ago'],
-    [ago(172_800), '2 days ago'],
-  ])('an age: %s', (time, text) => {
-    expect(age(time, NOW)).toBe(text);
+    [-5, 'in 5 s'],
+    [0, '0 s ago'],
+    [59, '59 s ago'],
+    [119, '1 min ago'],
+    [3599, '59 min ago'],
+    [7200, '2 h ago'],
+    [172_799, '1 d ago'],
+    [172_800, '2 d ago'],
+  ])('and the console: what was %s s ago is %j', (seconds, text) => {
+    expect(relative(ago(seconds), NOW)).toBe(text);
   });
 
   it('a time is in UTC, without its fraction', () => {
@@ -89,7 +90,7 @@ describe('what npm run ops prints', () => {
       '3 events and 2 effects are parked',
       '',
       expect.stringMatching(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95$/),
-      expect.stringMatching(/^stripe +60 s ago +\.▁▄█ +13 +2 +60 min ago +3 +10\.0 s +10 s$/),
+      expect.stringMatching(/^stripe +1 min ago +\.▁▄█ +13 +2 +1 h ago +3 +10\.0 s +10 s$/),
       '',
       'effects: 1 pending, 2 parked, 3 sent in 24 h',
     ]);
