@@ -22,19 +22,19 @@ const time = fc
   .map((parts) => parts.join(''));
 
 /** As the API gives them out, but with any values in them. */
-const cursor = fc.oneof(
-  fc
-    .tuple(
-      fc.oneof(
-        time.map((value) => JSON.stringify(value.replace('T', ' '))),
-        json,
-      ),
-      json,
-      json,
-    )
-    .map((values) => Buffer.from(`[${values.join(',')}]`).toString('base64url')),
-  text,
-);
+const cursor = fc
+  .oneof(
+    fc
+      .tuple(
+        time.map((value) => value.replace('T', ' ')),
+        text,
+        text,
+      )
+      .map((values) => JSON.stringify(values)),
+    fc.array(json, { minLength: 1, maxLength: 4 }).map((values) => `[${values.join(',')}]`),
+    text,
+  )
+  .map((value) => Buffer.from(value).toString('base64url'));
 
 const FILTER = ['source', 'status', 'type', 'failure', 'effect_status', 'q'];
 const fields = (names: readonly string[], value: fc.Arbitrary<string>, maxKeys = 2) =>
