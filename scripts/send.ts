@@ -11,15 +11,13 @@ import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.
 import { samples } from './samples/samples.ts';
 import { hasPair, madeUpKeys } from './samples/sign.ts';
 
-const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL]
-                            [--provider NAME] [--curl]
+const USAGE = `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL] [--curl]
 npm run send -- --list
 
 Sends a correctly signed sample delivery to the receiver of npm run dev. Without a type it sends the first one that the
-source is subscribed to. src/app/samples.ts may have a body for it.
+source is subscribed to. src/app/samples.ts may have a body for it. For a source that you don't have yet, name its provider.
   --times      sends the same delivery again and again
   --curl       prints the delivery as a curl command instead
-  --provider   says who signs, for a source that is not in src/app/sources.ts yet
   --list       shows all providers and the types of their samples
 Sources: ${Object.keys(sources).join(', ') || 'none yet'}`;
 
@@ -29,7 +27,7 @@ export default async function main(): Promise<void> {
   if (values.list) return list();
   if (!name) return void console.log(USAGE);
 
-  const source: Source = configured(name) ?? { provider: providerOf(name, values.provider), types: [] };
+  const source: Source = configured(name) ?? { provider: providerOf(name), types: [] };
   const delivery = makeDelivery({
     name,
     source,
@@ -78,13 +76,11 @@ function configured(name: string): Source | undefined {
   return Object.entries(sources).find(([key]) => key === name)?.[1];
 }
 
-function providerOf(name: string, provider = name): Provider {
-  if (Object.hasOwn(providers, provider)) return providers[provider] as Provider;
+function providerOf(name: string): Provider {
+  if (Object.hasOwn(providers, name)) return providers[name] as Provider;
   const names = Object.keys(sources).join(', ') || 'none yet';
   throw new UserError(
-    provider === name
-      ? `there is no source ${name} in src/app/sources.ts (sources: ${names}), and no provider of that name (--list)`
-      : `there is no provider ${provider}: npm run send -- --list shows them`,
+    `there is no source ${name} in src/app/sources.ts (sources: ${names}), and no provider of that name (--list)`,
   );
 }
 
@@ -137,7 +133,6 @@ function readArgs() {
       body: { type: 'string' },
       url: { type: 'string' },
       curl: { type: 'boolean', default: false },
-      provider: { type: 'string' },
       list: { type: 'boolean', default: false },
     },
   });
