@@ -190,10 +190,18 @@ describe('a batch of several lists', () => {
 
   it('is a list of one if the body itself should be the list, and none if the first list is missing', () => {
     expect(itemsOf({ each: ['*'] }, { id: 1 })).toEqual([{ id: 1 }]);
-    expect([...(itemsOf({ each: ['*'] }, [1, 1, 'a', null]) ?? [])]).toEqual([1, 1, 'a', null]);
+    expect([...(itemsOf({ each: ['*'] }, [1, 1, null, null]) ?? [])]).toEqual([1, 1, null, null]);
     for (const json of [null, 7, 'text']) expect(itemsOf({ each: ['*'] }, json)).toBeUndefined();
     for (const json of [{}, { entry: {} }, [], null]) expect(itemsOf({ each }, json)).toBeUndefined();
-    expect([...(itemsOf({ each }, { entry: [] }) ?? [7])]).toEqual([]);
+    for (const entry of [[], [{ messages: 'ab', changes: 7 }]])
+      expect([...(itemsOf({ each }, { entry }) ?? [7])]).toEqual([]);
+    expect([...(itemsOf({ each: ['a.b.*.c'] }, { a: { b: [{}, { c: 1 }] } }) ?? [])]).toEqual([1]);
+  });
+
+  it('leaves out the lists of other paths, and nothing of the same name elsewhere', () => {
+    const json = { a: [{ b: [{ n: 1 }], c: 'kept' }], x: [{ c: [{ n: 2 }] }] };
+    const batch = { each: ['a.*.b.*', 'x.*.c.*'], envelope };
+    expect([...(itemsOf(batch, json) ?? [])]).toEqual([{ a: json.a }, { x: json.x }]);
   });
 
   it('has an element that two paths lead to once', () => {

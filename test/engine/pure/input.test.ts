@@ -19,10 +19,9 @@ describe('a filter', () => {
     [{ source: 7 }, /^source must be a text without NUL$/],
     [{ q: 'a\0' }, /^q must be a text without NUL$/],
     [{ type: '\ud800' }, /^type must be a text without NUL$/],
-    ...['yesterday', '2026-13-01', '2026-01-31 12:00', '2026-01-31T25:00', '0000-01-01', '1770000000'].map((since) => [
-      { since },
-      /^since is a time, as 2026-01-31T12:00Z$/,
-    ]),
+    ...['on 2026-01-31', '2026-13-01', '2026-01-31 12:00', '2026-01-31T25:00', '0000-01-01', '1770000000'].map(
+      (since) => [{ since }, /^since is a time, as 2026-01-31T12:00Z$/],
+    ),
   ] as [object, RegExp][])('%j is refused', (fields, detail) => {
     expect(readFilter(fields as Record<string, unknown>)).toEqual(invalid(detail));
   });
@@ -36,7 +35,7 @@ describe('a filter', () => {
     ['2026-01-31T12:00', '2026-01-31T12:00:00.000Z'],
     ['2026-01-31T12:00:30.123456789', '2026-01-31T12:00:30.123Z'],
     ['2026-01-31T12:00+05:30', '2026-01-31T06:30:00.000Z'],
-    ['2026-01-31T12:00-0100', '2026-01-31T13:00:00.000Z'],
+    ['2026-01-31T12:00:00-0100', '2026-01-31T13:00:00.000Z'],
   ])('the time %s is %s, wherever the machine is', (until, time) => {
     expect(readFilter({ until })).toEqual(valid({ until: new Date(time) }));
   });

@@ -163,10 +163,12 @@ it('a signed body of Linear’s without its time is refused, and the log says wh
   expect(await check('linear', deliver('linear', { body: '{"type":"Issue"}' }))).toEqual(refusal);
 });
 
-it('a token that is sent twice is refused, even if the first one is right', async () => {
+it('a token that is sent twice is refused, even if the first one is right, and no secret is an empty one', async () => {
   const sent = deliver('mollie-classic');
   const verdict = await check('mollie-classic', { ...sent, url: `${sent.url}&token=another` });
   expect(verdict).toEqual({ outcome: 'refused', reason: 'signature malformed' });
+  const [empty] = signatureSpots('mollie-classic', sent).map(({ put }) => put(''));
+  expect(empty && (await check('mollie-classic', empty, ['', sent.keys.secret]))).toMatchObject(refused);
 });
 
 it('a hash of the body in a signed URL is refused if it is that of another body, or there twice', async () => {

@@ -42,19 +42,22 @@ it('refuses a signature whose own text is read as another entry of the list', as
   expect(await check('standardwebhooks', { headers: twice, body })).toMatchObject({ outcome: 'refused' });
 });
 
-it('refuses a timestamp that only begins with digits', async () => {
-  const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
-  const text = `${headers['webhook-timestamp']}abc`;
-  // Correctly signed with this text.
-  const id = headers['webhook-id'] ?? '';
-  const key = Buffer.from(BASE64_KEY.slice(6), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${text}.${body}`).digest('base64');
-  const verdict = await check('standardwebhooks', {
-    headers: { ...headers, 'webhook-timestamp': text, 'webhook-signature': `v1,${signature}` },
-    body,
-  });
-  expect(verdict).toEqual(refused('timestamp malformed'));
-});
+it.each([(time: string) => `${time}abc`, (time: string) => `+${time}`])(
+  'refuses a timestamp that is more than digits: %s',
+  async (change) => {
+    const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
+    const text = change(headers['webhook-timestamp'] ?? '');
+    // Correctly signed with this text.
+    const id = headers['webhook-id'] ?? '';
+    const key = Buffer.from(BASE64_KEY.slice(6), 'base64');
+    const signature = createHmac('sha256', key).update(`${id}.${text}.${body}`).digest('base64');
+    const verdict = await check('standardwebhooks', {
+      headers: { ...headers, 'webhook-timestamp': text, 'webhook-signature': `v1,${signature}` },
+      body,
+    });
+    expect(verdict).toEqual(refused('timestamp malformed'));
+  },
+);
 
 it('refuses a signature by key pair if the public key is configured without its prefix', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
