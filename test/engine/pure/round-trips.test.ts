@@ -30,12 +30,7 @@ const valid = (value: unknown) => ({ outcome: 'valid', value });
 const throughUrl = (fields: Record<string, string>) =>
   Object.fromEntries(new URLSearchParams(String(new URLSearchParams(fields))));
 
-it('a filter of the console', () =>
-  holds([filters], (filter) => {
-    expect(readFilter(throughUrl(fieldsOf(filter)))).toEqual(valid(filter));
-  }));
-
-it('a page of a list, from the first to any other', () =>
+it('a filter of the console, and a page of its list, from the first to any other', () =>
   holds([filters, fc.option(positions), fc.option(fc.constantFrom(1, 2, 500))], (filter, after, limit) => {
     const fields = {
       ...fieldsOf(filter),
