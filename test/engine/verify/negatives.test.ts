@@ -101,15 +101,6 @@ describe.each(names)('%s', (name) => {
     expect(await check(name, sent, ['', other, sent.keys.secret])).toEqual({ outcome: 'verified', secretIndex: 2 });
   });
 
-  it('refuses random texts as a key, and never throws', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 80 }), async (secret) => {
-        expect(await check(name, sent, [secret])).toMatchObject(refused);
-      }),
-      runs(10),
-    );
-  });
-
   it('refuses a header sent twice, unless it is a list', async () => {
     for (const spot of [...spots, ...signedSpots(name, sent)]) {
       const [, header, key] = /^header:([^#]+)(#.*)?$/.exec(spot.place) ?? [];
