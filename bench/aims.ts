@@ -15,7 +15,7 @@ export interface MeasuredRatio {
   readonly title: string;
   readonly aim: string;
   readonly value: number;
-  /** With other rounds of the same kind it would be between these, nine times of ten. */
+  /** Another run would be between these: nine of ten draws of the rounds, and as much again as equals differed by. */
   readonly low: number;
   readonly high: number;
   readonly rounds: number;
@@ -121,13 +121,16 @@ export function measure(ratio: Ratio, results: Results): MeasuredRatio | undefin
   if (!found) return undefined;
   const { aim, chance } = ratio;
   const equals = chance && spreadOf(chance, results);
-  const farthest = equals ? Math.max(Math.abs(Math.log(equals.low)), Math.abs(Math.log(equals.high))) : 0;
+  // Two processes of the same program differ in all of their rounds, which the rounds of one of them can't show.
+  const chanceOfEquals = equals ? Math.max(equals.high, 1 / equals.low) : 1;
   return {
     title: ratio.title,
     aim: aimOf(ratio),
     ...found,
+    low: found.low / chanceOfEquals,
+    high: found.high * chanceOfEquals,
     met: aim && ('atLeast' in aim ? found.value >= aim.atLeast : found.value <= aim.atMost),
-    isChance: Math.abs(Math.log(found.value)) < farthest,
+    isChance: Math.max(found.value, 1 / found.value) < chanceOfEquals,
   };
 }
 

@@ -27,11 +27,15 @@ it('a cost is the mean of the rounds, and a percentile their median', () => {
   expect(measure(of('p50 ms'), resultsWith(values, 'p50 ms'))?.value).toBe(1);
 });
 
-it('a difference that equals have in the same rounds is one of chance', () => {
+it('a difference that equals have in the same rounds is one of chance, and another run may differ by as much', () => {
   const chance = { of: figure('floor again'), to: figure('floor') };
   const noisy = resultsWith({ ours: [95, 95], floor: [100, 100], 'floor again': [100, 80] });
   const quiet = resultsWith({ ours: [95, 95], floor: [100, 100], 'floor again': [100, 99] });
-  expect(measure({ ...ratio, chance }, noisy)?.isChance).toBe(true);
+  expect(measure({ ...ratio, chance }, noisy)).toMatchObject({
+    isChance: true,
+    low: 0.76,
+    high: expect.closeTo(1.1875),
+  });
   expect(measure({ ...ratio, chance }, quiet)?.isChance).toBe(false);
 });
 
