@@ -22,9 +22,14 @@ export const Problem = v.strictObject({
   event_id: v.pipe(v.string(), v.description('Of the newest')),
   since: v.pipe(
     TimeOrNull,
-    v.description('When the first of them was received (of effects: its event was done) or, later, retried'),
+    v.description('When the first of these events, or of the events of these effects, was received'),
   ),
-  latest: v.pipe(TimeOrNull, v.description('The same of the last one. Of parked events: when the last one was parked')),
+  latest: v.pipe(
+    TimeOrNull,
+    v.description(
+      'When the last one was parked. Of effects: their event was done; of what is pending: it was received',
+    ),
+  ),
   next_attempt_at: v.pipe(TimeOrNull, v.description('Of what is pending: when the first of them is tried again')),
 });
 export type Problem = v.InferOutput<typeof Problem>;
@@ -40,25 +45,19 @@ export async function loadProblems(
   db: Database,
   among: (table: WorkTable) => SQL = () => sql`true`,
 ): Promise<Problem[]> {
-  // Attempts are counted anew since then.
-  const began = (received: SQL) => sql`
-        greatest(${received}, case when ${events.actions} -> -1 ->> 'action' in ('retry', 'rerun')
-          then (${events.actions} -> -1 ->> 'at')::timestamptz end)`;
-  const beganOfEvent = began(sql`${events.receivedAt}`);
-  const beganOfEffect = began(sql`coalesce(${events.finishedAt}, ${events.receivedAt})`);
+  const times = sql`${events.receivedAt} as received_at, coalesce(${events.finishedAt}, ${events.receivedAt}) as at`;
   const next = (table: WorkTable) => sql`
         case when ${table.status} = 'pending' then coalesce(${table.notBefore}, ${table.dueAt}) end`;
   const failing = (status: string) => sql`
       select 'event' as what, ${events.status} as status, ${events.source} as source, ${events.type} as type, null as kind,
         ${events.failure} as failure, ${events.lastError} as error, ${events.position} as position,
-        ${events.eventId} as event_id, ${beganOfEvent} as began, coalesce(${events.finishedAt}, ${beganOfEvent}) as at,
-        ${next(events)} as next
+        ${events.eventId} as event_id, ${times}, ${next(events)} as next
       from ${events}
       where ${events.status} = ${sql.raw(status)} and (${events.status} = 'parked' or ${events.attempts} > 0)
         and ${among(events)}
       union all
       select 'effect', ${effects.status}, ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure},
-        ${effects.lastError}, ${effects.position}, ${effects.eventId}, ${beganOfEffect}, ${beganOfEffect}, ${next(effects)}
+        ${effects.lastError}, ${effects.position}, ${effects.eventId}, ${times}, ${next(effects)}
       from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)
         and ${among(effects)}`;
@@ -67,7 +66,7 @@ export async function loadProblems(
     sql`
     with failing as (${failing("'parked'")} union all ${failing("'pending'")}),
     same_error as (
-      select what, status, source, type, kind, failure, error, count(*)::int as count, min(began) as since, max(at) as latest,
+      select what, status, source, type, kind, failure, error, count(*)::int as count, min(received_at) as since, max(at) as latest,
         min(next) as next_attempt_at,
         (array_agg(event_id order by at desc))[1] as event_id, (array_agg(position order by at desc))[1] as position
       from failing group by 1, 2, 3, 4, 5, 6, 7
@@ -78,7 +77,7 @@ export async function loadProblems(
       (array_agg(error order by latest desc))[1] as error, (array_agg(position order by latest desc))[1] as position,
       (array_agg(event_id order by latest desc))[1] as event_id
     from same_error group by what, status, source, type, failure, ${kindOfError(sql`error`)}
-    order by status, max(latest) desc limit ${MAX_PROBLEMS}`,
+    order by status, sum(count) desc, max(latest) desc limit ${MAX_PROBLEMS}`,
   );
   return rows.map((row) => isoTimes(row, 'since', 'latest', 'next_attempt_at'));
 }

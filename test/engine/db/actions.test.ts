@@ -392,7 +392,7 @@ describe('what an operator takes back', () => {
         what: 'event',
         status: 'pending',
         error: 'Error: new',
-        since: LATER.toISOString(),
+        since: NOW.toISOString(),
         next_attempt_at: LATER.toISOString(),
       },
     ]);

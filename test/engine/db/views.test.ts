@@ -98,9 +98,9 @@ describe('loadStatus', () => {
     const fail = (ids: string[], status: string, error: string) =>
       sql(
         `update webhooks.events set status = $2, attempts = 1, failure = 'handler', last_error = $3 || event_id || '-1234567',
-           position = 'handle (src/app/handlers/a.ts:7)', received_at = received_at + interval '1 min'
+           position = 'handle (src/app/handlers/a.ts:7)', received_at = received_at + interval '1 min', actions = $4
          where event_id = any($1)`,
-        [ids, status, error],
+        [ids, status, error, JSON.stringify([{ at: NOW, who: 'oncall', action: 'retry' }])],
       );
     await fail(['a', 'b'], 'parked', 'Error: no order ');
     await fail(['c'], 'parked', 'Error: no customer ');
@@ -109,6 +109,7 @@ describe('loadStatus', () => {
       `insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, last_error, due_at)
        values ('stripe', 'e', '1', 'mail', '{}', 'parked', 'response', 'HTTP 410', now())`,
     );
+    await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'e'`, [NOW]);
     const { problems } = await loadStatus(database.ops, [], NOW);
     const brief = problems.map(({ what, status, count, errors }) => [what, status, count, errors]);
     expect(brief).toHaveLength(4);
@@ -120,13 +121,22 @@ describe('loadStatus', () => {
         ['effect', 'parked', 1, 1],
       ]),
     );
-    expect(brief.at(-1)).toEqual(['event', 'pending', 1, 1]);
+    // What is parked comes first, the most of it at the top.
+    expect([brief[0], brief.at(-1)]).toEqual([
+      ['event', 'parked', 2, 2],
+      ['event', 'pending', 1, 1],
+    ]);
+    // A retry does not change since when it is wrong.
     const since = ago(59 * MINUTE).toISOString();
     expect(problems.find(({ count }) => count === 2)).toMatchObject({
       position: 'handle (src/app/handlers/a.ts:7)',
       since,
     });
-    expect(problems.find(({ what }) => what === 'effect')).toMatchObject({ kinds: ['mail'], failure: 'response' });
+    expect(problems.find(({ what }) => what === 'effect')).toMatchObject({
+      kinds: ['mail'],
+      failure: 'response',
+      since: ago(HOUR).toISOString(),
+    });
     // Each group is found again by its own fields.
     for (const { what, status, count, source, failure, error } of problems) {
       const filter = { source, failure: failure ?? undefined, error: error ?? undefined };

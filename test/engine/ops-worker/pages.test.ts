@@ -82,7 +82,7 @@ it('a bulk retry says why events failed again, when they are tried next, and whi
   expect(page).toMatch(
     /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\npaid\nhandler\npaid\.ts:10\n/,
   );
-  expect(page).toMatch(/2 events\nsince\s+12:00 UTC\n, next try in 20 s\nTry now…/);
+  expect(page).toMatch(/2 events\nsince\s+09:00 UTC\n, next try in 20 s\nTry now…/);
   const [, list = ''] = /<a href="([^"]*status=done[^"]*)"/.exec(await (await get(result)).text()) ?? [];
   expect((await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm)).toEqual(['evt_1']);
 });
