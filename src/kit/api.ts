@@ -9,12 +9,13 @@ const TIMEOUT_MS = 10_000;
 const TEMPORARY_STATUS = [408, 409, 425, 429];
 
 /** The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`. */
-export function errorFromResponse({ status, ok, headers }: Response, now: Date): Error | undefined {
-  return ok ? undefined : withFailure(errorFromStatus(status, headers, now), 'response');
+export function errorFromResponse(response: Response, now: Date): Error | undefined {
+  return response.ok ? undefined : withFailure(errorFromRefusal(response, now), 'response');
 }
 
-function errorFromStatus(status: number, headers: Headers, now: Date): Error {
-  const message = `the other side answered ${status}`;
+function errorFromRefusal({ status, headers, url }: Response, now: Date): Error {
+  // Only the host, because a path or a query may be a secret. A Response that was made by hand has no URL.
+  const message = `${URL.parse(url)?.host || 'the other side'} answered ${status}`;
   if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
   const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
   return seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);

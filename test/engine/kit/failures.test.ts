@@ -110,11 +110,14 @@ describe('the current state of a thing', () => {
     expect(failureOf(thrown)).toEqual({ failure: 'schema', failedPaths: null });
   });
 
-  it.each([[() => new Response('gone', { status: 410 })], [() => new Response(null, { status: 410 })]])(
-    'that is refused is the error of the response, whose body is not left open',
-    async (answer) => {
-      const response = answer();
-      await expect(ask(response).state).rejects.toThrow('the other side answered 410');
+  it.each([
+    ['gone', '', 'the other side'],
+    [null, 'https://me:pass@api.example.com:8443/hooks/T0KEN?key=T0KEN#T0KEN', 'api.example.com:8443'],
+  ])(
+    'that is refused is the error of the response, whose body is not left open, with no more of its URL than the host',
+    async (body, url, host) => {
+      const response = Object.defineProperty(new Response(body, { status: 410 }), 'url', { value: url });
+      await expect(ask(response).state).rejects.toMatchObject({ message: `${host} answered 410` });
       expect(response.body?.locked ?? false).toBe(false);
       expect((await response.body?.getReader().read())?.done ?? true).toBe(true);
     },

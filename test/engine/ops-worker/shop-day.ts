@@ -146,7 +146,7 @@ export async function fillShopDay(sql: Sql): Promise<void> {
     from webhooks.events where status = 'done' and type in ('orders/paid', 'invoice.paid')`);
   await sql(`
     update webhooks.effects set status = 'parked', sent_at = null, attempts = 12, max_attempts = 12, failure = 'response',
-      last_error = 'HttpError: HTTP 410', position = null
+      last_error = 'PermanentError: mail.example.com answered 410', position = null
     where (source, event_id) in (
       select source, event_id from webhooks.events where type = 'invoice.paid' and status = 'done'
       order by received_at desc limit 2)`);

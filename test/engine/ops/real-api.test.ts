@@ -72,7 +72,9 @@ it('one event is retried, discarded and run again by its key, and a parked effec
   expect((await ops('retry', 'stripe', 'evt_2')).code).toBe(0);
   const withParkedEffect = async () => (await ops('list', '--effect-status', 'parked', '--json')).out;
   await expect.poll(withParkedEffect, WAIT).toContain('"evt_2"');
-  expect((await ops('show', 'stripe', 'evt_2')).out).toMatch(/\nreceipt +parked +1 +- +[0-9a-f]{64} +response +\S+/);
+  expect((await ops('show', 'stripe', 'evt_2')).out).toMatch(
+    /\nreceipt +parked +1 +- +[0-9a-f]{64} +response +PermanentError: \S+ answered 404/,
+  );
 
   running.stack.outside.answer = undefined;
   expect((await ops('rerun', 'stripe', 'evt_2', '--effects', '--yes')).out).toContain('1 event will run again now');
