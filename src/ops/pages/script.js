@@ -55,7 +55,8 @@ const renew = async () => {
   if (document.visibilityState === 'visible') {
     try {
       const address = new URL(location.href);
-      address.searchParams.set('live', '1');
+      // An event's page comes without its body, which may be long and is here already.
+      if (body) address.searchParams.set('live', '1');
       const response = await fetch(address);
       const next = new DOMParser().parseFromString(await response.text(), 'text/html');
       const page = next.querySelector('main');

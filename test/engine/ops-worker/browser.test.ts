@@ -223,7 +223,7 @@ describe('somebody on call', () => {
     await page.goto(address('/ops'));
     running.stack.neon.fault = () => ({ kind: 'refused' });
     try {
-      const response = await page.goto(address('/ops'));
+      const response = await page.goto(address('/ops/events?status=parked'));
       expect(response?.status()).toBe(503);
       expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('The database cannot be reached');
       await expectAccessible(page);
@@ -231,7 +231,7 @@ describe('somebody on call', () => {
       running.stack.neon.fault = undefined;
     }
     await page.clock.fastForward('05');
-    await page.getByRole('heading', { name: 'Nothing is parked' }).waitFor();
+    await page.getByRole('heading', { name: 'Parked events' }).waitFor();
   });
 });
 
