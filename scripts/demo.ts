@@ -24,9 +24,9 @@ what came out. Exit code: 0 if everything is as it must be and no handler or eff
 export default async function main(): Promise<void> {
   readArguments({ usage: USAGE });
   console.log('starting PostgreSQL, the Neon endpoint and the Workers …');
+  // At an exit, Postgres and the Workers end, and the data is removed. Without this, a signal would leave them behind.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
   const app = await startApp();
-  const stopOnSignal = () => void app.stop().finally(() => process.exit(130));
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stopOnSignal);
   try {
     const storm = await makeStorm(app.workers);
     console.log(`sending ${storm.deliveries.length} deliveries, ${CONCURRENCY} at a time …\n`);

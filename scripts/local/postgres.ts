@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { freePort, LOOPBACK } from '../lib/port.ts';
 import { collect, lastLine } from '../lib/processes.ts';
@@ -38,11 +39,21 @@ export interface PostgresOptions {
 /** Neon's own name for the superuser that its customers don't get. */
 const SUPERUSER = 'cloud_admin';
 
+/** A server without fsync ends in a tenth of a second. */
+const ENDS_WITHIN_MS = 300;
+
 /** Starts a real PostgreSQL on loopback, on a free port. */
 export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Promise<Postgres> {
   forgetPgVariables();
   const programs = await findPrograms();
   const dataDir = keepIn ? keptDir(keepIn) : await throwAwayDir();
+  // Somebody may call `process.exit`, as miniflare does at a signal.
+  const removeWithUs = () => {
+    // The server is told to end just before, and still writes.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ENDS_WITHIN_MS);
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  if (!keepIn) process.on('exit', removeWithUs);
   if (fresh) await removeUnused(dataDir);
   const superuser = isInitialised(dataDir) ? undefined : { user: SUPERUSER, password: randomPassword() };
   if (superuser) await initialise(programs, dataDir, superuser);
@@ -63,6 +74,7 @@ export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Pr
     async stop() {
       await halt('SIGINT');
       if (!keepIn) await rm(dataDir, { recursive: true, force: true });
+      process.off('exit', removeWithUs);
     },
     halt,
     async restart() {
@@ -97,7 +109,8 @@ async function launch(
   });
   const output = collect(child);
   const endWithUs = () => child.kill('SIGINT');
-  process.on('exit', endWithUs);
+  // Before its data is removed.
+  process.prependListener('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));
   await new Promise<void>((started, failed) => {
     child.stderr?.on('data', () => {

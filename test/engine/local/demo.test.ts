@@ -1,10 +1,13 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { madeUpSecrets } from '../../../scripts/config/dev-vars.ts';
+import { commandOf, parentOf } from '../../../scripts/lib/processes.ts';
 import { makeCheckout } from '../checkout.ts';
 import { appOf } from '../orders-app.ts';
 import { startReceiver } from '../receiver/in-node.ts';
+import { WAIT } from '../running.ts';
 
 const numberIn = (text: string, title: string) => Number(new RegExp(`^\\s*${title}\\s+(\\d+)`, 'm').exec(text)?.[1]);
 
@@ -44,6 +47,21 @@ it('the demo’s storm is answered as it says, for every provider', async () => 
   // Several events of nearly every provider: a few have samples that say the same every time, which is one event.
   expect(events.size).toBe(Object.keys(sources).length);
   expect([...events.values()].reduce((sum, count) => sum + count)).toBeGreaterThan(250);
+});
+
+it('the demo that is interrupted while it starts leaves neither a server nor its data', async () => {
+  const checkout = await makeCheckout();
+  const { child, result } = checkout.run(['demo']);
+  const isServer = (pid: number) => parentOf(pid) === child.pid && commandOf(pid)?.[0]?.endsWith('/postgres');
+  const server = await vi.waitUntil(() => readdirSync('/proc').map(Number).find(isServer), WAIT);
+  const [, , dataDir = ''] = commandOf(server) ?? [];
+  child.kill('SIGINT');
+  // As npm does in a terminal.
+  setTimeout(() => child.kill('SIGINT'), 100);
+  expect((await result).code).toBe(130);
+  await vi.waitUntil(() => commandOf(server) === undefined, WAIT);
+  expect(existsSync(join(dataDir, 'PG_VERSION'))).toBe(false);
+  await checkout.remove();
 });
 
 it('the demo finds every event, batches and events without ids included, writes the rows of the seed, and names the handlers that fail', async () => {
