@@ -39,7 +39,13 @@ export async function askForSecrets(
     for (const name of config.secrets) {
       const source = config === receiver ? sourceOf.get(name) : undefined;
       const given = process.env[name];
-      if (source !== undefined && given) known.keys[source] = given;
+      if (source !== undefined && given) {
+        const { provider } = sources[source] as Source;
+        if (!fits(provider, given)) {
+          throw new UserError(`${name} in the environment is not in the form that ${provider.name} gives out`);
+        }
+        known.keys[source] = given;
+      }
       if (name === 'DATABASE_URL' || workers[config.name]?.secrets.includes(name)) continue;
       if (given) own[name] = given;
       else if (source !== undefined) {
@@ -87,7 +93,7 @@ async function askForSource(
     const made = madeUpSecrets({ [name]: source });
     const { [secretName(name)]: secret = '', [verifyTokenName(name)]: token } = made;
     known.keys[name] = made[signingKeyName(name)] ?? secret;
-    known.madeUp.push(secretName(name));
+    known.madeUp.push(secretName(name), ...(token ? [verifyTokenName(name)] : []));
     return { [secretName(name)]: secret, ...(token ? { [verifyTokenName(name)]: token } : {}) };
   }
 }

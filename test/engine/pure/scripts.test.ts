@@ -1,11 +1,17 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { readConfigs } from '../../../scripts/config/worker-config.ts';
 import type { Json } from '../../../scripts/lib/fork-files.ts';
 import { filterOf } from '../../../scripts/ops/action.ts';
 import { mapPosition } from '../../../scripts/ops/decode.ts';
 import { jsonLine, printable, statusText, table, utc } from '../../../scripts/ops/print.ts';
+import { Terminal } from '../../../scripts/setup/terminal.ts';
+import { askForSecrets } from '../../../scripts/setup/workers.ts';
 import { mergePackages } from '../../../scripts/upgrade/plan.ts';
 import { compareVersions, mustDoBetween, readChangelog } from '../../../scripts/upgrade/template.ts';
+import type { Provider } from '../../../src/providers/index.ts';
+import { meta } from '../../../src/providers/meta.ts';
+import { standardwebhooks } from '../../../src/providers/standardwebhooks.ts';
 import { RUNS } from './generators.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -90,6 +96,31 @@ describe('what npm run ops prints', () => {
       '',
       'effects: 1 pending (the oldest 2 h ago), 2 parked, 3 sent in 24 h',
     ]);
+  });
+});
+
+describe('the secrets of setup', () => {
+  const ask = (name: string, provider: Provider) => {
+    const { receiver, consumer } = readConfigs();
+    const secrets = [`${name.toUpperCase()}_WEBHOOK_SECRET`];
+    const configs = { receiver: { ...receiver, secrets }, consumer: { ...consumer, secrets: [] }, ops: undefined };
+    const nothing = { subdomain: undefined, queues: [], workers: {} };
+    const sources = { [name]: { provider, types: [] } };
+    return askForSecrets(configs, sources, nothing, new Terminal({ asks: false }), 'https://receiver.example.com');
+  };
+
+  it('all that are made up are named, because the sender needs them: the verify token of Meta as well', async () => {
+    const { madeUp, values } = await ask('meta', meta);
+    expect(madeUp).toEqual(['META_WEBHOOK_SECRET', 'META_VERIFY_TOKEN']);
+    expect(Object.keys(Object.assign({}, ...Object.values(values)))).toEqual(madeUp);
+  });
+
+  it('one of the environment that its provider gives out in another form is refused', async () => {
+    vi.stubEnv('ORDERS_WEBHOOK_SECRET', 'whsec_not base64');
+    await expect(ask('orders', standardwebhooks)).rejects.toThrow(
+      'ORDERS_WEBHOOK_SECRET in the environment is not in the form that standardwebhooks gives out',
+    );
+    vi.unstubAllEnvs();
   });
 });
 
