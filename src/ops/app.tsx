@@ -83,7 +83,7 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
   app.route('/ops', createPages(dependencies));
 
-  app.notFound((c) => answer(c, 404, 'There is nothing at this address', 'It may be not complete.'));
+  app.notFound((c) => answer(c, 404, 'There is nothing at this address', 'The address may be incomplete.'));
   app.onError((error, c) => {
     if (DatabaseError.isFromDatabase(error)) {
       const { message: reason, retryable } = DatabaseError.fromThrown(error);
