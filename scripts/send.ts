@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { sources } from '../src/app/sources.ts';
 import type { Source } from '../src/kit/index.ts';
+import { quoted } from '../src/ops/words.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
@@ -67,7 +68,6 @@ async function deliver({ url, headers, body }: SignedDelivery): Promise<boolean>
 }
 
 function asCurl({ url, headers, body }: SignedDelivery): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
   const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
   return ['curl -i', ...lines, `--data-binary ${quoted(body)}`, quoted(url)].join(' \\\n  ');
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { quoted } from '../../src/ops/words.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
 import type { Refusal } from '../local/neon/endpoint.ts';
@@ -142,10 +143,6 @@ function eventsOf({ event_id, event_ids, events }: LogLine): string | undefined 
 function retryCommand({ source, event_id }: LogLine): string | undefined {
   if (typeof event_id !== 'string') return undefined;
   return `to try it again: npm run ops -- retry ${source} ${quoted(event_id)}`;
-}
-
-function quoted(id: string): string {
-  return /^[\w.:-]+$/.test(id) ? id : `'${id.replaceAll("'", `'\\''`)}'`;
 }
 
 function text(value: LogLine[string]): string | undefined {

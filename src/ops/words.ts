@@ -101,3 +101,8 @@ export function originOf({ source, type, kinds, failure, position }: Problem): s
   const kind = kinds.length > 0 ? `effect ${kinds.join(', ')}` : undefined;
   return [source, type, kind, failure, placeOf(position)?.short].filter((one) => one !== undefined && one !== null);
 }
+
+/** As one word of a command for a shell. Not every provider signs its ids, so somebody else may have written them. */
+export function quoted(text: string): string {
+  return /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

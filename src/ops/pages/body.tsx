@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { parseJson } from '../../shared/json.ts';
 import type { ShownEvent } from '../api.ts';
-import { counted } from '../words.ts';
+import { counted, quoted } from '../words.ts';
 import { Code, eventPath, Facts, Text, visible } from './parts.tsx';
 
 /** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */
@@ -65,7 +65,7 @@ export function Elsewhere({ event }: { event: ShownEvent }) {
             ],
             ['Its work', <Code value={`(step = "completion" or step = "effect") and event_id = "${event_id}"`} />],
             ['API', <a href={api}>{visible(api)}</a>],
-            ['Command', <Code value={`npm run ops -- show ${source} ${event_id}`} />],
+            ['Command', <Code value={`npm run ops -- show ${source} ${quoted(event_id)}`} />],
           ]}
         />
       </details>

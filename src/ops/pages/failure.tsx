@@ -5,7 +5,7 @@ import type { ListedEvent } from '../../db/views.ts';
 import { parseJson } from '../../shared/json.ts';
 import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
-import { beginningOfError, clock, counted, originOf, placeOf, upcoming } from '../words.ts';
+import { beginningOfError, clock, counted, originOf, placeOf, quoted, upcoming } from '../words.ts';
 import { MAX_SHOWN } from './body.tsx';
 import { Ago, bulkPath, Code, eventPath, Facts, listPath, Text, visible } from './parts.tsx';
 
@@ -111,7 +111,7 @@ export function Failure({ event }: { event: ShownEvent }) {
                 <>
                   {' '}
                   of the bundle. This command translates it:{' '}
-                  <code data-copy={`npm run ops -- position '${position}'`}>npm run ops -- position …</code>
+                  <code data-copy={`npm run ops -- position ${quoted(position)}`}>npm run ops -- position …</code>
                 </>
               )}
             </span>

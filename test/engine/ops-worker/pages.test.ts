@@ -154,6 +154,12 @@ it('a discarded event was parked when it was parked, and discarded when it was d
   );
 });
 
+it('a command to copy is one word for each of its arguments, whatever the id is', async () => {
+  await sql(`update webhooks.events set event_id = 'x;id $(id)' where event_id = 'evt_1'`);
+  const page = await start().read(`/ops/event?${new URLSearchParams({ source: 'stripe', event_id: 'x;id $(id)' })}`);
+  expect(page).toContain('npm run ops -- show stripe &#39;x;id $(id)&#39;');
+});
+
 it('an event that has failed again is not announced as a success', async () => {
   const { read, send } = start();
   const retried = await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry' });
