@@ -1,4 +1,4 @@
-import { ActionCounts, Matching } from '../../src/db/actions.ts';
+import { ActionCounts, MAX_RERUN, Matching } from '../../src/db/actions.ts';
 import type { ActionName } from '../../src/db/schema.ts';
 import { ShownEvent } from '../../src/ops/api.ts';
 import { counted, countedBoth } from '../../src/ops/words.ts';
@@ -49,6 +49,9 @@ export async function actOnMany(
   const body = { filter, ...bodyOf(action) };
   const { matching, expected, groups } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
   if (matching === 0) throw new UserError(`nothing matches that could be changed by ${name}`, NOTHING_MATCHED);
+  if (name === 'rerun' && matching > MAX_RERUN) {
+    throw new UserError(`at most ${counted(MAX_RERUN, 'event')} are run again at a time: choose fewer`, WRONG_USAGE);
+  }
   const parts = groups.map((group) => {
     const { source, failure, event_ids } = group;
     const ids = event_ids.length < group.events + group.effects ? [...event_ids, '…'] : event_ids;

@@ -40,7 +40,7 @@ export type ActionResult =
       /** When the first and the last of the events were received, if there are any. */
       readonly received: readonly [from: Date, to: Date] | undefined;
     })
-  | { readonly outcome: 'unexpected'; readonly matching: number };
+  | { readonly outcome: 'unexpected' | 'too_many'; readonly matching: number };
 
 /** A rerun makes changes a second time, and finished events have no index: so it is about this many at most. */
 export const MAX_RERUN = 5000;
@@ -73,7 +73,9 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
        from (select * from changed_effects limit ${MAX_KEYS}) as listed) as "effectKeys"
     from checked`,
   );
-  if (!row?.as_expected) return { outcome: 'unexpected', matching: row?.matching ?? 0 };
+  const matching = row?.matching ?? 0;
+  if (action === 'rerun' && matching > MAX_RERUN) return { outcome: 'too_many', matching };
+  if (!row?.as_expected) return { outcome: 'unexpected', matching };
   const { events, effects, eventKeys, effectKeys, first, last } = row;
   const received = first && last ? ([new Date(first), new Date(last)] as const) : undefined;
   return { outcome: 'changed', events, effects, eventKeys, effectKeys, received };

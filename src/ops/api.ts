@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { type ActionResult, loadMatching, runAction } from '../db/actions.ts';
+import { type ActionResult, loadMatching, MAX_RERUN, runAction } from '../db/actions.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
 import type { ActionName } from '../db/schema.ts';
@@ -114,7 +114,7 @@ export async function runActionNow(
 ): Promise<ActionResult & { readonly at: Date }> {
   const at = now();
   const result = await runAction(db, { ...requested, who: operator.who, at });
-  if (result.outcome === 'unexpected') return { ...result, at };
+  if (result.outcome !== 'changed') return { ...result, at };
   const { events, effects, eventKeys, effectKeys } = result;
   // A discard leaves nothing to work on. The sweep sends the tickets that the queue doesn't take.
   const sent =
@@ -150,6 +150,8 @@ function counts(result: ActionResult): Response {
       return Response.json({ events: result.events, effects: result.effects });
     case 'unexpected':
       return problem(409, 'Nothing was changed', `other events match now than expected: ${result.matching} in all`);
+    case 'too_many':
+      return problem(409, 'Nothing was changed', `at most ${MAX_RERUN} events are run again at a time: choose fewer`);
   }
 }
 

@@ -115,6 +115,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     switch (result.outcome) {
       case 'changed':
         return c.redirect(`/ops/result?done=${encodeResult({ action: name, ...result })}`, 303);
+      case 'too_many':
       case 'unexpected': {
         const text = 'Nothing was changed: by now, these are other events than those you have seen.';
         const refused = { text, reason: action.value.reason };

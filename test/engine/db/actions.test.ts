@@ -323,7 +323,7 @@ it('more than 5,000 events are not run again at a time', async () => {
     [MAX_RERUN + 2],
   );
   expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({ matching: MAX_RERUN + 1 });
-  expect(await rerun({ source: 'many' })).toMatchObject({ outcome: 'unexpected' });
+  expect(await rerun({ source: 'many' })).toMatchObject({ outcome: 'too_many' });
   expect(await rerun({ source: 'many', q: '1' })).toEqual(changed(1, 0));
 });
 

@@ -119,6 +119,16 @@ describe('an action', () => {
     expect(changes()).toMatchObject([{ body: { effects: true, finished_at: '2026-03-01T12:00:00.000Z' } }]);
   });
 
+  it('a rerun of more events than run again at a time is refused before anybody confirms it', async () => {
+    api.instead = ({ path }) =>
+      path.includes('dry_run') ? { json: { matching: 5001, expected: '5001-', groups: [] } } : undefined;
+    expect(await ops('rerun --source stripe --yes')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('at most 5,000 events are run again at a time: choose fewer'),
+    });
+    expect(changes()).toEqual([]);
+  });
+
   it('on many expects the events that were counted', async () => {
     const { out } = await start([
       'discard',
