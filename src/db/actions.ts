@@ -209,7 +209,7 @@ export function noteAction({ at: time, who, action, reason }: Note, more = sql`'
 /** The beginning of an error says which it was. It is kept as often as the event is retried. */
 const MAX_PAST_ERROR = 200;
 
-/** What a retry or a rerun overwrites, so that it can still be told. */
+/** What an action overwrites: the console still tells it, and an undo restores it. */
 const WAS = sql`jsonb_build_object('was', jsonb_build_object('status', ${events.status},
           'finished_at', ${events.finishedAt}, 'attempts', ${events.attempts},
           'error', left(${events.lastError}, ${MAX_PAST_ERROR})))`;
@@ -225,15 +225,23 @@ const returningEffect = sql`
 
 const ALL_NOTED = sql`noted as (select * from changed_events union all select * from noted_only)`;
 
-/** Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send. */
+/**
+ * Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send. The names of
+ * the effects are kept, because other effects of the same event stay as they are.
+ */
 function retry(operation: OperatorAction): SQL {
   const now = at(operation.at);
   return sql`
+    named_effects as (
+      select source, event_id, jsonb_build_object('effects', jsonb_agg(name)) as named from parked_effects group by 1, 2
+    ),
     changed_events as (
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${now},
-        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${noteAction(operation, WAS)}
-      from parked_events, checked where as_expected and ${isEvent('parked_events')}
+        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
+        ${noteAction(operation, sql`${WAS} || coalesce(named, '{}')`)}
+      from parked_events left join named_effects using (source, event_id), checked
+      where as_expected and ${isEvent('parked_events')}
       ${returningEvent}
     ),
     changed_effects as (
@@ -244,16 +252,17 @@ function retry(operation: OperatorAction): SQL {
       ${returningEffect}
     ),
     noted_only as (
-      update ${events} set ${noteAction(operation)}
-      from (select * from target except select source, event_id from parked_events) as only_effects, checked
-      where as_expected and ${isEvent('only_effects')}
+      update ${events} set ${noteAction(operation, sql`named`)}
+      from named_effects, checked where as_expected and ${isEvent('named_effects')}
+        and not exists (select from parked_events where ${isEvent('parked_events')})
       ${returningEvent}
     ),
     ${ALL_NOTED}`;
 }
 
 /**
- * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable.
+ * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable. They are finished
+ * only now: their bodies are kept for BODY_DAYS from now on, so that an undo finds them.
  * A parked effect is deleted, and its event's summary says so.
  */
 function discard(operation: OperatorAction): SQL {
@@ -265,7 +274,8 @@ function discard(operation: OperatorAction): SQL {
     ),
     changed_events as (
       update ${events} set
-        ${eventColumn.status} = 'ignored', ${eventColumn.summary} = ${`discarded: ${reason}`}, ${noteAction(operation)}
+        ${eventColumn.status} = 'ignored', ${eventColumn.summary} = ${`discarded: ${reason}`},
+        ${eventColumn.finishedAt} = ${at(operation.at)}, ${noteAction(operation, WAS)}
       from parked_events, checked where as_expected and ${isEvent('parked_events')}
       ${returningEvent}
     ),

@@ -20,6 +20,10 @@ export interface DoneAction {
 const isLastAction = ({ action, at: time }: DoneAction) => sql`
   (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
 
+/** Whether the action was about a row of effects, and not only about others of the same event. */
+const isOwnEffect = ({ at: time }: DoneAction) => sql`
+  (${events.actions} @> jsonb_build_array(jsonb_build_object('at', ${time.toISOString()}::text, 'effects', jsonb_build_array(${effects.name}))))`;
+
 /** An operator took a retry back before its first attempt, or a discard. */
 const isTakenBack = (table: WorkTable, { action }: DoneAction) =>
   sql`(${events.actions} -> -1 ->> 'action' = ${UNDO} and (${action === 'discard'} or ${table.attempts} = 0)) is true`;
@@ -46,27 +50,32 @@ export interface Progress {
 /** What became of the events and effects of an action. What is not among these numbers is finished. */
 export async function loadProgress(db: Database, done: DoneAction): Promise<Progress> {
   const isOfAction = matches({ action_at: done.at });
-  // Effects of an event that was finished before are what was acted on. Those of the others came with their events.
-  const rowsOf = (table: WorkTable, from: SQL, isOwn: SQL, status: string) => sql`
-      select ${table.status} as status, ${table.attempts} as attempts, ${isOwn} as own,
+  // Other effects came with events that were done since, or the action was not about them.
+  const isOwn = isOwnEffect(done);
+  const isAbout = (table: WorkTable) =>
+    table === events
+      ? isOfAction
+      : sql`${isOfAction} and (${isOwn} or (${events.status} = 'done' and ${events.finishedAt} >= ${at(done.at)}))`;
+  const rowsOf = (table: WorkTable, from: SQL, own: SQL, status: string) => sql`
+      select ${table.status} as status, ${table.attempts} as attempts, ${own} as own,
         ${hasNotBegun(table)} and ${isLastAction(done)} as stoppable, ${isTakenBack(table, done)} as taken_back
-      from ${from} where ${table.status} = ${sql.raw(status)} and ${isOfAction}`;
+      from ${from} where ${table.status} = ${sql.raw(status)} and ${isAbout(table)}`;
   const both = (status: string) => sql`
       ${rowsOf(events, sql`${events}`, sql`true`, status)} union all
-      ${rowsOf(effects, sql`${effects} join ${events} on ${itsEvent}`, sql`${events.finishedAt} < ${at(done.at)}`, status)}`;
+      ${rowsOf(effects, sql`${effects} join ${events} on ${itsEvent}`, isOwn, status)}`;
   const [[row], problems] = await Promise.all([
     run<Omit<Progress, 'problems'>>(
       db,
       sql`
       with open as (${both("'pending'")} union all ${both("'parked'")})
       select count(*) filter (where own and status = 'pending' and attempts = 0)::int as pending,
-        count(*) filter (where stoppable)::int as stoppable,
-        count(*) filter (where status = 'parked' and taken_back)::int as "takenBack",
+        count(*) filter (where own and stoppable)::int as stoppable,
+        count(*) filter (where own and status = 'parked' and taken_back)::int as "takenBack",
         count(*) filter (where own and not (status = 'parked' and taken_back) and (status = 'parked' or attempts > 0))::int as failed,
-        count(*) filter (where own is not true)::int as unsent
+        count(*) filter (where not own)::int as unsent
       from open`,
     ),
-    loadProblems(db, (table) => sql`${isOfAction} and not ${isTakenBack(table, done)}`),
+    loadProblems(db, (table) => sql`${isAbout(table)} and not ${isTakenBack(table, done)}`),
   ]);
   return { ...(row ?? { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0 }), problems };
 }
@@ -92,11 +101,13 @@ export async function undoAction(
     sql`
     with undone_effects as (
       update ${effects} set ${effectColumn.status} = 'parked' from ${events}
-      where ${action === 'retry'} and ${hasNotBegun(effects)} and ${itsEvent} and ${isLastAction(done)}
+      where ${action === 'retry'} and ${hasNotBegun(effects)} and ${itsEvent} and ${isLastAction(done)} and ${isOwnEffect(done)}
       returning ${effects.source} as source, ${effects.eventId} as event_id
     ),
     undone_events as (
-      update ${events} set ${eventColumn.status} = 'parked', ${eventColumn.summary} = null, ${note}
+      update ${events} set ${eventColumn.status} = 'parked', ${eventColumn.summary} = null,
+        ${eventColumn.finishedAt} = coalesce((${events.actions} -> -1 -> 'was' ->> 'finished_at')::timestamptz, ${at(time)}),
+        ${note}
       where ${action !== 'rerun'} and ${isUndone} and ${isLastAction(done)}
       returning ${events.source}, ${events.eventId}
     ),

@@ -117,12 +117,19 @@ export const events = webhooks.table(
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
     /**
-     * What operators did to the event, oldest first, and what a retry or a rerun overwrote. Null, and so without cost, until
-     * somebody does something.
+     * What operators did to the event, oldest first, what this overwrote, and which effects were retried. Null, and so
+     * without cost, until somebody does something.
      */
     actions:
       jsonb('actions').$type<
-        { at: string; who: string; action: ActionName | typeof UNDO; reason: string | null; was?: object }[]
+        {
+          at: string;
+          who: string;
+          action: ActionName | typeof UNDO;
+          reason: string | null;
+          was?: object;
+          effects?: string[];
+        }[]
       >(),
   },
   (table) => [

@@ -79,9 +79,10 @@ export const EventDetails = v.strictObject({
             attempts: Count,
             error: v.nullable(v.string()),
           }),
-          v.description('What the event was before a retry or a rerun'),
+          v.description('What the event was before'),
         ),
       ),
+      effects: v.optional(v.pipe(v.array(v.string()), v.description('The names of the effects that were retried'))),
     }),
   ),
   body: v.pipe(v.nullable(v.string()), v.description('As it was received. Null if it has been pruned')),
@@ -192,7 +193,7 @@ function fewStatement({ q, ...filter }: EventFilter, after: Position | undefined
 }
 
 /**
- * Looks at so many events. \`end\` is when the last of them was received: null if there is nothing beyond it. All events
+ * Looks at so many events. `end` is when the last of them was received: null if there is nothing beyond it. All events
  * of that time are looked at. The row is there although nothing is found.
  */
 function lookStatement(filter: EventFilter, after: Position | undefined, limit: number, look: number): SQL {

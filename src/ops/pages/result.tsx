@@ -20,6 +20,9 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
   const finished = Math.max(0, total - pending - takenBack - failed);
   const span = received && { since: received[0], until: new Date(received[1].getTime() + 1) };
   const all: EventFilter = { action_at: at, ...span };
+  // If it was about effects alone, their events are in any state.
+  const withStatus = (status: 'pending' | 'parked'): EventFilter =>
+    events > 0 ? { ...all, status } : { ...all, effect_status: status };
   const isOver = pending + unsent === 0 && problems.every(({ status }) => status === 'parked');
   const isDiscard = action === 'discard';
   const undo = isDiscard
@@ -36,8 +39,8 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
         : `${DONE[action].title} ${countedBoth(result)}`;
   const parts: readonly (readonly [name: string, count: number, style: string, filter?: EventFilter])[] = [
     ['Failed again', failed, 'failed'],
-    ['Pending', pending, 'waiting', { ...all, status: 'pending' }],
-    [isDiscard ? 'Put back' : 'Stopped', takenBack, 'stopped', { ...all, status: 'parked' }],
+    ['Pending', pending, 'waiting', withStatus('pending')],
+    [isDiscard ? 'Put back' : 'Stopped', takenBack, 'stopped', withStatus('parked')],
     isDiscard ? ['Discarded', finished, 'stopped'] : ['Done', finished, 'done', { ...all, status: 'done' }],
   ];
   const said = parts.filter(([name, count]) => count > 0 || (name === 'Done' && !isDiscard));

@@ -1,3 +1,4 @@
+import { UNDO } from '../../db/schema.ts';
 import type { ShownEvent } from '../api.ts';
 import { counted, DONE, wasText } from '../words.ts';
 import { Limited, MAX_ROWS, Text, Time } from './parts.tsx';
@@ -32,24 +33,25 @@ interface Moment {
 
 /** The life of an event, oldest first, as far as its row tells. */
 function timelineOf(event: ShownEvent): Moment[] {
-  const { status, attempts, effects, actions, completions } = event;
+  const { status, attempts, effects, actions } = event;
   const moments: Moment[] = [{ at: event.received_at, what: 'received, and claimed in Postgres' }];
   if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
+  // A discard finishes the event. An undo parks it again, since the time before or since now.
+  const told = new Set(actions.filter(({ action }) => action === 'discard' || action === UNDO).map(({ at }) => at));
   for (const { at, who, action, reason, was } of actions) {
-    if (was?.finished_at) {
+    if (was?.finished_at && !told.has(was.finished_at)) {
+      told.add(was.finished_at);
       moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
     }
-    // A later version may know more actions.
     // When it had failed while it waited is not stored, only how often.
     const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
     const why = before && was?.error ? ` (${was.error})` : '';
+    // A later version may know more actions.
     const what = `${DONE[action]?.past ?? action}${before}${why} by ${who}`;
     moments.push({ at, what, note: reason ?? undefined });
   }
-  if (event.finished_at !== null) {
-    // A discard changes the status of what was parked, and not when that was.
-    const then = status === 'ignored' && completions === 0 ? 'parked' : status;
-    moments.push({ at: event.finished_at, what: wasText({ status: then, attempts }), style: then });
+  if (event.finished_at !== null && !told.has(event.finished_at)) {
+    moments.push({ at: event.finished_at, what: wasText({ status, attempts }), style: status });
   }
   for (const { name, status: sent, sent_at, not_before } of effects) {
     if (sent_at !== null) moments.push({ at: sent_at, what: `effect ${name} sent`, style: 'sent' });

@@ -193,10 +193,10 @@ it('every action is kept on its event with who, when and why, oldest first', asy
   const entry = { at: LATER.toISOString(), who: 'oncall@example.com', reason: null };
   // With what it overwrites: an effect's retry changes nothing of its event.
   const was = { status: 'parked', finished_at: '2026-03-01T12:00:00+00:00', attempts: 12, error: null };
-  expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry' }]);
+  expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry', effects: ['receipt'] }]);
   expect(await actionsOf('parked_1')).toEqual([
     { ...entry, action: 'retry', was },
-    { ...entry, action: 'discard', reason: 'sent by mistake' },
+    { ...entry, action: 'discard', reason: 'sent by mistake', was: { ...was, finished_at: null, attempts: 0 } },
   ]);
   expect(await actionsOf('done_1')).toEqual([
     { ...entry, action: 'rerun', was: { ...was, status: 'done', attempts: 1 } },
@@ -332,11 +332,13 @@ describe('what an operator takes back', () => {
 
   it('a discard: its events are parked again, and only those', async () => {
     await discard({ q: 'parked_1' }, 'sent by mistake');
+    // Its body is kept for BODY_DAYS from then on.
+    const [discarded] = await sql(`select finished_at from webhooks.events where event_id = 'parked_1'`);
+    expect(discarded).toEqual({ finished_at: LATER });
     await sql(`update webhooks.events set status = 'ignored', summary = 'not mine' where event_id = 'parked_2'`);
     expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 1, effects: 0 });
-    const rows = await sql(
-      `select event_id, status, summary, finished_at from webhooks.events where event_id like 'parked%' order by 1`,
-    );
+    const query = `select event_id, status, summary, finished_at from webhooks.events where event_id like 'parked%' order by 1`;
+    const rows = await sql(query);
     expect(rows).toEqual([
       { event_id: 'parked_1', status: 'parked', summary: null, finished_at: NOW },
       { event_id: 'parked_2', status: 'ignored', summary: 'not mine', finished_at: NOW },
@@ -366,6 +368,10 @@ describe('what an operator takes back', () => {
     expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 2, stoppable: 2 });
     expect(await undo(done)).toEqual({ events: 1, effects: 1 });
     expect(await loadProgress(database.ops, done)).toEqual({ ...none, takenBack: 2 });
+    // When it was parked: without a time, its body would not be pruned after a discard.
+    expect(await sql(`select finished_at from webhooks.events where event_id = 'parked_2'`)).toEqual([
+      { finished_at: NOW },
+    ]);
     expect((await states()).map((row) => Reflect.get(row, 'status'))).toEqual(['done', 'done', 'done', 'parked']);
     expect(await effects()).toContainEqual({ event_id: 'done_2', status: 'parked' });
   });
@@ -401,6 +407,37 @@ describe('what an operator takes back', () => {
     expect(found.events.map(({ event_id }) => event_id).sort()).toEqual(['done_2', 'parked_1', 'parked_2']);
     const others = await listEvents(database.ops, { action_at: NOW }, { after: undefined, limit: 9 });
     expect(others.events).toEqual([]);
+  });
+
+  it('what waited for its next attempt is parked from then on', async () => {
+    await sql(
+      `update webhooks.events set status = 'pending', failure = 'handler', finished_at = null, not_before = $1`,
+      [LATER],
+    );
+    await retry({ status: 'pending', q: 'parked_1' });
+    expect(await undo({ action: 'retry', at: LATER })).toEqual({ events: 1, effects: 0 });
+    expect(await sql(`select status, finished_at from webhooks.events where event_id = 'parked_1'`)).toEqual([
+      { status: 'parked', finished_at: LATER },
+    ]);
+  });
+
+  it('an action on an effect is not about other effects of its event', async () => {
+    const insert = (name: string, more: string) =>
+      sql(`insert into webhooks.effects (source, event_id, name, kind, payload, failure, due_at, status, attempts, not_before)
+        values ('test', 'done_2', '${name}', 'mail', '{}', 'schema', '2027-01-01', ${more})`);
+    await sql(`update webhooks.effects set failure = 'response' where event_id = 'done_2'`);
+    await insert('parked', `'parked', 0, null`);
+    await insert('waiting', `'pending', 3, '2027-01-01'`);
+    await insert('retried before', `'pending', 0, null`);
+    await retry({ failure: 'response' });
+    const done = { action: 'retry', at: LATER } as const;
+    const none = { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0, problems: [] };
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 1, stoppable: 1 });
+    expect(await undo(done)).toEqual({ events: 0, effects: 1 });
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, takenBack: 1 });
+    const at = new Date(LATER.getTime() + 1000);
+    await runAction(database.ops, { ...by, at, action: 'discard', filter: { failure: 'response' }, reason: 'no' });
+    expect(await loadProgress(database.ops, { action: 'discard', at })).toEqual(none);
   });
 
   it('a rerun cannot be taken back', async () => {

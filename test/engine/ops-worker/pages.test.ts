@@ -87,6 +87,22 @@ it('a bulk retry says why events failed again, when they are tried next, and whi
   expect((await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm)).toEqual(['evt_1']);
 });
 
+it('the figures of a retry of effects lead to the events with these effects', async () => {
+  const { read, get, send, confirm } = start();
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', 'response', due_at from webhooks.events`);
+  await sql(`update webhooks.events set status = 'done', completions = 1`);
+  const result = await confirm('/ops/bulk?action=retry&effect_status=parked');
+  const listed = async (figure: string) => {
+    const page = await (await get(result)).text();
+    const [, list = ''] = new RegExp(`<dt>${figure}</dt><dd><a href="([^"]*)"`).exec(page) ?? [];
+    return (await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm);
+  };
+  expect(await listed('Pending')).toHaveLength(3);
+  await send('/ops/undo', { done: new URLSearchParams(result.split('?')[1]).get('done') ?? '' });
+  expect(await listed('Stopped')).toHaveLength(3);
+});
+
 it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
   const { read, call } = start();
   expect(await read('/ops/bulk?action=discard')).toMatch(/^\nDiscard 3 events\?\nYou can put the events back\.\n/);
@@ -146,12 +162,16 @@ it('an event that was retried while it waited tells how often it had failed', as
 });
 
 it('a discarded event was parked when it was parked, and discarded when it was discarded', async () => {
-  const { read, send } = start();
+  const { read, get, send } = start();
   const path = '/ops/event?source=stripe&event_id=evt_1';
   await send(path, { action: 'discard', reason: 'a test' });
   expect(await read(path)).toMatch(
-    /parked after 12 attempts\s+2026-03-10 10:00:00(.|\n)*discarded by token:\s+a test\s+2026-03-10 12:00:00/,
+    /parked after 12 attempts:\s+TypeError: no country\s+2026-03-10 10:00:00(.|\n)*discarded by token:\s+a test\s+2026-03-10 12:00:00/,
   );
+  const [, done = ''] = /name="done" value="([^"]*)"/.exec(await (await get(path)).text()) ?? [];
+  await send(path.replace('/event', '/undo'), { done });
+  await send(path, { action: 'retry' });
+  expect((await read(path)).match(/parked after .*/g)).toEqual(['parked after 12 attempts:']);
 });
 
 it('a command to copy is one word for each of its arguments, whatever the id is', async () => {
