@@ -26,6 +26,9 @@ import { Timeline } from './timeline.tsx';
 /** A retry usually takes a second or two. */
 const PENDING_REFRESH_SECONDS = 2;
 
+/** In characters of an id: a few lines on a phone. */
+const MAX_TITLE_LENGTH = 100;
+
 interface EventPageProps extends PageContext {
   readonly event: ShownEvent;
   /** For the script that renews the page: it has the body already. */
@@ -41,6 +44,7 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
     <Layout
       {...context}
       title={`${event_id} · ${source}`}
+      current="/ops/events"
       refresh={isPending ? PENDING_REFRESH_SECONDS : undefined}
       summary={`The event is ${status}`}
     >
@@ -60,12 +64,11 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
         )}
       </p>
       <h1 data-copy={event_id}>
-        <Code value={event_id} />
+        {event_id.length > MAX_TITLE_LENGTH ? <Id value={event_id} /> : <Code value={event_id} />}
       </h1>
       <div id="state" data-live>
         <p>
-          <Status status={status} /> <Waiting event={event} now={now} />
-          {stuck > 0 && <strong class="bad">{counted(stuck, 'effect')} parked</strong>}
+          <EventStatus event={event} stuck={stuck} now={now} />
         </p>
         {notice && <Outcome notice={notice.text} event={event} isPending={isPending} />}
         <Failure event={event} />
@@ -75,6 +78,9 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
           <Actions event={event} />
           <Facts
             rows={[
+              ['Source', <Code value={source} />],
+              type !== null && ['Type', <Id value={type} />],
+              ['Received', <Ago at={event.received_at} now={now} />],
               ['Attempts', attemptsOf(event)],
               event.summary !== null && ['Summary', <Text value={event.summary} />],
               event.replay_number > 0 && ['Suspected replay', `number ${event.replay_number} with its replay key`],
@@ -116,6 +122,28 @@ function Outcome({ notice, event, isPending }: { notice: string; event: ShownEve
     <p class={`banner ${style}`} role="status">
       {notice} {hasFailedAgain && 'It has failed again:'}
     </p>
+  );
+}
+
+/** What waits for somebody comes first, also if it is only an effect. */
+function EventStatus({ event, stuck, now }: { event: ShownEvent; stuck: number; now: Date }) {
+  const { status, finished_at } = event;
+  const effects = `${counted(stuck, 'effect')} parked`;
+  if (stuck > 0 && status !== 'parked') {
+    return (
+      <>
+        <span class="status parked">{effects}</span> <span class="quiet">the event is {status}</span>
+      </>
+    );
+  }
+  return (
+    <>
+      <Status status={status} /> <Waiting event={event} now={now} />
+      <span class="quiet">
+        {finished_at !== null && <Ago at={finished_at} now={now} />}
+        {stuck > 0 && `, with ${effects}`}
+      </span>
+    </>
   );
 }
 

@@ -45,7 +45,7 @@ export function ProblemItem({ problem, now, among }: { problem: Problem; now: Da
         )}
         {isParked && count > 1 && (
           <>
-            , the last <Ago at={latest} now={now} />
+            , latest <Ago at={latest} now={now} />
           </>
         )}
         {next_attempt_at && `, next try ${upcoming(next_attempt_at, now)}`}
@@ -73,9 +73,15 @@ export function Cause({ failure, last_error, position }: Pick<ListedEvent, 'fail
   );
 }
 
-/** Why an event is parked, or is tried again: the whole error, where it was thrown, and which values did not match. */
+/**
+ * Why an event is parked, or is tried again: the whole error, where it was thrown, and which values did not match. Of one
+ * that is done, why its first effect is parked.
+ */
 export function Failure({ event }: { event: ShownEvent }) {
-  const { status, failure, last_error, failed_paths, position, body } = event;
+  const { failed_paths, body } = event;
+  const hasFailed = event.failure !== null || event.last_error !== null;
+  const effect = hasFailed ? undefined : event.effects.find((one) => one.status === 'parked');
+  const { status, failure, last_error, position } = effect ?? event;
   if (failure === null && last_error === null) return null;
   const place = placeOf(position);
   const error = last_error ?? '';
@@ -94,9 +100,15 @@ export function Failure({ event }: { event: ShownEvent }) {
         </details>
       )}
       <p class="origin">
+        {effect && (
+          <span>
+            effect <Code value={effect.name} />
+          </span>
+        )}
         {failure !== null && (
           <span>
-            <a href={listPath({ failure, status: 'parked' })}>{failure}</a>: {MEANING[failure]}
+            <a href={listPath({ failure, [effect ? 'effect_status' : 'status']: 'parked' })}>{failure}</a>:{' '}
+            {MEANING[failure]}
           </span>
         )}
         {place ? (

@@ -14,6 +14,7 @@ export interface PageContext {
 
 interface LayoutProps extends PageContext {
   readonly title: string;
+  /** Which of the pages in the head it is, or belongs to. */
   readonly current?: '/ops' | '/ops/events' | undefined;
   /** Seconds after which the script renews the page. */
   readonly refresh?: number | undefined;
@@ -25,7 +26,7 @@ interface LayoutProps extends PageContext {
 /** A whole page. */
 export function Layout({ title, operator, notice, current, refresh, summary, children }: LayoutProps) {
   const link = (path: '/ops' | '/ops/events', name: string) => (
-    <a href={path} aria-current={current === path ? 'page' : undefined}>
+    <a href={path} aria-current={current === path ? 'true' : undefined}>
       {name}
     </a>
   );

@@ -89,9 +89,6 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
             ['Source', ({ source }) => <a href={listPath({ source })}>{<Code value={source} />}</a>],
             ['Events per hour, 24 h', (row) => <Chart perHour={row.accepted_per_hour} what="event" />, 'wide'],
             ['Events', (row) => sum(row.accepted_per_hour).toLocaleString('en'), 'number'],
-            ['Last', (row) => <Last source={row} now={now} />, 'when'],
-            ['To done, p50', (row) => percentile(row.seconds_to_done.p50), 'number'],
-            ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
             [
               'Pending',
               ({ source, pending }) => <Count value={pending} filter={{ source, status: 'pending' }} />,
@@ -102,6 +99,9 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
               ({ source, parked }) => <Count value={parked} filter={{ source, status: 'parked' }} style="bad" />,
               'number',
             ],
+            ['Last', (row) => <Last source={row} now={now} />, 'when'],
+            ['To done, p50', (row) => percentile(row.seconds_to_done.p50), 'number'],
+            ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
           ]}
         />
         {silent.length > 0 && (
@@ -131,11 +131,11 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
                 ['Kind', ({ kind }) => <Code value={kind} />],
                 ['Sent per hour, 24 h', (row) => <Chart perHour={row.sent_per_hour} what="effect" />, 'wide'],
                 ['Sent', (row) => sum(row.sent_per_hour).toLocaleString('en'), 'number'],
+                ['Pending', ({ pending }) => <Count value={pending} />, 'number'],
+                ['Parked', ({ parked }) => <Count value={parked} style="bad" />, 'number'],
                 ['Last', (row) => <Ago at={row.last_sent_at} never="not today" now={now} />, 'when'],
                 ['To sent, p50', (row) => percentile(row.seconds_to_sent.p50), 'number'],
                 ['p95', (row) => percentile(row.seconds_to_sent.p95), 'number'],
-                ['Pending', ({ pending }) => <Count value={pending} />, 'number'],
-                ['Parked', ({ parked }) => <Count value={parked} style="bad" />, 'number'],
               ]}
             />
           </>
@@ -150,7 +150,7 @@ function Last({ source: { last_accepted_at, accepted_last_week }, now }: { sourc
   return (
     <>
       <Ago at={last_accepted_at} now={now} />
-      {accepted_last_week ? <span class="note">usually {usual(accepted_last_week)}</span> : ''}
+      {accepted_last_week ? <span class="note warn">usually {usual(accepted_last_week)}</span> : ''}
     </>
   );
 }

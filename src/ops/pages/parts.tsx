@@ -22,15 +22,18 @@ export function oneLine(text: string): string {
   return visible(text).replaceAll('\n', '⟦U+000A⟧').replaceAll('\t', '⟦U+0009⟧');
 }
 
+/** A path that is too long for its line breaks after a point, and not inside of a word. */
+const breakable = (text: string) => text.split(/(?<=\w\.)(?=\w)/).map((part, index) => [index > 0 && <wbr />, part]);
+
 /** `bdi`: letters that are written from right to left stay within their place. */
 export function Text({ value }: { value: string }) {
-  return <bdi>{visible(value)}</bdi>;
+  return <bdi>{breakable(visible(value))}</bdi>;
 }
 
 export function Code({ value }: { value: string }) {
   return (
     <code>
-      <bdi>{oneLine(value)}</bdi>
+      <bdi>{breakable(oneLine(value))}</bdi>
     </code>
   );
 }

@@ -48,6 +48,7 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
     <Layout
       {...context}
       title={title}
+      current="/ops/events"
       refresh={isOver ? undefined : 2}
       summary={said.map(([name, count]) => `${name}: ${count}`).join(', ')}
     >
