@@ -33,7 +33,7 @@ const WORDS: Readonly<Record<ActionName, Words>> = {
   },
   discard: {
     question: (what) => `Discard ${what}`,
-    consequence: 'You can put the events back.',
+    consequence: 'Their handlers never run, unless you put the events back.',
     all: 'All that is parked',
     nothing: 'Nothing of this is parked.',
   },
@@ -55,7 +55,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
   const isTooMany = action === 'rerun' && events > MAX_RERUN;
   const fields = Object.entries(fieldsOf(filter));
   return (
-    <Layout {...context} title={question}>
+    <Layout {...context} title={question} current="/ops/events">
       <h1>{isTooMany ? `More than ${counted(MAX_RERUN, 'event')} match` : events === 0 ? question : `${question}?`}</h1>
       {refused && (
         <p class="banner bad" role="alert">
@@ -117,7 +117,8 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
                         <Id value={event_id} />
                       </a>
                     ))}
-                    {events + effects > event_ids.length && <span class="quiet">and others</span>}
+                    {/* There are five at most, and one event may have several of these effects. */}
+                    {event_ids.length === 5 && events + effects > 5 && <span class="quiet">and others</span>}
                   </span>
                 ),
                 'wide',
@@ -176,12 +177,12 @@ export function ActionFields({ action, reason }: { action: ActionName; reason?: 
           <label class="check">
             <input type="checkbox" name="understood" value="yes" required />
             <span>
-              The handler runs again, and its changes are made <strong>a second time</strong>
+              I know: handlers run again, and make their changes <strong>a second time</strong>
             </span>
           </label>
           <label class="check">
             <input type="checkbox" name="effects" value="yes" />
-            <span>Send its effects again as well, with the same idempotency keys</span>
+            <span>Send the effects again as well, with the same idempotency keys (optional)</span>
           </label>
         </>
       )}

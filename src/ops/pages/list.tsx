@@ -75,7 +75,7 @@ export function List(props: ListProps) {
       </nav>
       {events.length > 0 && (
         <p class="keys">
-          <kbd>/</kbd> search <kbd>j</kbd> <kbd>k</kbd> move <kbd>enter</kbd> open <kbd>r</kbd> retry
+          <kbd>/</kbd> search <kbd>j k</kbd> move <kbd>enter</kbd> open <kbd>r</kbd> retry
         </p>
       )}
     </Layout>
@@ -174,7 +174,7 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
   const isAbout = (status: string) => filter.status === status || filter.effect_status === status;
   const isPending = isAbout('pending');
   const isParked = isAbout('parked');
-  const these = isParked ? 'these' : 'what is parked';
+  const these = isParked ? 'these' : 'parked';
   const hasParked = isParked || events.some(({ status, parked_effects }) => status === 'parked' || parked_effects > 0);
   return (
     <p class="buttons">
@@ -259,7 +259,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         </label>
         {choice('Status', 'status', same(STATUSES), status)}
         {choice('Failure', 'failure', same(FAILURES), failure)}
-        {choice('Its effects', 'effect_status', same(EFFECT_STATUSES), effect_status)}
+        {choice('Effects', 'effect_status', same(EFFECT_STATUSES), effect_status)}
         {choice('Received', 'since', times, since?.toISOString())}
         <div class="buttons">
           <button type="submit">Apply</button>

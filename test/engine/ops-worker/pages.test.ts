@@ -105,7 +105,9 @@ it('the figures of a retry of effects lead to the events with these effects', as
 
 it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
   const { read, call } = start();
-  expect(await read('/ops/bulk?action=discard')).toMatch(/^\nDiscard 3 events\?\nYou can put the events back\.\n/);
+  expect(await read('/ops/bulk?action=discard')).toMatch(
+    /^\nDiscard 3 events\?\nTheir handlers never run, unless you put the events back\.\n/,
+  );
   expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
   expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to retry\n/);
   const body = new URLSearchParams({ action: 'discard', expected: '2-0', reason: 'a test of ours' });
@@ -116,6 +118,10 @@ it('a question before an action says only what applies, and keeps the reason tha
   await sql(`update webhooks.events set status = 'done', completions = 1`);
   expect(await read('/ops/bulk?action=discard')).toMatch(/\n3 effects will be deleted and never sent\./);
   expect(await read('/ops/bulk?action=discard')).not.toContain('put the events back');
+  await sql(`delete from webhooks.events where event_id <> 'evt_1'`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'note', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  expect(await read('/ops/bulk?action=discard')).not.toContain('and others');
 });
 
 it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {
@@ -178,6 +184,16 @@ it('a command to copy is one word for each of its arguments, whatever the id is'
   await sql(`update webhooks.events set event_id = 'x;id $(id)' where event_id = 'evt_1'`);
   const page = await start().read(`/ops/event?${new URLSearchParams({ source: 'stripe', event_id: 'x;id $(id)' })}`);
   expect(page).toContain('npm run ops -- show stripe &#39;x;id $(id)&#39;');
+});
+
+it('an event that is done says first that an effect of it is parked, and why', async () => {
+  await sql(`update webhooks.events set status = 'done', completions = 1, failure = null, last_error = null`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, failure, last_error)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at, 'response', 'HttpError: HTTP 410'
+    from webhooks.events`);
+  expect(await start().read('/ops/event?source=stripe&event_id=evt_1')).toMatch(
+    /evt_1\n1 effect parked\nthe event is done\nHttpError: HTTP 410\neffect\s+mail\nresponse\n: the other side answered/,
+  );
 });
 
 it('an event that has failed again is not announced as a success', async () => {
