@@ -9,10 +9,8 @@ import { freePort, isListening, listen } from '../../../scripts/lib/port.ts';
 import { keptDir } from '../../../scripts/local/postgres-files.ts';
 import { searchCommand } from '../canaries/commands.ts';
 import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
+import { WAIT } from '../database.ts';
 import { APP, consumerConfig, effectsCalling, HANDLER, SOURCES } from '../orders-app.ts';
-
-/** A rebuild, a reload and the local queue's waits, on a slow machine. */
-const SOON = { timeout: 60_000, interval: 50 };
 
 /** Plays the real outside: nothing local may ever call it. */
 const calls: string[] = [];
@@ -32,7 +30,7 @@ beforeAll(async () => {
   checkout = await makeCheckout({ ...APP, 'wrangler.consumer.toml': consumerConfig({ THANKS_URL: real }) });
   port = await freePort();
   dev = checkout.run(['dev'], { PORT: String(port) });
-  await vi.waitFor(() => expect(dev.output()).toContain('\nready '), SOON);
+  await vi.waitFor(() => expect(dev.output()).toContain('\nready '), WAIT);
   dataDir = keptDir(join(checkout.path, '.data/postgres'));
 });
 
@@ -75,7 +73,7 @@ async function databaseUrl(file = '.dev.vars'): Promise<string> {
 async function changed(file: string, text: string): Promise<void> {
   const printed = since();
   await checkout.write(file, text);
-  await expect.poll(printed, SOON).toContain('reloaded');
+  await expect.poll(printed, WAIT).toContain('reloaded');
 }
 
 describe('npm run dev', () => {
@@ -109,7 +107,7 @@ describe('npm run dev', () => {
   it('prints one line for each step of an event, and the stand-in takes the effect’s place', async () => {
     const printed = since();
     expect(await send('evt_first')).toContain('200 {"status":"accepted"}');
-    await expect.poll(printed, SOON).toMatch(/^effect .*evt_first/m);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_first/m);
     expect(
       printed()
         .replaceAll(/\d+ ms/g, 'N ms')
@@ -145,8 +143,8 @@ describe('npm run dev', () => {
     );
     await client.end();
     await fetch(`http://localhost:${port}/cdn-cgi/local/scheduled`);
-    await expect.poll(printed, SOON).toMatch(/^completion .*evt_first {2}done/m);
-    await expect.poll(printed, SOON).toMatch(/^sweep +done {2}events 1/m);
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_first {2}done/m);
+    await expect.poll(printed, WAIT).toMatch(/^sweep +done {2}events 1/m);
   });
 
   it('takes changes of the code and of the wrangler files: no URL that is added to the variables or written into the code is called, and a secret that an effect needs is made up', async () => {
@@ -164,17 +162,17 @@ describe('npm run dev', () => {
     );
     const printed = since();
     for (const record of Object.keys(urls)) await send(`evt_${record}`, { record });
-    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.*no call to api\.example\.com from a local run/m);
-    for (const path of ['/other', '/64']) await expect.poll(printed, SOON).toContain(`POST ${path}`);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.*no call to api\.example\.com from a local run/m);
+    for (const path of ['/other', '/64']) await expect.poll(printed, WAIT).toContain(`POST ${path}`);
     expect(calls).toEqual([]);
   });
 
   it('calls a URL that .dev.vars sets, because its user wants that', async () => {
     const printed = since();
     await appendFile(join(checkout.path, '.dev.vars'), `OTHER_URL="${real}/wanted"\n`);
-    await expect.poll(printed, SOON).toContain('reloaded');
+    await expect.poll(printed, WAIT).toContain('reloaded');
     await send('evt_wanted', { record: 'other' });
-    await expect.poll(printed, SOON).toMatch(/^effect .*evt_wanted.* sent/m);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_wanted.* sent/m);
     expect(calls.splice(0)).toEqual(['/wanted/other']);
   });
 
@@ -188,23 +186,23 @@ describe('npm run dev', () => {
     const printed = since();
     await send('evt_broken');
     await expect
-      .poll(printed, SOON)
+      .poll(printed, WAIT)
       .toMatch(/^completion .*evt_broken {2}retry \(attempt 1\) .*TypeError: no such customer$/m);
-    await expect.poll(printed, SOON).toContain('at fails (src/app/handlers/index.ts:13:9)');
-    await expect.poll(printed, SOON).toMatch(/^mine\nand more$/m);
+    await expect.poll(printed, WAIT).toContain('at fails (src/app/handlers/index.ts:13:9)');
+    await expect.poll(printed, WAIT).toMatch(/^mine\nand more$/m);
     await checkout.write('src/app/handlers/index.ts', HANDLER);
     await checkout.write('src/app/effects/index.ts', effectsCalling(`env.THANKS_URL + '/thanks'`));
-    await expect.poll(printed, SOON).toMatch(/^completion .*evt_broken {2}done/m);
-    await expect.poll(printed, SOON).toMatch(/^effect .*evt_hard.* sent/m);
-    await expect.poll(printed, SOON).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_broken {2}done/m);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.* sent/m);
+    await expect.poll(printed, WAIT).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
   });
 
   it('shows the path of a schema that failed, what was expected there, and how to try the parked event again', async () => {
     const printed = since();
     await send('evt_schema', { record: 7 });
-    await expect.poll(printed, SOON).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
-    await expect.poll(printed, SOON).toContain('npm run ops -- retry orders evt_schema');
-    await expect.poll(printed, SOON).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
+    await expect.poll(printed, WAIT).toContain('npm run ops -- retry orders evt_schema');
+    await expect.poll(printed, WAIT).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
     // Other events may have failed meanwhile. What is printed about one failure is printed at once.
     const [failure] = /evt_schema {2}parked[\s\S]*?retry orders evt_schema/.exec(printed()) ?? [];
     expect(failure).not.toMatch(/^ +at (?!.*src\/app\/)/m);
@@ -220,35 +218,35 @@ describe('npm run dev', () => {
     await changed('src/app/handlers/index.ts', HANDLER_WITH_TABLE);
     const printed = since();
     await send('evt_table');
-    await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
-    await expect.poll(printed, SOON).toContain('After a change of a table run npm run db:generate');
-    await expect.poll(printed, SOON).toContain('Postgres: relation "dev_test_notes" does not exist');
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
+    await expect.poll(printed, WAIT).toContain('After a change of a table run npm run db:generate');
+    await expect.poll(printed, WAIT).toContain('Postgres: relation "dev_test_notes" does not exist');
     // What db:generate writes: the statement first, then the journal that names it.
     const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/app/meta/_journal.json'), 'utf8'));
     journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
     await checkout.write('drizzle/app/0999_notes.sql', 'create table dev_test_notes (id text primary key);');
     await checkout.write('drizzle/app/meta/_journal.json', JSON.stringify(journal));
-    await expect.poll(printed, SOON).toContain('the migrations are applied, and pending events');
-    await expect.poll(printed, SOON).toMatch(/^completion .*evt_table {2}done/m);
+    await expect.poll(printed, WAIT).toContain('the migrations are applied, and pending events');
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}done/m);
   });
 
   it('shows a compile error, and starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
     const printed = since();
     await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
     await expect
-      .poll(printed, SOON)
+      .poll(printed, WAIT)
       .toMatch(/^the previous version stays in use:\n[\s\S]*Unexpected ";"[\s\S]*src\/app\/handlers\/index\.ts:11/m);
     await checkout.write('src/app/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
-    await expect.poll(printed, SOON).toContain('the Workers cannot start');
-    await expect.poll(printed, SOON).toMatch(/src\/app\/handlers\/index\.ts:1\nthrow new TypeError\('half-typed'\)/);
+    await expect.poll(printed, WAIT).toContain('the Workers cannot start');
+    await expect.poll(printed, WAIT).toMatch(/src\/app\/handlers\/index\.ts:1\nthrow new TypeError\('half-typed'\)/);
     expect(await send('meanwhile')).toContain('see what npm run dev prints');
     const stillBroken = since();
     await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
-    await expect.poll(stillBroken, SOON).toContain('the Workers cannot start');
+    await expect.poll(stillBroken, WAIT).toContain('the Workers cannot start');
     await checkout.write('src/app/handlers/index.ts', HANDLER);
-    await expect.poll(printed, SOON).toContain('started again');
+    await expect.poll(printed, WAIT).toContain('started again');
     expect(await send('after_a_stop')).toContain('accepted');
-    await expect.poll(printed, SOON).toMatch(/^completion .*after_a_stop .*done/m);
+    await expect.poll(printed, WAIT).toMatch(/^completion .*after_a_stop .*done/m);
   });
 
   it('takes a new source and a rotated secret at once, with the previous one, and says what the source’s deploy lacks', async () => {
@@ -258,11 +256,11 @@ describe('npm run dev', () => {
     const rotated = before.replace(old, 'new').concat(`ORDERS_WEBHOOK_SECRET_PREVIOUS="${old}"\n`);
     await checkout.write('.dev.vars', rotated);
     await checkout.write('src/app/sources.ts', SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'] },"));
-    await expect.poll(printed, SOON).toContain('.dev.vars: added SHOP_WEBHOOK_SECRET');
+    await expect.poll(printed, WAIT).toContain('.dev.vars: added SHOP_WEBHOOK_SECRET');
     await expect
-      .poll(printed, SOON)
+      .poll(printed, WAIT)
       .toContain('source shop has no secret: add "SHOP_WEBHOOK_SECRET" to secrets.required');
-    await expect.poll(async () => (await checkout.run(['send', 'shop']).result).text, SOON).toContain('accepted');
+    await expect.poll(async () => (await checkout.run(['send', 'shop']).result).text, WAIT).toContain('accepted');
     expect(await send('evt_new')).toContain('accepted');
     expect(await send('evt_old', {}, { ORDERS_WEBHOOK_SECRET: old })).toContain('accepted');
     expect(await send('evt_wrong', {}, { ORDERS_WEBHOOK_SECRET: 'other' })).toContain('401');
@@ -273,7 +271,7 @@ describe('npm run dev', () => {
     const file = join(checkout.path, '.dev.vars');
     const before = await readFile(file, 'utf8');
     await checkout.write('.dev.vars', before.replace(/^(DATABASE_URL=".*)"$/m, '$1-other"'));
-    await expect.poll(printed, SOON).toContain('DATABASE_URL in .dev.vars has changed: restart npm run dev');
+    await expect.poll(printed, WAIT).toContain('DATABASE_URL in .dev.vars has changed: restart npm run dev');
     await checkout.write('.dev.vars', before);
   });
 
@@ -281,7 +279,7 @@ describe('npm run dev', () => {
     const printed = since();
     await checkout.write('wrangler.toml', `${APP['wrangler.toml']}\nqueues = [`);
     await expect
-      .poll(printed, SOON)
+      .poll(printed, WAIT)
       .toMatch(/^wrangler\.toml:\d+ can't be read: .*the previous version stays in use$/m);
     await checkout.write('wrangler.toml', APP['wrangler.toml'] ?? '');
     expect(await send('evt_still')).toContain('accepted');
@@ -293,9 +291,9 @@ describe('npm run dev', () => {
       'src/app/samples.ts',
       'export const answers = () => new Response(null, { status: 422 }); export const seed = () => [1];',
     );
-    await expect.poll(printed, SOON).toContain('seed in src/app/samples.ts failed: it returns something');
+    await expect.poll(printed, WAIT).toContain('seed in src/app/samples.ts failed: it returns something');
     await send('evt_refused');
-    await expect.poll(printed, SOON).toMatch(/^effect .*evt_refused .*parked .*422$/m);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_refused .*parked .*422$/m);
   });
 
   it('is refused a second time in the same checkout, with the process that runs', async () => {
@@ -327,21 +325,21 @@ it('npm run dev -- --tunnel prints where the tunnel begins, closes the console, 
   let output = '';
   npm.stdout.on('data', (chunk) => (output += chunk));
   for (const line of ['ready ', 'tunnel       https://a-b.trycloudflare.com/webhooks/<source>\n']) {
-    await expect.poll(() => output, SOON).toContain(`\n${line}`);
+    await expect.poll(() => output, WAIT).toContain(`\n${line}`);
   }
   expect((await fetch(`http://localhost:${port}/ops`)).status).toBe(403);
   expect(await send('through_a_tunnel')).toContain('accepted');
   searchCommand(checkout.path, {}, ['dev'], output);
   npm.kill('SIGKILL');
   // It can't tell anybody.
-  await expect.poll(() => processesOf(checkout.path, dataDir), SOON).toEqual([]);
+  await expect.poll(() => processesOf(checkout.path, dataDir), WAIT).toEqual([]);
 });
 
 describe('a Ctrl-C leaves nothing behind', () => {
   const interrupted = async (args: string[], until: (output: () => string) => void) => {
     const { child, result, output } = checkout.run(['dev', ...args], { PORT: String(port) });
     try {
-      await vi.waitFor(() => until(output), { ...SOON, interval: 5 });
+      await vi.waitFor(() => until(output), { ...WAIT, interval: 5 });
     } finally {
       child.kill('SIGINT');
     }

@@ -6,6 +6,7 @@ import { type BrowserContext, type BrowserContextOptions, chromium, type Page } 
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { shownOnPurpose } from '../canaries/answers.ts';
 import { search } from '../canaries/canaries.ts';
+import { WAIT } from '../database.ts';
 
 /** Debian's Chromium, then the Chrome of GitHub's machines and of a Mac. */
 const PROGRAMS = [
@@ -60,7 +61,7 @@ export function useBrowser(): Browser {
     visit: async (options) => {
       const context = await open(options);
       // A test waits for what it expects, never for time to pass.
-      context.setDefaultTimeout(60_000);
+      context.setDefaultTimeout(WAIT.timeout);
       context.on('response', async (answer) => {
         // Without a body: a redirect, or a page that was left before it was complete.
         const text = await answer.text().catch(() => '');

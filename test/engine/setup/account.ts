@@ -6,6 +6,7 @@ import { LOOPBACK } from '../../../scripts/lib/port.ts';
 import { type LocalDatabase, startDatabase } from '../../../scripts/local/stack.ts';
 import { learnPassword, learnVariables } from '../canaries/canaries.ts';
 import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
+import { WAIT } from '../database.ts';
 import { Cloudflare, type Fault } from './cloudflare.ts';
 
 /** A Neon host, which leads to this machine in every command and Worker. */
@@ -101,7 +102,7 @@ export function useAccount(): Account {
       };
       const { code, text, error } = await result;
       // A wrangler that was stopped may still have sent a request.
-      await vi.waitFor(() => expect(processesOf(checkout.path)).toEqual([]), { timeout: 60_000 });
+      await vi.waitFor(() => expect(processesOf(checkout.path)).toEqual([]), WAIT);
       cloudflare.fault = undefined;
       for (const { parentPath, name } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
         if (!/\.(json|log|env)$/.test(name)) continue;
