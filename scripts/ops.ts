@@ -13,8 +13,8 @@ import { detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
 npm run ops -- show SOURCE ID                  everything about one event
-npm run ops -- retry   SOURCE ID | which       parked events and effects get all their attempts back, with --status pending
-                                               those that have failed and wait for their next attempt
+npm run ops -- retry   SOURCE ID | which       parked events and effects are tried at once, and all their attempts start again.
+                                               With --status pending, those that wait for their next attempt
 npm run ops -- discard SOURCE ID | which  --reason TEXT
                                                parked events and effects are given up
 npm run ops -- rerun   SOURCE ID | which  [--effects]

@@ -53,9 +53,9 @@ export async function actOnMany(
     throw new UserError(`at most ${counted(MAX_RERUN, 'event')} are run again at a time: choose fewer`, WRONG_USAGE);
   }
   const parts = groups.map((group) => {
-    const { source, failure, event_ids } = group;
-    const ids = event_ids.length < group.events + group.effects ? [...event_ids, '…'] : event_ids;
-    return `  ${countedBoth(group)}: ${[source, failure].filter(Boolean).join(', ')}: ${ids.join(', ')}`;
+    const { source, failure, event_ids, others } = group;
+    const more = others > 0 ? ` and ${counted(others, 'other')}` : '';
+    return `  ${countedBoth(group)}: ${[source, failure].filter(Boolean).join(', ')}: ${event_ids.join(', ')}${more}`;
   });
   await confirm(`${name} ${counted(matching, 'event')}`, action, ask, parts);
   say(`${name} of ${matching} …`);

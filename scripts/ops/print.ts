@@ -10,6 +10,7 @@ import {
   originOf,
   placeOf,
   relative,
+  subjectText,
   upcoming,
   wasText,
 } from '../../src/ops/words.ts';
@@ -94,12 +95,14 @@ function seconds(value: number | null): string {
   return value === null ? '-' : duration(value);
 }
 
-export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'ERROR'];
+export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'WHY'];
 
 export function listRow(event: ListedEvent): string[] {
-  const { source, event_id, type, status, failure, last_error, parked_effects, effect_error, position } = event;
+  const { source, event_id, type, status, failure, last_error, parked_effects, effect_error, position, summary } =
+    event;
   const shown = parked_effects > 0 ? `${status}, ${counted(parked_effects, 'effect')} parked` : status;
   const cells = [utc(event.received_at), source, event_id, type ?? '-', shown, attemptsOf(event), failure ?? '-'];
+  if (status === 'ignored' && summary !== null) return [...cells, summary];
   return [...cells, [placeOf(position)?.short, last_error ?? effect_error].filter(Boolean).join(' ')];
 }
 
@@ -129,10 +132,10 @@ export function detailsText(event: ShownEvent): string {
     effect.failure ?? '-',
     effect.last_error ?? '',
   ]);
-  const actions = event.actions.map(({ at, who, action, reason, was }) => [
+  const actions = event.actions.map(({ at, who, action, reason, was, effects }) => [
     utc(at),
     who,
-    action,
+    `${action} ${subjectText({ was, effects })}`.trimEnd(),
     reason ?? '-',
     was ? [wasText(was), was.error].filter(Boolean).join(': ') : '',
   ]);

@@ -92,6 +92,7 @@ export const Matching = v.strictObject({
       events: Count,
       effects: Count,
       event_ids: v.pipe(v.array(v.string()), v.description('The first five')),
+      others: v.pipe(Count, v.description('How many events these are beside the first five')),
     }),
   ),
 });
@@ -105,7 +106,7 @@ export async function loadMatching(db: Database, action: ActionName, filter: Eve
     with ${targetOf({ action, filter }, false)},
     grouped as (
       select source, failure, sum(event)::int as events, sum(1 - event)::int as effects,
-        (array_agg(distinct event_id))[1:5] as event_ids
+        (array_agg(distinct event_id))[1:5] as event_ids, greatest(0, cardinality(array_agg(distinct event_id)) - 5) as others
       from parts group by 1, 2
     )
     select count(*)::int as matching, ${EXPECTED} as expected,
@@ -223,18 +224,25 @@ const returningEvent = sql`
 const returningEffect = sql`
       returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name`;
 
+/** The names are kept, because other effects of the same event stay as they are. */
+const NAMED_EFFECTS = sql`
+    named_effects as (
+      select source, event_id, string_agg(name, ', ') as names, jsonb_build_object('effects', jsonb_agg(name)) as named
+      from parked_effects group by 1, 2
+    )`;
+const ofEffectsAlone = sql`
+      from named_effects, checked where as_expected and ${isEvent('named_effects')}
+        and not exists (select from parked_events where ${isEvent('parked_events')})
+      ${returningEvent}`;
 const ALL_NOTED = sql`noted as (select * from changed_events union all select * from noted_only)`;
 
 /**
- * Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send. The names of
- * the effects are kept, because other effects of the same event stay as they are.
+ * Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send.
  */
 function retry(operation: OperatorAction): SQL {
   const now = at(operation.at);
   return sql`
-    named_effects as (
-      select source, event_id, jsonb_build_object('effects', jsonb_agg(name)) as named from parked_effects group by 1, 2
-    ),
+    ${NAMED_EFFECTS},
     changed_events as (
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${now},
@@ -251,12 +259,7 @@ function retry(operation: OperatorAction): SQL {
       from parked_effects, checked where as_expected and ${isEffect}
       ${returningEffect}
     ),
-    noted_only as (
-      update ${events} set ${noteAction(operation, sql`named`)}
-      from named_effects, checked where as_expected and ${isEvent('named_effects')}
-        and not exists (select from parked_events where ${isEvent('parked_events')})
-      ${returningEvent}
-    ),
+    noted_only as (update ${events} set ${noteAction(operation, sql`named`)} ${ofEffectsAlone}),
     ${ALL_NOTED}`;
 }
 
@@ -268,6 +271,7 @@ function retry(operation: OperatorAction): SQL {
 function discard(operation: OperatorAction): SQL {
   const reason = operation.reason ?? '';
   return sql`
+    ${NAMED_EFFECTS},
     changed_effects as (
       delete from ${effects} using parked_effects, checked where as_expected and ${isEffect}
       ${returningEffect}
@@ -281,14 +285,8 @@ function discard(operation: OperatorAction): SQL {
     ),
     noted_only as (
       update ${events} set
-        ${eventColumn.summary} = concat_ws(', ', ${events.summary}, 'discarded ' || gone.names || ': ' || ${reason}::text),
-        ${noteAction(operation)}
-      from (
-        select source, event_id, string_agg(name, ', ') as names from changed_effects
-        where (source, event_id) not in (select source, event_id from parked_events) group by 1, 2
-      ) as gone
-      where ${isEvent('gone')}
-      ${returningEvent}
+        ${eventColumn.summary} = concat_ws(', ', ${events.summary}, 'discarded ' || names || ': ' || ${reason}::text),
+        ${noteAction(operation, sql`named`)} ${ofEffectsAlone}
     ),
     ${ALL_NOTED}`;
 }

@@ -21,8 +21,8 @@ const isLastAction = ({ action, at: time }: DoneAction) => sql`
   (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
 
 /** Whether the action was about a row of effects, and not only about others of the same event. */
-const isOwnEffect = ({ at: time }: DoneAction) => sql`
-  (${events.actions} @> jsonb_build_array(jsonb_build_object('at', ${time.toISOString()}::text, 'effects', jsonb_build_array(${effects.name}))))`;
+const isOwnEffect = ({ action, at: time }: DoneAction) => sql`
+  (${action === 'retry'} and ${events.actions} @> jsonb_build_array(jsonb_build_object('at', ${time.toISOString()}::text, 'effects', jsonb_build_array(${effects.name}))))`;
 
 /** An operator took a retry back before its first attempt, or a discard. */
 const isTakenBack = (table: WorkTable, { action }: DoneAction) =>

@@ -30,6 +30,8 @@ export const ListedEvent = v.strictObject({
   failure: v.nullable(v.picklist(FAILURES)),
   last_error: v.nullable(v.string()),
   position: ErrorPosition,
+  summary: v.pipe(v.nullable(v.string()), v.description('What was done. Of a discarded event: the reason')),
+  completions: v.pipe(Count, v.description('1 once it was completed: it can run again while its body is there')),
   parked_effects: Count,
   effect_error: v.pipe(v.nullable(v.string()), v.description('Of a parked effect: its name, and its error')),
   received_at: Time,
@@ -61,8 +63,6 @@ export const EventDetails = v.strictObject({
     v.nullable(v.array(v.string())),
     v.description('Of the failure schema: the paths in the body that do not match'),
   ),
-  summary: v.nullable(v.string()),
-  completions: Count,
   fingerprint: v.nullable(v.string()),
   replay_number: Count,
   actions: v.array(
@@ -82,7 +82,12 @@ export const EventDetails = v.strictObject({
           v.description('What the event was before'),
         ),
       ),
-      effects: v.optional(v.pipe(v.array(v.string()), v.description('The names of the effects that were retried'))),
+      effects: v.optional(
+        v.pipe(
+          v.array(v.string()),
+          v.description('The names of the effects that were retried, or that alone were discarded'),
+        ),
+      ),
     }),
   ),
   body: v.pipe(v.nullable(v.string()), v.description('As it was received. Null if it has been pruned')),

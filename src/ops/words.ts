@@ -3,6 +3,7 @@ import type { ActionCounts } from '../db/actions.ts';
 import type { Problem } from '../db/problems.ts';
 import { type ActionName, UNDO } from '../db/schema.ts';
 import { type Status, sum } from '../db/status.ts';
+import type { EventDetails } from '../db/views.ts';
 
 /** `1 event`, `2 events`. */
 export function counted(count: number, noun: string): string {
@@ -20,7 +21,7 @@ export const DONE: Readonly<Record<ActionName | typeof UNDO, { readonly title: s
   retry: { title: 'Retried', past: 'retried' },
   discard: { title: 'Discarded', past: 'discarded' },
   rerun: { title: 'Running again:', past: 'run again' },
-  [UNDO]: { title: 'Parked again:', past: 'parked again' },
+  [UNDO]: { title: 'Put back', past: 'put back' },
 };
 
 const UNITS = [
@@ -81,6 +82,16 @@ export function attemptsOf(one: { status: string; attempts: number; max_attempts
 /** `parked after 12 attempts`. */
 export function wasText({ status, attempts }: { readonly status: string; readonly attempts: number }): string {
   return `${status} after ${counted(attempts, 'attempt')}`;
+}
+
+type Action = EventDetails['actions'][number];
+
+/** What an action was about, if it was not the event itself: `effect receipt `, `4 effects `. */
+export function subjectText({ was, effects = [] }: Pick<Action, 'was' | 'effects'>): string {
+  if (was !== undefined || effects.length === 0) return '';
+  return effects.length > 3
+    ? `${effects.length} effects `
+    : `effect${effects.length === 1 ? '' : 's'} ${effects.join(', ')} `;
 }
 
 /** Where the code of src/app has thrown an error: `order-paid.ts:24`, and the path from the root of the repository. */

@@ -5,7 +5,7 @@ import { sum } from '../../db/status.ts';
 import { MAX_REASON_LENGTH } from '../input.ts';
 import { counted, countedBoth } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { Code, eventPath, Id, listPath, oneLine, Table } from './parts.tsx';
+import { Code, eventPath, Id, listPath, Origin, oneLine, Table } from './parts.tsx';
 
 interface BulkProps extends PageContext {
   readonly action: ActionName;
@@ -27,13 +27,13 @@ const WORDS: Readonly<Record<ActionName, Words>> = {
   retry: {
     question: (what) => `Retry ${what}`,
     consequence:
-      'Each gets all its attempts back, and is tried at once. You can stop those that have not begun: they are parked.',
+      'Each is tried at once, and all its attempts start again. You can stop those that have not begun: they are parked.',
     all: 'All that is parked',
     nothing: 'Nothing of this is parked, or waits for its next attempt.',
   },
   discard: {
     question: (what) => `Discard ${what}`,
-    consequence: 'Their handlers never run, unless you put the events back.',
+    consequence: 'Their handlers will not run. The events leave the overview, and can be put back.',
     all: 'All that is parked',
     nothing: 'Nothing of this is parked.',
   },
@@ -49,9 +49,10 @@ const WORDS: Readonly<Record<ActionName, Words>> = {
 /** Asks back before an action on many events. What is sent holds the number that the operator saw. */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
-  const words = WORDS[action];
+  const isTryNow = action === 'retry' && (filter.status === 'pending' || filter.effect_status === 'pending');
+  const words = isTryNow ? { ...WORDS.retry, question: (what: string) => `Try ${what} now` } : WORDS[action];
   const total = { events: sum(groups.map((one) => one.events)), effects: sum(groups.map((one) => one.effects)) };
-  const question = events === 0 ? `Nothing to ${action}` : words.question(countedBoth(total));
+  const question = events === 0 ? 'Nothing to do' : words.question(countedBoth(total));
   const isTooMany = action === 'rerun' && events > MAX_RERUN;
   const fields = Object.entries(fieldsOf(filter));
   return (
@@ -77,19 +78,22 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
         <>
           {action === 'discard' && total.effects > 0 && (
             <p class="banner bad">
-              {counted(total.effects, 'effect')} will be deleted and never sent. This cannot be taken back.
+              {counted(total.effects, 'effect')} will be deleted and never sent, and cannot be put back.
             </p>
           )}
           {(action !== 'discard' || total.events > 0) && <p class="lead">{words.consequence}</p>}
-          <p class="origin">
-            {fields.length === 0 && <span>{words.all}</span>}
-            {fields.map(([name, value], index) => (
-              <span>
-                {index === 0 && 'Chosen by: '}
-                {NAMES[name] ?? name} <Code value={value} />
-              </span>
-            ))}
-          </p>
+          <Origin
+            parts={
+              fields.length === 0
+                ? [words.all]
+                : fields.map(([name, value], index) => (
+                    <>
+                      {index === 0 && 'Chosen by: '}
+                      {NAMES[name] ?? name} <Code value={value} />
+                    </>
+                  ))
+            }
+          />
           <Table
             caption="What it is about"
             rows={groups}
@@ -110,15 +114,14 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
               total.effects > 0 && ['Effects', ({ effects }) => effects.toLocaleString('en'), 'number'],
               [
                 'The first events',
-                ({ source, event_ids, events, effects }) => (
+                ({ source, event_ids, others }) => (
                   <span class="ids">
                     {event_ids.map((event_id) => (
                       <a href={eventPath({ source, event_id })} aria-label={oneLine(event_id)}>
                         <Id value={event_id} />
                       </a>
                     ))}
-                    {/* There are five at most, and one event may have several of these effects. */}
-                    {event_ids.length === 5 && events + effects > 5 && <span class="quiet">and others</span>}
+                    {others > 0 && <span class="quiet">and {counted(others, 'other')}</span>}
                   </span>
                 ),
                 'wide',

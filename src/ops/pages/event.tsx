@@ -116,11 +116,17 @@ function Outcome({ notice, event, isPending }: { notice: string; event: ShownEve
   const all = [event, ...event.effects];
   const isParked = all.some(({ status }) => status === 'parked');
   const isFailing = isParked ? !isPending : all.some(({ status, attempts }) => status === 'pending' && attempts > 0);
-  const hasFailedAgain = isFailing && event.actions.at(-1)?.action === 'retry';
+  const last = event.actions.at(-1)?.action;
+  const hasFailedAgain = isFailing && last === 'retry';
   const style = hasFailedAgain ? 'bad' : isParked || isPending ? 'mild' : 'good';
   return (
     <p class={`banner ${style}`} role="status">
       {notice} {hasFailedAgain && 'It has failed again:'}
+      {style === 'good' && (last === 'retry' || last === 'rerun') && (
+        <>
+          It is done. <a href="/ops">What else is parked?</a>
+        </>
+      )}
     </p>
   );
 }
@@ -184,6 +190,7 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
       <button type="submit" class={isMain ? 'primary' : 'danger'} data-key={isMain && 'r'}>
         {visible(name)}
       </button>
+      {action === 'retry' && <p class="quiet">All attempts start again.</p>}
     </form>
   );
   const folded = (action: ActionName, name: string) => (
@@ -197,6 +204,11 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
     <section class="actions" aria-label="Actions">
       {parked && form('retry', `Retry ${parked}`, true)}
       {!parked && waiting && form('retry', `Try ${waiting} now`, true)}
+      {(parked || waiting) && (
+        <p class="keys" hidden>
+          <kbd>r</kbd> {parked ? 'retry' : 'try now'}
+        </p>
+      )}
       {parked && folded('discard', `Discard ${parked}`)}
       {canRerun && folded('rerun', 'Run this event again')}
       {isDiscarded && (
@@ -212,7 +224,7 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
               received: [new Date(event.received_at), new Date(event.received_at)],
             })}
           />
-          <button type="submit">Take the discard back</button>
+          <button type="submit">Put this event back</button>
         </form>
       )}
     </section>

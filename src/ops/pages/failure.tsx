@@ -7,7 +7,7 @@ import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
 import { beginningOfError, clock, counted, originOf, placeOf, quoted, upcoming } from '../words.ts';
 import { MAX_SHOWN } from './body.tsx';
-import { Ago, bulkPath, Code, eventPath, Facts, listPath, Text, visible } from './parts.tsx';
+import { Ago, bulkPath, Code, eventPath, Facts, listPath, Origin, Text, visible } from './parts.tsx';
 
 /** What fails for one reason. `among`: the events that the page is about. */
 export function ProblemItem({ problem, now, among }: { problem: Problem; now: Date; among?: EventFilter }) {
@@ -29,14 +29,13 @@ export function ProblemItem({ problem, now, among }: { problem: Problem; now: Da
           {title}
         </a>
       </h2>
-      <p class="origin">
-        {originOf(problem).map((one) => (
-          <bdi>{visible(one)}</bdi>
-        ))}
-        {errors > 1 && <span>{errors} such errors</span>}
-      </p>
+      <Origin
+        parts={[...originOf(problem).map((one) => <bdi>{visible(one)}</bdi>), errors > 1 && `${errors} such errors`]}
+      />
       <p class="since">
-        <strong>{counted(count, what)}</strong>
+        <strong>
+          <a href={listPath(filter)}>{counted(count, what)}</a>
+        </strong>
         {since && (
           <>
             {' '}
@@ -99,25 +98,26 @@ export function Failure({ event }: { event: ShownEvent }) {
           <pre data-copy={error}>{visible(error)}</pre>
         </details>
       )}
-      <p class="origin">
-        {effect && (
-          <span>
-            effect <Code value={effect.name} />
-          </span>
-        )}
-        {failure !== null && (
-          <span>
-            <a href={listPath({ failure, [effect ? 'effect_status' : 'status']: 'parked' })}>{failure}</a>:{' '}
-            {MEANING[failure]}
-          </span>
-        )}
-        {place ? (
-          <span>
-            in <code>{place.path}</code>
-          </span>
-        ) : (
-          position !== null && (
-            <span class="bundle">
+      <Origin
+        parts={[
+          effect && (
+            <>
+              effect <Code value={effect.name} />
+            </>
+          ),
+          failure !== null && (
+            <>
+              <a href={listPath({ failure, [effect ? 'effect_status' : 'status']: 'parked' })}>{failure}</a>:{' '}
+              {MEANING[failure]}
+            </>
+          ),
+          place && (
+            <>
+              in <code>{place.path}</code>
+            </>
+          ),
+          !place && position !== null && (
+            <>
               at <Code value={position} />
               {position.includes('index.js:') && (
                 <>
@@ -126,10 +126,10 @@ export function Failure({ event }: { event: ShownEvent }) {
                   <code data-copy={`npm run ops -- position ${quoted(position)}`}>npm run ops -- position …</code>
                 </>
               )}
-            </span>
-          )
-        )}
-      </p>
+            </>
+          ),
+        ]}
+      />
       {failed_paths !== null && <FailedPaths paths={failed_paths} body={body} />}
     </section>
   );

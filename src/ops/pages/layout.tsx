@@ -23,6 +23,9 @@ interface LayoutProps extends PageContext {
   readonly children?: Child;
 }
 
+/** Without JavaScript the whole page is loaded again: not so often that nobody can read it. */
+const REFRESH_SECONDS = 5;
+
 /** A whole page. */
 export function Layout({ title, operator, notice, current, refresh, summary, children }: LayoutProps) {
   const link = (path: '/ops' | '/ops/events', name: string) => (
@@ -37,6 +40,11 @@ export function Layout({ title, operator, notice, current, refresh, summary, chi
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{visible(title)} · Claimcheck</title>
+        {refresh !== undefined && (
+          <noscript>
+            <meta http-equiv="refresh" content={String(REFRESH_SECONDS)} />
+          </noscript>
+        )}
         <link rel="stylesheet" href="/ops/files/style.css" />
         <link rel="icon" href="/ops/files/icon.svg" type="image/svg+xml" />
         <script src="/ops/files/script.js" defer></script>

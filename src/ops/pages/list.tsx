@@ -4,7 +4,20 @@ import type { ListedEvent } from '../../db/views.ts';
 import { attemptsOf, beginningOfError, clock, counted } from '../words.ts';
 import { Cause } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
-import { Ago, bulkPath, Code, eventPath, FirstEvent, Id, listPath, oneLine, Status, Table, visible } from './parts.tsx';
+import {
+  Ago,
+  bulkPath,
+  Code,
+  eventPath,
+  FirstEvent,
+  Id,
+  listPath,
+  oneLine,
+  Status,
+  Table,
+  Text,
+  visible,
+} from './parts.tsx';
 
 interface ListProps extends PageContext {
   readonly filter: EventFilter;
@@ -74,7 +87,7 @@ export function List(props: ListProps) {
         )}
       </nav>
       {events.length > 0 && (
-        <p class="keys">
+        <p class="keys" hidden>
           <kbd>/</kbd> search <kbd>j k</kbd> move <kbd>enter</kbd> open <kbd>r</kbd> retry
         </p>
       )}
@@ -149,7 +162,8 @@ function EventStatus(event: ListedEvent) {
 }
 
 function Why(event: ListedEvent) {
-  const { last_error, effect_error } = event;
+  const { status, summary, last_error, effect_error } = event;
+  if (status === 'ignored' && summary !== null) return <Text value={summary} />;
   if (last_error !== null) return <Cause {...event} />;
   return effect_error === null ? '' : <Cause failure={null} last_error={effect_error} position={null} />;
 }
@@ -176,6 +190,7 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
   const isParked = isAbout('parked');
   const these = isParked ? 'these' : 'parked';
   const hasParked = isParked || events.some(({ status, parked_effects }) => status === 'parked' || parked_effects > 0);
+  const canRerun = events.some(({ completions }) => completions === 1);
   return (
     <p class="buttons">
       {(isPending || hasParked) && (
@@ -188,7 +203,7 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
           Discard {these}…
         </a>
       )}
-      {!isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
+      {canRerun && !isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
         <a class="button plain" href={bulkPath('rerun', filter)}>
           Run the finished again…
         </a>

@@ -13,8 +13,12 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
   const { sources, effects, effect_kinds, totals, problems } = status;
   const { now } = context;
   const stuck = totals.parked + effects.parked;
-  const isActive = ({ accepted_per_hour, accepted_last_week, pending, parked }: SourceStatus) =>
-    sum(accepted_per_hour) + (accepted_last_week ?? 0) + pending + parked > 0;
+  const parkedEffects = ({ source }: SourceStatus) => {
+    const those = problems.filter((one) => one.what === 'effect' && one.status === 'parked' && one.source === source);
+    return sum(those.map(({ count }) => count));
+  };
+  const isActive = (row: SourceStatus) =>
+    sum(row.accepted_per_hour) + (row.accepted_last_week ?? 0) + row.pending + row.parked + parkedEffects(row) > 0;
   const active = sources.filter(isActive);
   const silent = sources.filter((source) => !isActive(source));
   const unusual = sources.filter(({ unusually_silent }) => unusually_silent);
@@ -84,7 +88,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
         <Table
           caption="Sources"
           rows={active}
-          edge={({ parked, accepted_last_week }) => (parked > 0 ? 'parked' : accepted_last_week ? 'pending' : '')}
+          edge={(row) => (row.parked + parkedEffects(row) > 0 ? 'parked' : row.accepted_last_week ? 'pending' : '')}
           columns={[
             ['Source', ({ source }) => <a href={listPath({ source })}>{<Code value={source} />}</a>],
             ['Events per hour, 24 h', (row) => <Chart perHour={row.accepted_per_hour} what="event" />, 'wide'],
@@ -94,11 +98,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
               ({ source, pending }) => <Count value={pending} filter={{ source, status: 'pending' }} />,
               'number',
             ],
-            [
-              'Parked',
-              ({ source, parked }) => <Count value={parked} filter={{ source, status: 'parked' }} style="bad" />,
-              'number',
-            ],
+            ['Parked', (row) => <Parked source={row} effects={parkedEffects(row)} />, 'number'],
             ['Last', (row) => <Last source={row} now={now} />, 'when'],
             ['To done, p50', (row) => percentile(row.seconds_to_done.p50), 'number'],
             ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
@@ -151,6 +151,19 @@ function Last({ source: { last_accepted_at, accepted_last_week }, now }: { sourc
     <>
       <Ago at={last_accepted_at} now={now} />
       {accepted_last_week ? <span class="note warn">usually {usual(accepted_last_week)}</span> : ''}
+    </>
+  );
+}
+
+function Parked({ source: { source, parked }, effects }: { source: SourceStatus; effects: number }) {
+  return (
+    <>
+      <Count value={parked} filter={{ source, status: 'parked' }} style="bad" />
+      {effects > 0 && (
+        <a class="note bad" href={listPath({ source, effect_status: 'parked' })}>
+          {counted(effects, 'effect')}
+        </a>
+      )}
     </>
   );
 }

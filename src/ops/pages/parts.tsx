@@ -84,6 +84,20 @@ export function FirstEvent({ operator, source }: Pick<PageContext, 'operator'> &
   );
 }
 
+/** Parts of a line, with text between them, so that a copy of the line has it too. What is false is left out. */
+export function Origin({ parts }: { parts: readonly Child[] }) {
+  return (
+    <p class="origin">
+      {parts.filter(Boolean).map((part, index) => (
+        <span>
+          {index > 0 && <span class="point"> · </span>}
+          {part}
+        </span>
+      ))}
+    </p>
+  );
+}
+
 export function Status({ status }: { status: string }) {
   return <span class={`status ${status}`}>{status}</span>;
 }

@@ -36,7 +36,9 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
       ? ofAll(failed, 'failed again')
       : takenBack > 0
         ? ofAll(takenBack, back)
-        : `${DONE[action].title} ${countedBoth(result)}`;
+        : isOver && finished === total && !isDiscard
+          ? ofAll(finished, 'done')
+          : `${DONE[action].title} ${countedBoth(result)}`;
   const parts: readonly (readonly [name: string, count: number, style: string, filter?: EventFilter])[] = [
     ['Failed again', failed, 'failed'],
     ['Pending', pending, 'waiting', withStatus('pending')],
@@ -66,7 +68,6 @@ export function BulkResult({ result, progress, ...context }: ResultProps) {
           ))}
         </dl>
         {unsent > 0 && <p class="lead">Of what is done, {counted(unsent, 'effect')} not sent yet.</p>}
-        {isOver && finished === total && !isDiscard && <p class="lead">Nothing is left to do.</p>}
         {problems.length > 0 && (
           <ul class="problems" aria-label="Why they failed">
             {problems.map((problem) => (

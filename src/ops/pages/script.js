@@ -6,6 +6,7 @@ const make = (tag, properties) => Object.assign(document.createElement(tag), pro
 
 const complete = (part) => {
   for (const time of all('time', part)) time.title = new Date(time.dateTime).toLocaleString();
+  for (const keys of all('.keys', part)) keys.hidden = false;
   for (const one of all('[data-copy]', part)) one.append(copyButton(() => one.dataset.copy));
 };
 
@@ -83,9 +84,10 @@ const renew = async () => {
   wait();
 };
 
-// Keys: j and k move through the list, r presses the button of the row, or the first one of the page.
+// Keys: j and k move through the list, r presses the button of the row, or the first one of the page, Esc leaves a field.
 addEventListener('keydown', (event) => {
   const typing = event.target.closest('input, select, textarea');
+  if (event.key === 'Escape') typing?.blur();
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const links = all('.event > a');
   const at = links.indexOf(document.activeElement);

@@ -1,6 +1,6 @@
 import { UNDO } from '../../db/schema.ts';
 import type { ShownEvent } from '../api.ts';
-import { counted, DONE, wasText } from '../words.ts';
+import { counted, DONE, subjectText, wasText } from '../words.ts';
 import { Limited, MAX_ROWS, Text, Time } from './parts.tsx';
 
 export function Timeline({ event, now }: { event: ShownEvent; now: Date }) {
@@ -38,7 +38,8 @@ function timelineOf(event: ShownEvent): Moment[] {
   if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
   // A discard finishes the event. An undo parks it again, since the time before or since now.
   const told = new Set(actions.filter(({ action }) => action === 'discard' || action === UNDO).map(({ at }) => at));
-  for (const { at, who, action, reason, was } of actions) {
+  for (const one of actions) {
+    const { at, who, action, reason, was } = one;
     if (was?.finished_at && !told.has(was.finished_at)) {
       told.add(was.finished_at);
       moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
@@ -47,7 +48,7 @@ function timelineOf(event: ShownEvent): Moment[] {
     const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
     const why = before && was?.error ? ` (${was.error})` : '';
     // A later version may know more actions.
-    const what = `${DONE[action]?.past ?? action}${before}${why} by ${who}`;
+    const what = `${subjectText(one)}${DONE[action]?.past ?? action}${before}${why} by ${who}`;
     moments.push({ at, what, note: reason ?? undefined });
   }
   if (event.finished_at !== null && !told.has(event.finished_at)) {

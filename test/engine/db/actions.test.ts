@@ -191,7 +191,7 @@ it('every action is kept on its event with who, when and why, oldest first', asy
   await discard({ q: 'parked_1' }, 'sent by mistake');
   await rerun({ q: 'done_1' });
   const entry = { at: LATER.toISOString(), who: 'oncall@example.com', reason: null };
-  // With what it overwrites: an effect's retry changes nothing of its event.
+  // With what it overwrites: an effect's retry changes nothing of its event, and says so.
   const was = { status: 'parked', finished_at: '2026-03-01T12:00:00+00:00', attempts: 12, error: null };
   expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry', effects: ['receipt'] }]);
   expect(await actionsOf('parked_1')).toEqual([
@@ -277,8 +277,8 @@ it('loadMatching says by source and failure what each action would change, and l
   const { matching, groups } = await load('retry', {});
   expect(matching).toBe(3);
   expect(groups).toEqual([
-    { source: 'test', failure: null, events: 1, effects: 1, event_ids: ['done_2', 'parked_2'] },
-    { source: 'test', failure: 'schema', events: 1, effects: 0, event_ids: ['parked_1'] },
+    { source: 'test', failure: null, events: 1, effects: 1, event_ids: ['done_2', 'parked_2'], others: 0 },
+    { source: 'test', failure: 'schema', events: 1, effects: 0, event_ids: ['parked_1'], others: 0 },
   ]);
   expect(await load('discard', { status: 'parked', failure: 'schema' })).toMatchObject({ matching: 1 });
   expect(await load('rerun', { type: 'paid' })).toMatchObject({ groups: [{ events: 1, event_ids: ['done_1'] }] });
@@ -322,7 +322,10 @@ it('more than 5,000 events are not run again at a time', async () => {
     insert into webhooks.bodies (source, event_id, body, headers, received_at) select source, event_id, '{}', '{}', now() from added`,
     [MAX_RERUN + 2],
   );
-  expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({ matching: MAX_RERUN + 1 });
+  expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({
+    matching: MAX_RERUN + 1,
+    groups: [{ others: MAX_RERUN - 4 }],
+  });
   expect(await rerun({ source: 'many' })).toMatchObject({ outcome: 'too_many' });
   expect(await rerun({ source: 'many', q: '1' })).toEqual(changed(1, 0));
 });

@@ -66,7 +66,7 @@ it('a bulk retry that was stopped says so, also after a reload, and is not offer
   const done = new URLSearchParams(result.split('?')[1]).get('done') ?? '';
   const stopped = await send('/ops/undo', { done });
   expect(stopped.startsWith(`${result}&`)).toBe(true);
-  expect(await read(stopped)).toContain('Parked again: 3 events.');
+  expect(await read(stopped)).toContain('Put back 3 events.');
   expect(await read(result)).toMatch(/^\n3 of 3 stopped\nStopped\n3\nDone\n0\nSee the events\nTo the overview\n$/);
   // Nothing is left to stop: that is no success.
   const again = await start().get(await send('/ops/undo', { done }));
@@ -80,11 +80,13 @@ it('a bulk retry says why events failed again, when they are tried next, and whi
   await sql(failAgain);
   const page = await read(result);
   expect(page).toMatch(
-    /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\npaid\nhandler\npaid\.ts:10\n/,
+    /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\n·\npaid\n·\nhandler\n·\npaid\.ts:10\n/,
   );
   expect(page).toMatch(/2 events\nsince\s+09:00 UTC\n, next try in 20 s\nTry now…/);
   const [, list = ''] = /<a href="([^"]*status=done[^"]*)"/.exec(await (await get(result)).text()) ?? [];
   expect((await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm)).toEqual(['evt_1']);
+  await sql(`update webhooks.events set status = 'done', finished_at = $1`, [NOW]);
+  expect(await read(result)).toMatch(/^\n3 of 3 done\nDone\n3\nSee the events\nTo the overview\n$/);
 });
 
 it('the figures of a retry of effects lead to the events with these effects', async () => {
@@ -106,22 +108,26 @@ it('the figures of a retry of effects lead to the events with these effects', as
 it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
   const { read, call } = start();
   expect(await read('/ops/bulk?action=discard')).toMatch(
-    /^\nDiscard 3 events\?\nTheir handlers never run, unless you put the events back\.\n/,
+    /^\nDiscard 3 events\?\nTheir handlers will not run\. The events leave the overview, and can be put back\.\n/,
   );
   expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
-  expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to retry\n/);
+  expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to do\n/);
   const body = new URLSearchParams({ action: 'discard', expected: '2-0', reason: 'a test of ours' });
   const refused = await call('/ops/bulk', { method: 'POST', headers: BEARER, body });
   expect(await refused.text()).toMatch(/Nothing was changed.*name="reason" value="a test of ours"/s);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
     select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
   await sql(`update webhooks.events set status = 'done', completions = 1`);
-  expect(await read('/ops/bulk?action=discard')).toMatch(/\n3 effects will be deleted and never sent\./);
-  expect(await read('/ops/bulk?action=discard')).not.toContain('put the events back');
+  expect(await read('/ops/bulk?action=discard')).toMatch(
+    /\n3 effects will be deleted and never sent, and cannot be put back\./,
+  );
+  expect(await read('/ops/bulk?action=discard')).not.toContain('can be put back');
+  // In the row of their source.
+  expect(await read('/ops')).toMatch(/\nstripe\n(.+\n)*0\n3 effects\n/);
   await sql(`delete from webhooks.events where event_id <> 'evt_1'`);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
     select source, event_id, 'note', 'mail', '{}', 'parked', due_at from webhooks.events`);
-  expect(await read('/ops/bulk?action=discard')).not.toContain('and others');
+  expect(await read('/ops/bulk?action=discard')).not.toContain('other');
 });
 
 it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {
@@ -131,7 +137,7 @@ it('what keeps failing can be tried together: from the overview, and from the li
   const overview = await (await get('/ops')).text();
   const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
   const bulk = path.replaceAll('&amp;', '&');
-  expect(await read(bulk)).toContain('Retry 3 events?');
+  expect(await read(bulk)).toMatch(/^\nTry 3 events now\?\nEach is tried at once, and all its attempts start again\./);
   expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try now what has failed/);
   sent.length = 0;
   await confirm(bulk);
@@ -144,7 +150,7 @@ it('what keeps failing can be tried together: from the overview, and from the li
 it('an event still tells that it was parked, after it was retried and is done', async () => {
   const { read, send } = start();
   const path = '/ops/event?source=stripe&event_id=evt_1';
-  await send(path, { action: 'retry' });
+  const retried = await send(path, { action: 'retry' });
   await sql(
     `update webhooks.events set status = 'done', attempts = 1, last_error = null, failure = null, finished_at = $1
     where event_id = 'evt_1'`,
@@ -153,6 +159,14 @@ it('an event still tells that it was parked, after it was retried and is done', 
   expect(await read(path)).toMatch(
     /parked after 12 attempts:\s+TypeError: no country\s+2026-03-10 10:00:00 UTC(.|\n)*retried by token(.|\n)*done after 1 attempt\n2026-03-10 12:00:00/,
   );
+  expect(await read(retried)).toMatch(/Retried 1 event\.\s+It is done\.\s+What else is parked\?/);
+  // An effect fails later, on its own.
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+     values ('stripe', 'evt_1', 'mail', 'mail', '{}', 'parked', $1)`,
+    [NOW],
+  );
+  expect(await read(await send(path, { action: 'retry' }))).toContain('effect mail retried by token');
 });
 
 it('an event that was retried while it waited tells how often it had failed', async () => {
@@ -174,6 +188,9 @@ it('a discarded event was parked when it was parked, and discarded when it was d
   expect(await read(path)).toMatch(
     /parked after 12 attempts:\s+TypeError: no country\s+2026-03-10 10:00:00(.|\n)*discarded by token:\s+a test\s+2026-03-10 12:00:00/,
   );
+  const list = await read('/ops/events?status=ignored');
+  expect(list).toContain('\ndiscarded: a test\n');
+  expect(list).not.toMatch(/no country|Run the finished again/);
   const [, done = ''] = /name="done" value="([^"]*)"/.exec(await (await get(path)).text()) ?? [];
   await send(path.replace('/event', '/undo'), { done });
   await send(path, { action: 'retry' });
@@ -192,7 +209,7 @@ it('an event that is done says first that an effect of it is parked, and why', a
     select source, event_id, 'mail', 'mail', '{}', 'parked', due_at, 'response', 'HttpError: HTTP 410'
     from webhooks.events`);
   expect(await start().read('/ops/event?source=stripe&event_id=evt_1')).toMatch(
-    /evt_1\n1 effect parked\nthe event is done\nHttpError: HTTP 410\neffect\s+mail\nresponse\n: the other side answered/,
+    /evt_1\n1 effect parked\nthe event is done\nHttpError: HTTP 410\neffect\s+mail\n·\nresponse\n: the other side answered/,
   );
 });
 

@@ -35,6 +35,8 @@ export function event(id: string, more: object = {}) {
     effect_error: null,
     failure: 'handler',
     last_error: 'Error: no',
+    summary: null,
+    completions: 0,
     ...times,
     ...more,
   };
@@ -105,7 +107,8 @@ function answer({ method, path, headers, body }: Call, events: ReturnType<typeof
 
 function matchingOf(events: ReturnType<typeof event>[]) {
   const ids = events.map(({ event_id }) => event_id);
-  const group = { source: 'stripe', failure: 'handler', events: ids.length, effects: 0, event_ids: ids.slice(0, 5) };
+  const first = { event_ids: ids.slice(0, 5), others: Math.max(0, ids.length - 5) };
+  const group = { source: 'stripe', failure: 'handler', events: ids.length, effects: 0, ...first };
   return { matching: ids.length, expected: `${ids.length}-${ids}`, groups: ids.length === 0 ? [] : [group] };
 }
 
@@ -161,8 +164,6 @@ const DETAILS = {
   occurred_at: NOW,
   not_before: null,
   failed_paths: ['data.object.id'],
-  summary: null,
-  completions: 0,
   fingerprint: null,
   replay_number: 0,
   body: '{"amount":12345678901234567890}',
@@ -184,5 +185,5 @@ const DETAILS = {
       sent_at: NOW,
     },
   ],
-  actions: [{ at: NOW, who: 'token (oncall)', action: 'retry', reason: 'the handler is fixed' }],
+  actions: [{ at: NOW, who: 'token (oncall)', action: 'retry', reason: 'the handler is fixed', effects: ['receipt'] }],
 };

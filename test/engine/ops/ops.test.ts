@@ -41,11 +41,13 @@ it('the status says what is wrong in the words of the console, then each source 
 describe('a list', () => {
   it('shows events with their errors, and says if there are more', async () => {
     const failed = { last_error: 'TypeError: x', position: 'at (src/app/handlers/paid.ts:3)' };
-    api.events = Array.from({ length: 60 }, (_, n) => event(`evt_${n}`, n === 0 ? failed : { last_error: null }));
-    const { out, err } = await ops('list --status parked');
+    const discarded = { status: 'ignored', summary: 'discarded: a test' };
+    api.events = Array.from({ length: 60 }, (_, n) => event(`evt_${n}`, n === 0 ? failed : n === 1 ? discarded : {}));
+    const { out, err } = await ops('list');
     expect(out.split('\n')[1]).toMatch(
       /^2026-03-01 12:00:00 +stripe +evt_0 +paid +parked +1 +handler +paid\.ts:3 TypeError: x$/,
     );
+    expect(out.split('\n')[2]).toMatch(/ ignored +1 +handler +discarded: a test$/);
     expect(out.trim().split('\n')).toHaveLength(51);
     expect(err).toBe('there are more than these 50: --all lists them\n');
   });
@@ -87,7 +89,7 @@ it('one event is shown with all that is known, its body as it was received', asy
   expect(out).toMatch(/^source +stripe\nevent +evt_1\n/);
   expect(out).toMatch(/\nfailure +handler\nerror +Error: no\nthrown at +-\nfailed paths +data\.object\.id\n/);
   expect(out).toMatch(/\nreceipt +sent +1 +2026-03-01 12:00:00 +key-1 +-\n/);
-  expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(oncall\) +retry +the handler is fixed\n/);
+  expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(oncall\) +retry effect receipt +the handler is fixed\n/);
   expect(out).toMatch(/\n\{"amount":12345678901234567890\}\n$/);
 });
 
