@@ -99,7 +99,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
             rows={groups}
             columns={[
               ['Source', ({ source }) => <Code value={source} />],
-              [
+              groups.some(({ failure }) => failure !== null) && [
                 'Failure',
                 ({ failure }) =>
                   failure === null ? (
