@@ -213,7 +213,7 @@ export async function parkEvents(
     sql`
     update ${events} set
       ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
-      ${column.position} = null, ${column.finishedAt} = ${at(now)}
+      ${column.failedPaths} = null, ${column.position} = null, ${column.finishedAt} = ${at(now)}
     from ${keysTable(keys)}
     where (${events.source}, ${events.eventId}) = (key.source, key.event_id) and ${events.status} = 'pending'
     returning ${events.source} as source, ${events.eventId} as "eventId"`,

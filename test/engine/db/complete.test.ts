@@ -2,7 +2,7 @@ import { sql as statement } from 'drizzle-orm';
 import { beforeEach, expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { run } from '../../../src/db/client.ts';
-import { type EffectResult, loadEffects, recordEffectResults } from '../../../src/db/effects.ts';
+import { type EffectResult, loadEffects, parkEffects, recordEffectResults } from '../../../src/db/effects.ts';
 import { DatabaseError, isCompletedBefore } from '../../../src/db/errors.ts';
 import { type Completion, complete, parkEvents, recordFailures } from '../../../src/db/events.ts';
 import type { Query } from '../../../src/db/sql.ts';
@@ -131,29 +131,61 @@ it('recordFailures counts an attempt and keeps why it failed, and does not chang
   await recordFailures(
     database.consumer,
     [
-      { ...failure, eventId: 'a', parked: false },
+      { ...failure, eventId: 'a', parked: false, position: 'a.ts:1:2', maxAttempts: 5 },
       { ...failure, eventId: 'b', failure: 'schema', failedPaths: ['a.0', 'b'], parked: true },
       { ...failure, eventId: 'c', parked: true },
     ],
     NOW,
   );
   const columns =
-    'event_id, status, attempts, failure, last_error, failed_paths, due_at, not_before, finished_at, begun_at';
+    'event_id, status, attempts, failure, last_error, failed_paths, position, max_attempts, due_at, not_before, finished_at, begun_at';
   const kept = { attempts: 1, last_error: 'Error: no', due_at: dueAt, not_before: notBefore, begun_at: null };
   expect(await sql(`select ${columns} from webhooks.events order by 1`)).toEqual([
-    { ...kept, event_id: 'a', status: 'pending', failure: 'handler', failed_paths: null, finished_at: null },
-    { ...kept, event_id: 'b', status: 'parked', failure: 'schema', failed_paths: ['a.0', 'b'], finished_at: NOW },
+    {
+      ...kept,
+      event_id: 'a',
+      status: 'pending',
+      failure: 'handler',
+      failed_paths: null,
+      position: 'a.ts:1:2',
+      max_attempts: 5,
+      finished_at: null,
+    },
+    {
+      ...kept,
+      event_id: 'b',
+      status: 'parked',
+      failure: 'schema',
+      failed_paths: ['a.0', 'b'],
+      position: null,
+      max_attempts: null,
+      finished_at: NOW,
+    },
     expect.objectContaining({ event_id: 'c', status: 'done', attempts: 1, failure: null, last_error: null }),
   ]);
 });
 
-it('a completion clears why the attempts before it failed', async () => {
-  await claimAll('a');
+it('a completion clears why the attempts before it failed, and so does the end of its ticket', async () => {
+  await claimAll('a', 'b');
   const failed = { failure: 'schema', error: 'PermanentError: no', failedPaths: ['x'], parked: false } as const;
-  await recordFailures(database.consumer, [{ source: 'test', eventId: 'a', ...failed, notBefore: NOW }], NOW);
+  const attempt = { source: 'test', ...failed, position: 'a.ts:1:2', notBefore: NOW };
+  await recordFailures(
+    database.consumer,
+    ['a', 'b'].map((eventId) => ({ ...attempt, eventId })),
+    NOW,
+  );
   await complete(database.consumer, [completion('a')], NOW);
-  expect(await sql('select attempts, failure, last_error, failed_paths from webhooks.events')).toEqual([
-    { attempts: 2, failure: null, last_error: null, failed_paths: null },
+  await parkEvents(
+    database.consumer,
+    [{ source: 'test', eventId: 'b' }],
+    { failure: 'poison', error: 'given up' },
+    NOW,
+  );
+  const columns = 'attempts, failure, last_error, failed_paths, position, finished_at';
+  const cleared = { failed_paths: null, position: null, finished_at: NOW };
+  expect(await sql(`select ${columns} from webhooks.events order by event_id`)).toEqual([
+    { attempts: 2, failure: null, last_error: null, ...cleared },
+    { attempts: 1, failure: 'poison', last_error: 'given up', ...cleared },
   ]);
 });
 
@@ -171,7 +203,7 @@ it('an effect is due ten minutes after its event is done, and after a failure te
   const notBefore = new Date(NOW.getTime() + 3_600_000);
   const results = loaded.flatMap((effect): EffectResult[] => {
     const failed = { failure: 'response', error: 'no' } as const;
-    if (effect.name === 'fails') return [{ ...effect, ...failed, status: 'pending', notBefore }];
+    if (effect.name === 'fails') return [{ ...effect, ...failed, position: 'a.ts:1:2', status: 'pending', notBefore }];
     if (effect.name === 'is parked') return [{ ...effect, ...failed, status: 'parked', notBefore: null }];
     return effect.name === 'is sent'
       ? [{ ...effect, status: 'sent', failure: null, error: null, notBefore: null }]
@@ -179,9 +211,11 @@ it('an effect is due ten minutes after its event is done, and after a failure te
   });
   await recordEffectResults(database.consumer, results, later);
   const dueAt = new Date(NOW.getTime() + 600_000);
-  const common = { attempts: 1, failure: 'response', last_error: 'no', not_before: null, due_at: dueAt, sent_at: null };
-  const columns = 'name, payload, status, attempts, failure, last_error, not_before, due_at, sent_at, begun_at';
-  const wait = { not_before: notBefore, due_at: new Date(notBefore.getTime() + 600_000) };
+  const failed = { attempts: 1, failure: 'response', last_error: 'no', position: null };
+  const common = { ...failed, not_before: null, due_at: dueAt, sent_at: null };
+  const columns =
+    'name, payload, status, attempts, failure, last_error, position, not_before, due_at, sent_at, begun_at';
+  const wait = { position: 'a.ts:1:2', not_before: notBefore, due_at: new Date(notBefore.getTime() + 600_000) };
   expect(await sql(`select ${columns} from webhooks.effects order by 1`)).toEqual([
     { ...common, ...wait, name: 'fails', payload: 'null', status: 'pending', begun_at: null },
     { ...common, name: 'is parked', payload: '{"name":"is parked"}', status: 'parked', begun_at: null },
@@ -205,5 +239,11 @@ it('an effect is due ten minutes after its event is done, and after a failure te
       last_error: null,
       begun_at: NOW,
     },
+  ]);
+
+  const key = { source: 'test', eventId: 'a', name: 'fails' };
+  await parkEffects(database.consumer, [key], { failure: 'poison', error: 'given up' });
+  expect(await sql(`select status, failure, position from webhooks.effects where name = 'fails'`)).toEqual([
+    { status: 'parked', failure: 'poison', position: null },
   ]);
 });
