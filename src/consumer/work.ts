@@ -140,9 +140,7 @@ async function workGroup(
 ): Promise<Map<string, Outcome>> {
   const { now, random, handlers } = dependencies;
   const tools = { db: openReadOnlyDatabase(env.DATABASE_URL), now: now(), env };
-  // In the order of their keys, so that two groups with common events lock them in the same order.
-  const ordered = events.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
-  const asked = await atMost(HANDLERS_AT_ONCE, ordered, (event) => ask(event, tools, dependencies));
+  const asked = await atMost(HANDLERS_AT_ONCE, events, (event) => ask(event, tools, dependencies));
   const toCommit = asked.filter((one) => one.outcome === 'to_commit');
   const { committed, failed, postponed } = await commitEvents(db, toCommit, now());
   const failedHandlers = asked.filter((one) => one.outcome === 'failed');
