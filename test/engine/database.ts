@@ -46,7 +46,7 @@ export const WAIT = { timeout: 150_000, interval: 50 };
  * Starts everything that Workers need around them, for one test file. Files share one Postgres (node-setup.ts), and each has
  * a database and roles of its own. With `own` it is a Postgres of its own, for tests that stop it or name its roles.
  */
-export async function startTestStack({ own = false } = {}): Promise<Stack> {
+async function startTestStack({ own = false } = {}): Promise<Stack> {
   const shared = inject('postgres');
   if (own || !shared) {
     const stack = await startStack();

@@ -1,22 +1,18 @@
-import pg from 'pg';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import type { Stack } from '../../scripts/local/stack.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../../scripts/local/workers.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { learnPassword, learnVariables, search, withMark } from './canaries/canaries.ts';
-import { startTestStack, WAIT } from './database.ts';
+import { type TestDatabase, useDatabase, WAIT } from './database.ts';
 import { sources } from './fixture/sources.ts';
 import { type Name, type Options, type SignedDelivery, signers } from './signatures.ts';
 
 /** Postgres, the Neon endpoint and the Workers, for the tests of one file. */
-export interface Running {
-  readonly stack: Stack;
+export interface Running extends Pick<TestDatabase, 'stack' | 'sql'> {
   readonly workers: Workers;
   readonly secret: (source: Name) => string;
   /** A delivery signed by the source's own SDK. */
   readonly sign: (source: Name, body: string, options?: Partial<Options>) => Promise<SignedDelivery>;
   readonly post: (source: string, delivery: SignedDelivery | RequestInit) => Promise<Response>;
-  readonly sql: <Row extends object>(query: string, params?: unknown[]) => Promise<Row[]>;
   /** Deletes every event, with its effects, and every balance. A truncate would wait for a consumer, and it for the truncate. */
   readonly empty: () => Promise<void>;
   /** Resolves once neither an event nor an effect is pending. */
@@ -37,32 +33,25 @@ export const FIXTURE: WorkersOptions = {
 export const OPS = { ops: 'test/engine/fixture/wrangler.ops.toml' };
 
 export function useRunning(options: Partial<WorkersOptions> = {}): Running {
-  let stack: Stack;
+  const database = useDatabase();
+  const { sql } = database;
   let workers: Workers;
-  let pool: pg.Pool;
   beforeAll(async () => {
-    stack = await startTestStack();
+    const { stack } = database;
     workers = await startWorkers(stack, { ...FIXTURE, ...options });
     learnVariables(workers.secrets);
     for (const url of [stack.databaseUrl, ...Object.values(stack.workerUrls)]) learnPassword(url);
-    pool = new pg.Pool({ connectionString: stack.databaseUrl });
-    // A test may stop Postgres on purpose.
-    pool.on('error', () => {});
   });
   afterAll(async () => {
     if (workers) searchLog(workers);
-    if (pool) await searchTables(sql);
-    await pool?.end();
+    await searchTables(sql);
     await workers?.harness.close();
-    await stack?.stop();
   });
 
   const secret = (source: Name) => workers.secrets[secretName(source)] ?? '';
-  const sql = async <Row extends object>(query: string, params: unknown[] = []) =>
-    (await pool.query<Row>(query, params)).rows;
   return {
     get stack() {
-      return stack;
+      return database.stack;
     },
     get workers() {
       return workers;

@@ -9,7 +9,7 @@ import { type Workerd as Process, startWorkerd } from '../../../workshop/workerd
 import { learnPassword, learnVariables, search } from '../canaries/canaries.ts';
 import { type TestDatabase, useDatabase } from '../database.ts';
 import { sources } from '../fixture/sources.ts';
-import { type Name, type Options, type SignedDelivery, signers } from '../signatures.ts';
+import { type Name, type Options, signers } from '../signatures.ts';
 import { seed } from './form.ts';
 import { type Consume, Queues, type Settled } from './queues.ts';
 import { randomFrom } from './random.ts';
@@ -26,7 +26,8 @@ interface Deployment {
  * of it, as Cloudflare's are: what is on a queue must survive the Worker that has sent it.
  */
 export interface Workerd extends Pick<Process, 'kill' | 'restart'> {
-  readonly url: string;
+  /** Delivers an event, signed by the source's own SDK. */
+  readonly deliver: (source: Name, body: string, options?: Partial<Options>) => Promise<Response>;
   readonly consume: Consume;
   /** Runs the consumer's cron, as if it were this time. */
   readonly tick: (at: Date) => Promise<void>;
@@ -37,8 +38,6 @@ export interface Cloud extends Pick<TestDatabase, 'stack' | 'sql'> {
   readonly queues: Queues;
   /** Starts the Workers of today, or others. They are stopped at the end. */
   readonly start: (changes?: Partial<Deployment>) => Promise<Workerd>;
-  /** A delivery signed by the source's own SDK. */
-  readonly sign: (source: Name, body: string, options?: Partial<Options>) => Promise<SignedDelivery>;
 }
 
 /** The fixture's wrangler files. */
@@ -118,15 +117,16 @@ export function useCloud({ receiver = RECEIVER, consumer }: { receiver?: string;
         return response.json();
       };
       return {
-        url: `${process.urlOf('receiver')}/`,
+        async deliver(source, body, options) {
+          const signed = await signers[source](body, { secret: secrets[secretName(source)] ?? '', ...options });
+          return fetch(`${process.urlOf('receiver')}/webhooks/${source}`, { method: 'POST', ...signed });
+        },
         kill: process.kill,
         restart: process.restart,
         consume: async (queue, messages) => (await throughGate({ queue, messages })) as Settled,
         tick: async (at) => void (await throughGate({ scheduledTime: at.getTime() })),
       };
     },
-    sign: async (source, body, options) =>
-      signers[source](body, { secret: secrets[secretName(source)] ?? '', ...options }),
     sql: database.sql,
   };
 }

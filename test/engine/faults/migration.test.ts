@@ -1,10 +1,12 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connect } from '../../../scripts/database/connect.ts';
 import { migrate } from '../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../scripts/database/worker-roles.ts';
+import { createDatabase } from '../../../scripts/local/stack.ts';
 import { createFixtureTables } from '../fixture/database.ts';
 import { charge, expectChargedOnce } from './charges.ts';
 import { PREVIOUS, PREVIOUS_MIGRATIONS, useCloud, type Workerd } from './cloud.ts';
@@ -22,13 +24,9 @@ let previous: Workerd;
 
 /** A database as the previous release has made it, beside that of today. Its Workers work as the owner of the tables. */
 beforeAll(async () => {
-  const server = new pg.Client({ connectionString: cloud.stack.databaseUrl });
-  await server.connect();
-  await server.query('create database previous');
-  await server.end();
   url = new URL('/previous', cloud.stack.databaseUrl).href;
-  client = new pg.Client({ connectionString: url });
-  await client.connect();
+  await createDatabase(new URL(url), 'previous');
+  client = await connect(url);
   await migrate(url, { engine: PREVIOUS_MIGRATIONS, app: 'drizzle/app' });
   await createFixtureTables(url);
   previous = await cloud.start({ ...PREVIOUS, databaseUrls: { receiver: url, consumer: url } });
@@ -50,10 +48,8 @@ it("under load, the previous release's tables are migrated to today's and beyond
   const sender = async () => {
     while (loading) {
       const n = sent++;
-      const delivery = await cloud.sign('stripe', charge(n));
       const started = performance.now();
-      const receiver = workers[n % workers.length] ?? previous;
-      const { status } = await fetch(`${receiver.url}webhooks/stripe`, { method: 'POST', ...delivery });
+      const { status } = await (workers[n % workers.length] ?? previous).deliver('stripe', charge(n));
       slowest = Math.max(slowest, performance.now() - started);
       if (status !== 200) failed++;
       await pause(PAUSE_MS);

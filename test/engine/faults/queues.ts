@@ -1,34 +1,28 @@
-import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { readConfig } from '../../../scripts/config/worker-config.ts';
 import { listen } from '../../../scripts/lib/port.ts';
+import { type AdversarialQueue, openQueues } from './adversarial-queue.ts';
 
-interface Message {
+/** What a message holds: JSON, or bytes in base64. */
+interface Content {
+  readonly json?: unknown;
+  readonly bytes?: string;
+}
+
+interface Message extends Content {
   readonly id: string;
   readonly timestamp: number;
-  readonly json?: unknown;
-  /** Base64. */
-  readonly bytes?: string;
-  attempts: number;
-  visibleAt: number;
+  readonly attempts: number;
 }
 
 /** What a batch's consumer answers, as workerd gives it. */
 export interface Settled {
   readonly outcome: string;
-  readonly ackAll: boolean;
-  readonly retryBatch: { readonly retry: boolean; readonly delaySeconds?: number };
+  readonly retryBatch: { readonly retry: boolean };
   readonly explicitAcks: readonly string[];
-  readonly retryMessages: readonly { readonly msgId: string; readonly delaySeconds?: number }[];
+  readonly retryMessages: readonly { readonly msgId: string }[];
 }
 
 export type Consume = (queue: string, messages: readonly Message[]) => Promise<Settled>;
-
-interface QueueSettings {
-  readonly queue: string;
-  readonly max_batch_size: number;
-  readonly dead_letter_queue?: string;
-}
 
 /** Hours in production. A test has no time, and what it checks doesn't depend on how long a message waits. */
 const LONGEST_WAIT_MS = 500;
@@ -36,21 +30,15 @@ const LONGEST_WAIT_MS = 500;
 /** Half of what the fixture says, so that a message which kills its isolate is soon a dead letter. */
 const MAX_RETRIES = 50;
 
+/** One acknowledgement of fifty is lost. More would be work without end while everything else fails too. */
+const REPEATS = 0.2;
+
 /** Two batches at a time, because concurrent batches are what can go wrong. */
 const CONSUMERS = 2;
 
-/** The share of messages that are delivered once more although they were acknowledged: a queue promises at least once. */
-const LOST_ACKS = 0.02;
-
-/**
- * Cloudflare's queues for Workers that run in workerd itself: in memory, but in this process, so that they survive when
- * workerd is killed. Unlike Miniflare's, they keep an acknowledgement although the batch throws afterwards, as
- * production does, and they lose some on purpose.
- */
+/** Cloudflare's queues for Workers that run in workerd itself: in this process, so that they survive when workerd is killed. */
 export class Queues {
-  private readonly waiting = new Map<string, Message[]>();
-  private readonly settings: readonly QueueSettings[];
-  private readonly random: () => number;
+  private readonly queues: ReadonlyMap<string, AdversarialQueue>;
   private readonly server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk) => chunks.push(chunk));
@@ -70,14 +58,15 @@ export class Queues {
   forwarded = 0;
 
   constructor(consumerConfig: string, random: () => number) {
-    this.settings = readConfig(consumerConfig).raw.queues?.consumers as QueueSettings[];
-    this.random = random;
+    const settings = { maxRetries: MAX_RETRIES, repeats: REPEATS, longestWait: LONGEST_WAIT_MS };
+    this.queues = openQueues(consumerConfig, settings, random, Date.now);
   }
 
   async start(): Promise<void> {
     this.port = await listen(this.server, 0);
-    const loops = this.settings.flatMap((settings) => Array.from({ length: CONSUMERS }, () => this.work(settings)));
-    this.running = loops;
+    this.running = [...this.queues.values()].flatMap((queue) =>
+      Array.from({ length: CONSUMERS }, () => this.work(queue)),
+    );
   }
 
   async stop(): Promise<void> {
@@ -89,74 +78,51 @@ export class Queues {
 
   /** How many messages wait, or are with a consumer, on all queues. */
   get unsettled(): number {
-    return [...this.waiting.values()].reduce((sum, { length }) => sum + length, this.inFlight);
+    return [...this.queues.values()].reduce((sum, { messages }) => sum + messages.length, this.inFlight);
   }
 
-  /** The messages that wait on a queue. They stay there. */
-  waitingOn(queue: string): readonly Message[] {
-    return this.messagesOf(queue);
+  /** What waits on a queue. It stays there. */
+  waitingOn(queue: string): readonly Content[] {
+    return (this.queues.get(queue)?.messages ?? []).map(({ body }) => body as Content);
   }
 
   /** Loses every third ticket that waits. Forwarded deliveries stay: nobody else has their events. */
-  loseTickets(queue: string): void {
-    const messages = this.messagesOf(queue).filter(({ bytes }, index) => bytes !== undefined || index % 3 > 0);
-    this.waiting.set(queue, messages);
-  }
-
-  private messagesOf(queue: string): Message[] {
-    const messages = this.waiting.get(queue) ?? [];
-    this.waiting.set(queue, messages);
-    return messages;
+  loseTickets(name: string): void {
+    const contents = this.waitingOn(name);
+    const queue = this.queues.get(name);
+    if (queue) queue.messages = queue.messages.filter((_, index) => contents[index]?.bytes || index % 3 > 0);
   }
 
   /** One message as it is, or a batch as JSON: how workerd calls a queue. */
   private put(queue: string, format: string | string[] | undefined, body: Buffer): void {
     const batch = format === undefined ? (JSON.parse(body.toString()) as { messages: { body: string }[] }) : undefined;
-    const contents = batch
+    const contents: Content[] = batch
       ? batch.messages.map((message) => ({ json: JSON.parse(Buffer.from(message.body, 'base64').toString()) }))
       : [{ bytes: body.toString('base64') }];
     if (!batch) this.forwarded++;
-    for (const content of contents) {
-      this.messagesOf(queue).push({ id: randomUUID(), timestamp: Date.now(), ...content, attempts: 0, visibleAt: 0 });
-    }
+    for (const content of contents) this.queues.get(queue)?.write(content);
   }
 
-  private async work(settings: QueueSettings): Promise<void> {
+  private async work(queue: AdversarialQueue): Promise<void> {
     while (!this.stopped) {
-      const batch = this.consume ? this.take(settings) : [];
-      if (batch.length === 0 || !this.consume) await new Promise((resolve) => setTimeout(resolve, 20));
-      else await this.deliver(settings, batch, this.consume);
-    }
-  }
-
-  private take({ queue, max_batch_size }: QueueSettings): Message[] {
-    const all = this.messagesOf(queue);
-    const now = Date.now();
-    const batch = all.filter(({ visibleAt }) => visibleAt <= now).slice(0, max_batch_size);
-    const taken = new Set(batch);
-    this.waiting.set(
-      queue,
-      all.filter((message) => !taken.has(message)),
-    );
-    for (const message of batch) message.attempts++;
-    return batch;
-  }
-
-  private async deliver(settings: QueueSettings, batch: readonly Message[], consume: Consume): Promise<void> {
-    // If workerd is killed, its acknowledgements are lost.
-    this.inFlight += batch.length;
-    const settled = await consume(settings.queue, batch).catch(() => undefined);
-    this.inFlight -= batch.length;
-    const acked = new Set(settled?.explicitAcks);
-    const retried = new Set(settled?.retryMessages.map(({ msgId }) => msgId));
-    const failed = settled === undefined || settled.outcome !== 'ok' || settled.retryBatch.retry;
-    for (const message of batch) {
-      const again = retried.has(message.id) || (failed && !acked.has(message.id)) || this.random() < LOST_ACKS;
-      if (!again) continue;
-      const dead = message.attempts > MAX_RETRIES ? settings.dead_letter_queue : undefined;
-      if (dead === undefined) message.visibleAt = Date.now() + this.random() * LONGEST_WAIT_MS;
-      else message.attempts = 0;
-      this.messagesOf(dead ?? settings.queue).push(message);
+      const taken = this.consume ? queue.take() : [];
+      if (taken.length === 0 || !this.consume) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        continue;
+      }
+      this.inFlight += taken.length;
+      const messages = taken.map(({ stored: { id, sentAt, deliveries, body } }) => {
+        return { id, timestamp: sentAt, attempts: deliveries, ...(body as Content) };
+      });
+      // If workerd is killed, its acknowledgements are lost.
+      const settled = await this.consume(queue.name, messages).catch(() => undefined);
+      this.inFlight -= taken.length;
+      const retried = new Set(settled?.retryMessages.map(({ msgId }) => msgId));
+      for (const one of taken) {
+        if (settled?.explicitAcks.includes(one.stored.id)) one.settled = 'acked';
+        if (retried.has(one.stored.id)) one.settled = 0;
+      }
+      queue.giveBack(taken, settled?.outcome === 'ok' && !settled.retryBatch.retry);
     }
   }
 }

@@ -55,7 +55,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 it(
   'no event is lost or doubled under load, while Postgres and workerd are killed, Neon fails and handlers throw',
   async () => {
-    const { stack, queues, sql, sign } = cloud;
+    const { stack, queues, sql } = cloud;
     const workerd = await cloud.start();
     queues.consume = workerd.consume;
     const counts = { 'errors of Neon': 0, 'Postgres killed': 0, 'Postgres stopped': 0, 'workerd killed': 0 };
@@ -69,19 +69,13 @@ it(
       return new Response(null, { status: chance(0.1) ? 500 : 200 });
     };
 
-    const poison = Array.from({ length: POISON }, (_, n) => n);
     const load = sendAtRate(EVENTS_PER_SECOND, SECONDS, (n) => ({
       times: chance(REPEATS) ? 2 : 1,
       // Signed again at each try, as providers do, because a signature grows stale.
-      async send() {
-        const source = SOURCES[n % SOURCES.length] ?? 'stripe';
-        const delivery = await sign(source, charge(n), { id: `evt_${n}` });
-        return fetch(`${workerd.url}webhooks/${source}`, { method: 'POST', ...delivery });
-      },
+      send: () => workerd.deliver(SOURCES[n % SOURCES.length] ?? 'stripe', charge(n), { id: `evt_${n}` }),
     }));
-    for (const n of poison) {
-      const delivery = await sign('awardee', JSON.stringify({ n }), { id: `poison_${n}`, type: 'kills' });
-      await fetch(`${workerd.url}webhooks/awardee`, { method: 'POST', ...delivery });
+    for (let n = 0; n < POISON; n++) {
+      await workerd.deliver('awardee', JSON.stringify({ n }), { id: `poison_${n}`, type: 'kills' });
     }
     await disasters(workerd, counts);
     const { answers, milliseconds, seconds } = await load;

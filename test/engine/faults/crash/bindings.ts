@@ -1,78 +1,40 @@
+import { readConfig } from '../../../../scripts/config/worker-config.ts';
 import { secretName } from '../../../../src/receiver/secrets.ts';
+import type { AdversarialQueue, Taken } from '../adversarial-queue.ts';
 import { sources } from './app.ts';
 import type { Interleaving, Run } from './interleaving.ts';
 import type { Lane } from './lanes.ts';
-import type { AdversarialQueue, Taken } from './queue.ts';
 
 /** One secret for all sources: nobody here has to guess it. */
 export const SECRET = 'whsec_Y3Jhc2ggdGVzdHMgb2YgdGhlIGVuZ2luZQ==';
 
-export interface Queues {
-  readonly events: AdversarialQueue;
-  readonly effects: AdversarialQueue;
-  readonly deadEvents: AdversarialQueue;
-  readonly deadEffects: AdversarialQueue;
-}
+/** The consumer's variables and queues are those of this file. */
+export const CONFIG = 'test/engine/fixture/wrangler.consumer.toml';
+const { vars, produces } = readConfig(CONFIG);
 
 /** What the two Workers get from their environment. Everything that a run does with it is a step of that run. */
-export class Bindings {
-  readonly #interleaving: Interleaving;
-  readonly #queues: Queues;
-  readonly #databaseUrls: Lane['databaseUrls'];
-
-  constructor(interleaving: Interleaving, queues: Queues, databaseUrls: Lane['databaseUrls']) {
-    this.#interleaving = interleaving;
-    this.#queues = queues;
-    this.#databaseUrls = databaseUrls;
-  }
-
-  receiver(run: Run): Env {
-    return {
-      ...Object.fromEntries(Object.keys(sources).map((name) => [secretName(name), SECRET])),
-      DATABASE_URL: this.#databaseUrls.receiver,
-      EVENTS: this.#queue(run, this.#queues.events),
-    } as unknown as Env;
-  }
-
-  consumer(run: Run): ConsumerEnv {
-    const { events, effects, deadEvents, deadEffects } = this.#queues;
-    return {
-      DATABASE_URL: this.#databaseUrls.consumer,
-      EVENTS: this.#queue(run, events),
-      EFFECTS: this.#queue(run, effects),
-      EVENTS_QUEUE: events.name,
-      EFFECTS_QUEUE: effects.name,
-      EVENTS_DEAD_QUEUE: deadEvents.name,
-      EFFECTS_DEAD_QUEUE: deadEffects.name,
-      DEDUPE_DAYS: 30,
-      BODY_DAYS: 7,
-      ALERT_WEBHOOK_URL: 'https://alerts.example.com/',
-    } as unknown as ConsumerEnv;
-  }
-
-  /** The batch that a consumer gets. */
-  batch(run: Run, queue: AdversarialQueue, taken: readonly Taken[]): MessageBatch {
-    return { queue: queue.name, messages: taken.map((one) => this.#message(run, one)) } as unknown as MessageBatch;
-  }
-
-  #queue(run: Run, queue: AdversarialQueue): Queue {
+export function createBindings(
+  interleaving: Interleaving,
+  queues: ReadonlyMap<string, AdversarialQueue>,
+  databaseUrls: Lane['databaseUrls'],
+) {
+  const queueOf = (run: Run, name = '') => {
     const send = (bodies: readonly unknown[]) => {
       const write = async () => {
-        for (const body of bodies) queue.write(body);
+        for (const body of bodies) queues.get(name)?.write(body);
       };
-      return this.#interleaving.step(run, `send ${bodies.length} to ${queue.name}`, write, failed);
+      return interleaving.step(run, `send ${bodies.length} to ${name}`, write, failed);
     };
     return {
       send: (body: unknown) => send([body]),
       sendBatch: (messages: Iterable<MessageSendRequest>) => send(Array.from(messages, ({ body }) => body)),
-    } as unknown as Queue;
-  }
-
-  #message(run: Run, taken: Taken): Message {
+    };
+  };
+  const messageOf = (run: Run, taken: Taken) => {
     const { id, body, sentAt, deliveries } = taken.stored;
     const settle = (how: string, settled: Taken['settled']) => {
       if (run.ended || taken.settled !== undefined) return;
-      const fault = this.#interleaving.point(run, `${how} ${id}`);
+      const fault = interleaving.point(run, `${how} ${id}`);
       if (fault === 'error') failed();
       if (fault === undefined) taken.settled = settled;
     };
@@ -83,8 +45,27 @@ export class Bindings {
       attempts: deliveries,
       ack: () => settle('ack', 'acked'),
       retry: ({ delaySeconds = 0 } = {}) => settle('retry', delaySeconds),
-    } as Message;
-  }
+    };
+  };
+  return {
+    receiver: (run: Run) =>
+      ({
+        ...Object.fromEntries(Object.keys(sources).map((name) => [secretName(name), SECRET])),
+        DATABASE_URL: databaseUrls.receiver,
+        EVENTS: queueOf(run, produces.EVENTS),
+      }) as unknown as Env,
+    consumer: (run: Run) =>
+      ({
+        ...vars,
+        DATABASE_URL: databaseUrls.consumer,
+        EVENTS: queueOf(run, produces.EVENTS),
+        EFFECTS: queueOf(run, produces.EFFECTS),
+        ALERT_WEBHOOK_URL: 'https://alerts.example.com/',
+      }) as unknown as ConsumerEnv,
+    /** What a consumer gets. */
+    batch: (run: Run, { name }: AdversarialQueue, taken: readonly Taken[]) =>
+      ({ queue: name, messages: taken.map((one) => messageOf(run, one)) }) as unknown as MessageBatch,
+  };
 }
 
 export function failed(): never {

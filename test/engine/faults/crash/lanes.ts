@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { connect } from '../../../../scripts/database/connect.ts';
 import { migrate } from '../../../../scripts/database/migrations.ts';
 import { createWorkerRoles } from '../../../../scripts/database/worker-roles.ts';
 import type { Stack } from '../../../../scripts/local/stack.ts';
@@ -32,8 +32,7 @@ export async function openLane(stack: Stack, name: string): Promise<Lane> {
   await migrate(url.href);
   const { receiver = '', consumer = '' } = (await createWorkerRoles(url.href, { rotate: [] })).urls;
   await createFixtureTables(url.href);
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
+  const client = await connect(url.href);
   const elsewhere = (workerUrl: string) => Object.assign(new URL(workerUrl), { host: 'neon.example.com' }).href;
   return {
     databaseUrls: { receiver: elsewhere(receiver), consumer: elsewhere(consumer) },
@@ -46,12 +45,12 @@ export async function openLane(stack: Stack, name: string): Promise<Lane> {
 /** Does all the work, each in the first lane that is free. */
 export async function inLanes<Item>(
   lanes: readonly Lane[],
-  items: Iterable<Item>,
+  items: readonly Item[],
   work: (item: Item, lane: Lane) => Promise<void>,
 ): Promise<void> {
-  const rest = items[Symbol.iterator]();
+  const rest = items.values();
   const worker = async (lane: Lane) => {
-    for (let next = rest.next(); !next.done; next = rest.next()) await work(next.value, lane);
+    for (const item of rest) await work(item, lane);
   };
   await Promise.all(lanes.map(worker));
 }

@@ -9,48 +9,39 @@ interface Called {
   readonly accepted: boolean;
 }
 
-/** Everything that `fetch` reaches: Neon, the other side of the effects, and the alert endpoint. Each call is a step. */
-export class Outside {
+/**
+ * Everything that `fetch` reaches: Neon, the other side of the effects, and the alert endpoint. Each call is a step. `mishap`
+ * are the random numbers that decide how a call fails.
+ */
+export function createOutside(interleaving: Interleaving, neon: NeonInProcess, mishap: () => number) {
   /** By idempotency key. */
-  readonly calls = new Map<string, Called>();
-  readonly #interleaving: Interleaving;
-  readonly #neon: NeonInProcess;
-  readonly #mishap: () => number;
-
-  /** `mishap` are the random numbers that decide how a call fails. */
-  constructor(interleaving: Interleaving, neon: NeonInProcess, mishap: () => number) {
-    this.#interleaving = interleaving;
-    this.#neon = neon;
-    this.#mishap = mishap;
-  }
-
-  async fetch(run: Run, url: string, init: RequestInit): Promise<Response> {
-    const headers = new Headers(init.headers);
-    const body = String(init.body);
-    const neonFails = () => this.#oneOf(NEON_FAILS);
-    const callFails = () => this.#oneOf(CALL_FAILS);
-    if (headers.has('neon-connection-string')) {
-      if (run.postgresAway) return neonFails();
-      return this.#interleaving.step(run, `Neon, ${statementsOf(body)}`, () => this.#neon.answer(init), neonFails);
-    }
-    const answer = async () => (url === OUTSIDE_URL ? this.#called(headers, body) : new Response());
-    return this.#interleaving.step(run, `call ${url} ${body.slice(0, NAME_LENGTH)}`, answer, callFails);
-  }
+  const calls = new Map<string, Called>();
+  const oneOf = (ways: readonly (() => Response)[]) => (ways[Math.floor(mishap() * ways.length)] ?? networkError)();
 
   /** The other side of an effect. */
-  #called(headers: Headers, payload: string): Response {
+  const called = (headers: Headers, payload: string) => {
     const key = headers.get('idempotency-key') ?? 'none';
-    const before = this.calls.get(key);
+    const before = calls.get(key);
     const { fails } = JSON.parse(payload) as Call;
     const status = fails === 'always' ? 400 : fails === 'once' && before === undefined ? 503 : 200;
     const payloads = new Set([...(before?.payloads ?? []), payload]);
-    this.calls.set(key, { payloads, accepted: before?.accepted || status === 200 });
+    calls.set(key, { payloads, accepted: before?.accepted || status === 200 });
     return new Response(null, { status });
-  }
+  };
 
-  #oneOf(ways: readonly (() => Response)[]): Response {
-    return (ways[Math.floor(this.#mishap() * ways.length)] ?? networkError)();
-  }
+  const fetch = async (run: Run, url: string, init: RequestInit): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    const body = String(init.body);
+    if (headers.has('neon-connection-string')) {
+      const fails = () => oneOf(NEON_FAILS);
+      if (run.postgresAway) return fails();
+      return interleaving.step(run, `Neon, ${statementsOf(body)}`, () => neon.answer(init), fails);
+    }
+    const answer = async () => (url === OUTSIDE_URL ? called(headers, body) : new Response());
+    return interleaving.step(run, `call ${url} ${body.slice(0, NAME_LENGTH)}`, answer, () => oneOf(CALL_FAILS));
+  };
+
+  return { calls, fetch };
 }
 
 /** The ways in which a request to Neon fails. */

@@ -3,7 +3,7 @@ import { type Fault, runs } from './interleaving.ts';
 import type { Lane, Sql } from './lanes.ts';
 import type { NeonInProcess } from './neon.ts';
 import type { ExpectedEvent, Scenario } from './scenarios.ts';
-import { type Mistake, START, World } from './world.ts';
+import { createWorld, type Mistake, START } from './world.ts';
 
 export interface Trial {
   readonly scenario: Scenario;
@@ -22,17 +22,12 @@ const EMPTY = `
   delete from fixture.balances; delete from fixture.states`;
 
 /** Plays a scenario with its faults until nothing is left to do, and looks at what is in Postgres then. */
-export async function tryOut(trial: Trial, { databaseUrls, sql }: Lane, neon: NeonInProcess): Promise<Tried> {
-  const { scenario, seed, faults, mistake } = trial;
+export async function tryOut(trial: Trial, lane: Lane, neon: NeonInProcess): Promise<Tried> {
+  const { scenario } = trial;
+  const { sql } = lane;
   await sql(EMPTY);
   for (const event of scenario.old) await insertOld(event, sql);
-  const nextDue = async () => {
-    const [row] = await sql<{ due: Date | null }>(`
-      select least((select min(due_at) from webhooks.events where status = 'pending'),
-                   (select min(due_at) from webhooks.effects where status = 'pending')) as due`);
-    return row?.due ?? undefined;
-  };
-  const world = new World({ scenario, seed, faults, databaseUrls, neon, nextDue, mistake });
+  const world = createWorld(trial, lane, neon);
   const { points } = world.interleaving;
   try {
     await world.untilQuiet();

@@ -1,3 +1,6 @@
+import { readConfig } from '../../../scripts/config/worker-config.ts';
+import { memoize } from '../../../src/shared/memoize.ts';
+
 /** A message as the queue keeps it. */
 export interface Stored {
   readonly id: string;
@@ -20,9 +23,35 @@ export interface QueueOptions {
   /** After this many deliveries beyond the first, a message moves to the dead letter queue. */
   readonly maxRetries: number;
   readonly dead?: AdversarialQueue;
-  /** Whether it also delivers twice and loses acknowledgements. That hides a message that the code itself loses. */
-  readonly repeats: boolean;
+  /** From 0 to 1: how much it delivers twice and loses acknowledgements. That hides a message that the code itself loses. */
+  readonly repeats: number;
+  /** In milliseconds. Everything waits at most this long, for tests whose clock is the real one. */
+  readonly longestWait?: number;
 }
+
+type Settings = Pick<QueueOptions, 'maxRetries' | 'repeats' | 'longestWait'>;
+
+/** By name: the queues of the consumer's wrangler file, in which the dead letter queues are the last ones. */
+export function openQueues(
+  config: string,
+  { maxRetries, ...settings }: Settings,
+  random: () => number,
+  now: () => number,
+): ReadonlyMap<string, AdversarialQueue> {
+  const queues = new Map<string, AdversarialQueue>();
+  for (const { queue: name, max_batch_size = 0, dead_letter_queue = '' } of consumersOf(config).toReversed()) {
+    const dead = queues.get(dead_letter_queue);
+    const retries = dead ? { dead, maxRetries } : { maxRetries: Number.POSITIVE_INFINITY };
+    queues.set(
+      name,
+      new AdversarialQueue({ name, maxBatchSize: max_batch_size, ...retries, ...settings }, random, now),
+    );
+  }
+  return queues;
+}
+
+/** Thousands of trials open them. */
+const consumersOf = memoize((config: string) => readConfig(config).raw.queues?.consumers ?? []);
 
 const SECOND = 1000;
 const MINUTE = 60_000;
@@ -61,7 +90,7 @@ export class AdversarialQueue {
   write(body: unknown): void {
     const copies = this.#happens(DOUBLED) ? 2 : 1;
     // Both at the same moment, so that two consumers may work the same event side by side.
-    const visibleAt = this.#now() + this.#delay();
+    const visibleAt = this.#now() + this.#wait();
     for (let copy = 0; copy < copies; copy++) {
       const id = `${this.name} ${++this.#sent}`;
       this.messages.push({ id, body: structuredClone(body), sentAt: this.#now(), visibleAt, deliveries: 0 });
@@ -92,8 +121,8 @@ export class AdversarialQueue {
       const outcome = forgetsAll ? undefined : settled;
       const isAcked = outcome === 'acked' || (outcome === undefined && succeeded);
       if (isAcked && !this.#happens(LOST)) continue;
-      const wait = typeof outcome === 'number' ? outcome * SECOND : this.#delay();
-      this.#again({ ...stored, visibleAt: this.#now() + wait });
+      const visibleAt = this.#now() + this.#wait(typeof outcome === 'number' ? outcome : undefined);
+      this.#again({ ...stored, visibleAt });
     }
   }
 
@@ -104,10 +133,13 @@ export class AdversarialQueue {
   }
 
   #happens(share: number): boolean {
-    return this.#options.repeats && this.#random() < share;
+    return this.#random() < share * this.#options.repeats;
   }
 
-  #delay(): number {
+  #wait(seconds?: number): number {
+    const { longestWait } = this.#options;
+    if (longestWait !== undefined) return this.#random() * longestWait;
+    if (seconds !== undefined) return seconds * SECOND;
     const chance = this.#random();
     const longest = DELAYS.find(([share]) => chance < share)?.[1] ?? HOUR;
     return Math.floor(this.#random() * longest);
