@@ -40,7 +40,7 @@ it('effects are sent once, each with a line that has its key, and one whose kind
   const keys = lines.map(({ idempotency_key }) => idempotency_key);
   expect(keys).toEqual(keys.map(() => expect.stringMatching(/^[0-9a-f]{64}$/)));
   expect([lines.length, new Set(keys).size]).toEqual([3, 3]);
-  const last_error = 'PermanentError: there is no effect of a kind that is gone in src/app/effects';
+  const last_error = 'PermanentError: there is no effect constructor in src/app/effects';
   const expected = [
     sent('held first'),
     { name: 'held gone', status: 'parked', attempts: 1, failure: 'no_handler', last_error },
@@ -61,6 +61,8 @@ it.each([
   await holdBackEffects('has an effect answered', { status });
   const { acked } = await consume([effectTicket('held answers')], QUEUE);
   expect([{ acked, ...(await effects())[0] }]).toMatchObject([expected]);
+  const waits = await query(sql`select name from webhooks.effects where not_before is not null`);
+  expect(waits).toHaveLength(expected.status === 'pending' ? 1 : 0);
 });
 
 it('an effect whose other side cannot be reached is tried twelve times, and its event stays done', async () => {
@@ -91,16 +93,17 @@ it.each([
   ]);
 });
 
-it('three more tickets and five sweeps of an effect that was told to wait send nothing and count no attempt, until the wait is over', async () => {
+it('three forged tickets and five sweeps of an effect that was told to wait send nothing and count no attempt, until the wait is over', async () => {
   await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '3600' } });
-  await consume([effectTicket('held answers')], QUEUE);
+  const forged = { body: { ...effectTicket('held answers').body, kind: 'returns', payload: '{}' } };
+  await consume([forged], QUEUE);
   // There is a line for every call to the outside.
   const lines = await logged(async () => {
     for (let n = 0; n < 8; n++) {
       await query(sql`update webhooks.effects set due_at = now() - interval '1 second'`);
-      const tickets = n < 3 ? ['held answers'] : (await takeOverdue(database(), new Date())).effects;
+      const tickets = n < 3 ? [forged] : (await takeOverdue(database(), new Date())).effects;
       expect(tickets).toHaveLength(1);
-      const { acked, retried } = await consume([effectTicket('held answers')], QUEUE);
+      const { acked, retried } = await consume([n < 3 ? forged : effectTicket('held answers')], QUEUE);
       expect([acked, retried.length]).toEqual([[], 1]);
       expect(retried[0]?.delaySeconds).toBeGreaterThan(3500);
     }

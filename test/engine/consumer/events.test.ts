@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { balanceOf, claimEvents, consume, empty, events, logged, query, ticket, waitsAreOver } from './in-workerd.ts';
-import { limits } from './worker.ts';
 
 const increments = (id: string, customer = 'c') => ({ id, type: 'increments', data: { customer } });
 const DONE = { status: 'done', attempts: 1, failure: null, last_error: null };
@@ -67,17 +66,13 @@ describe('a handler', () => {
 
   it('is told the time of receipt instead of none, or of one more than a day later, which would be newer than all others', async () => {
     const day = 86_400_000;
-    const [a, b, c, d] = [null, day, day + 1, Date.UTC(9999, 11)].map((ahead, n) => {
-      return { id: 'abcd'.charAt(n), type: 'notes its time', ahead };
-    });
+    const ahead = { a: null, b: day, c: day + 1, d: Date.UTC(9999, 11) };
     const receivedAt = new Date();
-    for (const one of [a, b, c, d]) {
-      if (!one) continue;
-      const { ahead, ...event } = one;
-      const occurredAt = ahead === null ? null : new Date(receivedAt.getTime() + ahead);
-      await claimEvents({ ...event, receivedAt, occurredAt });
+    for (const [id, ms] of Object.entries(ahead)) {
+      const occurredAt = ms === null ? null : new Date(receivedAt.getTime() + ms);
+      await claimEvents({ id, type: 'notes its time', receivedAt, occurredAt });
     }
-    await consume(['a', 'b', 'c', 'd'].map((id) => ticket(id)));
+    await consume(Object.keys(ahead).map((id) => ticket(id)));
     const rows = await query(sql`
       select customer as id, changed_at = received_at as "isReceipt", changed_at = occurred_at as "isItsOwn"
       from fixture.balances join webhooks.events on event_id = customer order by 1`);
@@ -87,15 +82,6 @@ describe('a handler', () => {
       { id: 'c', isReceipt: true, isItsOwn: false },
       { id: 'd', isReceipt: true, isItsOwn: false },
     ]);
-  });
-
-  it('that hangs fails its event after the time limit, and its neighbours are done', async () => {
-    limits.ms = 1000;
-    await claimEvents(increments('a'), { id: 'b', type: 'hangs' });
-    const { acked, retried } = await consume([ticket('a'), ticket('b')]);
-    expect([acked, retried.length]).toEqual([['0'], 1]);
-    const last_error = 'Error: the handler took longer than 1 s';
-    expect((await events())[1]).toMatchObject({ failure: 'time_limit', last_error });
   });
 
   it('that has failed before is asked after the others, because it may hang again', async () => {
@@ -192,7 +178,8 @@ describe('failures', () => {
 });
 
 it('a batch whose bodies are too large for memory together is worked in several batches', async () => {
-  const data = { customer: 'c', pad: 'x'.repeat(900_000) };
+  // Two bytes each, and one character.
+  const data = { customer: 'c', pad: 'ü'.repeat(450_000) };
   const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}`);
   await claimEvents(...ids.map((id) => ({ id, type: 'increments', data })));
   const first = await consume(ids.map((id) => ticket(id)));

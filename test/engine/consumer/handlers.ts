@@ -97,7 +97,6 @@ export const testHandlers = {
     ],
   }),
   'throws NUL': throws(() => new Error('a\u0000b\ud800')),
-  hangs: defineHandler({ handle: () => new Promise<never>(() => {}) }),
   'builds nonsense': defineHandler({
     handle: (_event, { db }) => [
       db.insert(balances).values({ customer: 'c', balance: 1n, changedAt: new Date('nonsense') }),
@@ -131,7 +130,7 @@ export const testHandlers = {
       effect('answers', { status: 200 }, 'first'),
       effect('answers', { status: 200 }, 'second'),
       // A kind that no longer exists, as after a deploy that renamed it.
-      new Effect('of a kind that is gone', {}, 'gone'),
+      new Effect('constructor', {}, 'gone'),
     ],
   }),
   'has an effect answered': defineHandler({

@@ -116,8 +116,11 @@ describe('a forwarded delivery', () => {
       expect(new Set(lines.map(({ outcome }) => outcome))).toEqual(new Set(['database_unavailable']));
       // Also alone: after a ticket in the same batch, the delivery would not even be tried.
       for (const messages of [[ticket('a'), await forwarded('b')], [await forwarded('b')]]) {
-        const { retried } = await consume(messages, QUEUES.eventsDead);
-        expect(retried).toEqual(messages.map((_, n) => KEPT(String(n))));
+        const lines = await logged(async () => {
+          const { retried } = await consume(messages, QUEUES.eventsDead);
+          expect(retried).toEqual(messages.map((_, n) => KEPT(String(n))));
+        });
+        expect(new Set(lines.map(({ step }) => step))).toEqual(new Set(['dead_letter']));
       }
     } finally {
       await query(sql`alter table webhooks.hidden rename to events`);
@@ -220,23 +223,12 @@ it('the messages of a queue that no variable names are kept, and the log names t
   expect(retries).toEqual([{ delaySeconds: 3600 }]);
 });
 
-describe('a forged ticket', () => {
-  it('names an event and brings nothing along that could change it', async () => {
-    await claimEvents(increments('real', 'owner'));
-    const more = { type: 'other', body: '{"customer":"attacker"}', status: 'parked' };
-    await consume([{ body: { ...ticket('real').body, ...more } }, ticket('unknown')]);
-    expect(await states()).toEqual([['real', 'done']]);
-    expect([await balanceOf('owner'), await balanceOf('attacker')]).toEqual(['1', undefined]);
-  });
-
-  it('of an effect cannot choose what is sent, and neither shortens its wait nor uses up its attempts', async () => {
-    await holdBackEffects('has an effect answered', { status: 503, headers: { 'retry-after': '120' } });
-    const forged = { ...effectTicket('held answers').body, kind: 'other', payload: '{}' };
-    for (let n = 0; n < 3; n++) await consume([{ body: forged }], QUEUES.effects);
-    expect(await query(sql`select kind, status, attempts from webhooks.effects`)).toEqual([
-      { kind: 'answers', status: 'pending', attempts: 1 },
-    ]);
-  });
+it('a forged ticket names an event and brings nothing along that could change it', async () => {
+  await claimEvents(increments('real', 'owner'));
+  const more = { type: 'other', body: '{"customer":"attacker"}', status: 'parked' };
+  await consume([{ body: { ...ticket('real').body, ...more } }, ticket('unknown')]);
+  expect(await states()).toEqual([['real', 'done']]);
+  expect([await balanceOf('owner'), await balanceOf('attacker')]).toEqual(['1', undefined]);
 });
 
 describe('dead tickets', () => {

@@ -201,6 +201,7 @@ const correct = {
     db.insert(balances).values({ customer: 'deleted', balance: 1n }),
     must(db.delete(balances).where(sql`${balances.customer} = 'deleted'`), 'no'),
     must(db.execute(sql`select 1 ; `), 'no'),
+    must(db.execute(sql`select 1 -- one`), 'no'),
   ]),
   'uses a table of its own called webhooks': returning((db) => [
     db
@@ -216,6 +217,12 @@ const correct = {
   'changes a setting': returning((db) => [
     db.execute(sql`select set_config('app.customer', 'mistake', true)`),
     db.execute(sql`insert into fixture.balances values (current_setting('app.customer') || ' of its own', 1)`),
+  ]),
+  'uses a setting and changes it': returning((db) => [
+    db.execute(
+      sql`insert into fixture.balances values ('before ' || coalesce(current_setting('app.customer', true), ''), 1)`,
+    ),
+    db.execute(sql`select set_config('app.customer', 'another', true)`),
   ]),
   'uses a setting': returning((db) => [
     db.execute(sql`insert into fixture.balances values ('setting ' || current_setting('app.customer', true), 1)`),

@@ -3,7 +3,7 @@ import { log } from '../../../src/shared/log.ts';
 import { testEffects, testHandlers } from './handlers.ts';
 import { mistakenHandlers } from './mistakes.ts';
 
-/** Long, so that a slow machine doesn't decide what fails. A test of what hangs makes it short. */
+/** Of effects. Long, so that a slow machine doesn't decide what fails. A test of what hangs makes it short. */
 export const limits = { ms: 30_000 };
 
 /** The consumer, with handlers that fail in many ways. */
@@ -14,9 +14,7 @@ export default createConsumer({
   now: () => new Date(),
   random: Math.random,
   log,
-  get handlerMs() {
-    return limits.ms;
-  },
+  handlerMs: 30_000,
   get effectMs() {
     return limits.ms;
   },

@@ -113,11 +113,6 @@ describe('retryable errors', () => {
 });
 
 describe('errors that are not retryable', () => {
-  it('an error in the SQL or the data is not retryable', async () => {
-    const error = await errorOf(run(database.db, sql`select ${CANARY}::int`));
-    expect(error).toMatchObject({ retryable: false, code: '22P02' });
-  });
-
   it('a violated constraint is not retryable, and the error names it', async () => {
     await database.sql(
       `insert into webhooks.events (source, event_id, received_at, due_at) values ('s', 'e', now(), now())`,
@@ -129,25 +124,14 @@ describe('errors that are not retryable', () => {
     expect(await errorOf(again)).toMatchObject({ retryable: false, constraint: 'events_source_event_id_pk' });
   });
 
-  it('a missing table is not retryable, and the error says to run the migrations', async () => {
-    const error = await errorOf(run(database.db, sql`select ${CANARY}::text from not_there`));
-    expect(error).toMatchObject({ retryable: false, code: '42P01' });
-    expect(error.message).toContain('npm run db:migrate');
-  });
-
-  it('a wrong password is not retryable', async () => {
-    const error = await errorOf(ask(withUrl((url) => (url.password = CANARY))));
-    expect(error).toMatchObject({ retryable: false, code: undefined });
-    expect(error.message).toContain('DATABASE_URL');
-  });
-
   it('a refusal without a code is not retryable, and names what may be wrong', async () => {
     const error = await errorOf(answeredWith(400, JSON.stringify({ message: 'no such endpoint', code: null })));
     expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('DATABASE_URL is not accepted') });
   });
 
   it('an unknown role is not retryable', async () => {
-    expect(await errorOf(ask(withUrl((url) => (url.username = 'nobody-here'))))).toMatchObject({ retryable: false });
+    const error = await errorOf(ask(withUrl((url) => (url.username = CANARY))));
+    expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('the role or password') });
   });
 
   it.each([

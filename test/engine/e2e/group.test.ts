@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { defineHandler, Effect, PermanentError, RetryLater } from '../../../src/kit/index.ts';
+import { pack } from '../../../src/queue/forwarded.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
 import { useDatabase } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';
@@ -17,6 +18,7 @@ const { sql } = database;
 /** What becomes of an event: its row, and whether its ticket is acknowledged or comes back after some seconds. */
 const FATES = {
   done: [{ status: 'done', attempts: 1, failure: null, effects: 1 }, 'acked'],
+  'failed before': [{ status: 'done', attempts: 2, failure: null, effects: 1 }, 'acked'],
   unwanted: [{ status: 'ignored', attempts: 1, failure: null, effects: 0 }, 'acked'],
   'parked before': [{ status: 'parked', attempts: 0, failure: 'handler', effects: 0 }, 'acked'],
   'done before': [{ status: 'done', attempts: 1, failure: null, effects: 0 }, 'acked'],
@@ -54,12 +56,21 @@ interface Made {
 
 const columns = 'source, event_id as id, status, attempts, failure';
 
-async function make({ source, id, fate }: Made): Promise<void> {
+/** A delivery of these events of one source. */
+function deliveryOf(made: readonly Made[]) {
+  const events = made.map(({ id, fate }) => {
+    const body = JSON.stringify(fate === 'has another shape' ? {} : { fate });
+    return newEvent(id, { type: fate === 'unwanted' ? 'other' : 'test', body });
+  });
+  return claimRequest(events, { source: made[0]?.source ?? '', receivedAt: new Date() });
+}
+
+async function make(one: Made): Promise<void> {
+  const { source, id, fate } = one;
   if (fate === 'unknown') return;
-  const body = JSON.stringify(fate === 'has another shape' ? {} : { fate });
-  const event = newEvent(id, { type: fate === 'unwanted' ? 'other' : 'test', body });
-  await claim(database.receiver, claimRequest([event], { source, receivedAt: new Date() }));
+  await claim(database.receiver, deliveryOf([one]));
   const set = {
+    'failed before': `attempts = 1`,
     'parked before': `status = 'parked', failure = 'handler'`,
     'done before': `status = 'done', completions = 1, attempts = 1`,
     waits: `not_before = now() + interval '1 day'`,
@@ -70,7 +81,23 @@ async function make({ source, id, fate }: Made): Promise<void> {
   }
 }
 
-it('whatever becomes of the other events of its batch, each event and each ticket gets what is its own', async () => {
+/** The ticket of an event, or a forwarded delivery of all that are known. */
+async function messageOf([first, ...others]: readonly Made[]): Promise<FakeMessage> {
+  const { source = '', id = '' } = first ?? {};
+  if (!first || others.length === 0) return new FakeMessage(id, 1, { version: MESSAGE_VERSION, source, eventId: id });
+  return new FakeMessage(id, 1, await pack(deliveryOf([first, ...others])));
+}
+
+/** A message comes back after the longest wait of its events. */
+function settledAs(made: readonly Made[]): 'acked' | 'a day' | number {
+  const waits = made.map(({ fate }) => FATES[fate][1]);
+  if (waits.includes('a day')) return 'a day';
+  return waits.reduce<'acked' | number>((longest, wait) => {
+    return typeof wait === 'number' && (longest === 'acked' || wait > longest) ? wait : longest;
+  }, 'acked');
+}
+
+it('whatever becomes of the other events of its message and of its batch, each event and each message gets what is its own', async () => {
   const made = fc.uniqueArray(
     fc.record({
       source: fc.constantFrom('test', 'other'),
@@ -79,23 +106,28 @@ it('whatever becomes of the other events of its batch, each event and each ticke
     }),
     { selector: ({ source, id }) => `${source} ${id}`, minLength: 1 },
   );
-  const batch = made.chain((all) =>
-    fc.tuple(fc.constant(all), fc.shuffledSubarray([...all, ...all], { minLength: 1 })),
-  );
+  const batch = made.chain((all) => {
+    const message = fc.constantFrom(...all).chain((one) => {
+      const known = one.fate === 'unknown' ? [] : all.filter(({ fate }) => fate !== 'unknown');
+      const others = known.filter((other) => other !== one && other.source === one.source);
+      return fc.subarray(others).map((some) => [one, ...some]);
+    });
+    return fc.tuple(fc.constant(all), fc.array(message, { minLength: 1, maxLength: 8 }));
+  });
   await fc.assert(
-    fc.asyncProperty(batch, async ([all, tickets]) => {
+    fc.asyncProperty(batch, async ([all, contents]) => {
       await sql('delete from webhooks.events; delete from fixture.balances');
       await Promise.all(all.map(make));
-      const messages = tickets.map(
-        ({ source, id }) => new FakeMessage(id, 1, { version: MESSAGE_VERSION, source, eventId: id }),
-      );
+      const messages = await Promise.all(contents.map(messageOf));
       const sent = new FakeQueue();
-      await consumeInNode(messages, handler, database.stack.workerUrls.consumer, { sent });
+      // A message that is looked at twice waits for as long as the first time.
+      const now = new Date();
+      await consumeInNode(messages, handler, database.stack.workerUrls.consumer, { sent, now: () => now });
 
       const settled = messages.map(({ settled: as }) => (typeof as === 'number' && as > 80_000 ? 'a day' : as));
-      expect(settled).toEqual(tickets.map(({ fate }) => FATES[fate][1]));
+      expect(settled).toEqual(contents.map(settledAs));
       const order = ({ source, id }: Pick<Made, 'source' | 'id'>) => `${source} ${id}`;
-      const worked = all.filter((one) => tickets.includes(one) && FATES[one.fate][0] !== undefined);
+      const worked = all.filter((one) => contents.flat().includes(one) && FATES[one.fate][0] !== undefined);
       const expected = worked.map(({ source, id, fate }) => ({ source, id, ...FATES[fate][0] }));
       const rows = await sql<Made>(
         `select ${columns}, (select count(*)::int from webhooks.effects where (source, event_id) = (event.source, event.event_id)) as effects
@@ -104,7 +136,7 @@ it('whatever becomes of the other events of its batch, each event and each ticke
       expect(rows.filter((row) => worked.some((one) => order(one) === order(row)))).toEqual(
         expected.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)),
       );
-      const done = worked.filter(({ fate }) => fate === 'done');
+      const done = worked.filter(({ fate }) => fate === 'done' || fate === 'failed before');
       expect(await sql('select customer from fixture.balances order by 1')).toEqual(
         done.map((one) => ({ customer: order(one) })).toSorted((a, b) => (a.customer < b.customer ? -1 : 1)),
       );

@@ -49,6 +49,7 @@ interface Options {
   readonly handlerMs?: number;
   readonly vars?: Record<string, string>;
   readonly effectMs?: number;
+  readonly now?: () => Date;
   /** Gets the tickets of effects that the consumer sends. */
   readonly sent?: FakeQueue;
   /** Gets the lines that it logs. */
@@ -65,6 +66,7 @@ export async function consumeInNode(
     effects = {},
     handlerMs = 30_000,
     effectMs = 30_000,
+    now = () => new Date(),
     vars = {},
     sent = new FakeQueue(),
     lines,
@@ -74,7 +76,7 @@ export async function consumeInNode(
     handlers: { test: { test: handler }, other: { test: handler } },
     sources: { test: { types: ['test'] }, other: { types: [] } },
     effects,
-    now: () => new Date(),
+    now,
     random: () => 0.5,
     log: (line) => {
       searchedLog(line);

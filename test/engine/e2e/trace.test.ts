@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
 import { openDatabase } from '../../../src/db/client.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
@@ -36,33 +36,27 @@ async function linesOf(id: string): Promise<Record<string, unknown>[]> {
   return read();
 }
 
-const thanksTo = (id: string) => running.stack.outside.requests.find(({ body }) => body.includes(`cus_${id}`));
+const STEPS = ['delivery accepted', 'completion done', 'effect sent'];
 
-describe('an event', () => {
-  it('has its id and the trace id of its delivery in every log line, and its effect continues the trace', async () => {
-    await deliver('evt_1', { traceparent: TRACEPARENT });
-    const lines = await linesOf('evt_1');
-    expect(lines.map(({ step }) => step)).toEqual(['delivery', 'completion', 'effect']);
-    for (const line of lines) expect(line).toMatchObject({ source: 'stripe', event_id: 'evt_1', trace_id: TRACE_ID });
-    expect(thanksTo('evt_1')?.traceparent).toMatch(CHILD);
-  });
-
-  it('is traced through the queue as well while Postgres is away, and the line of the failed claim names it', async () => {
-    running.stack.neon.fault = ({ query }) =>
-      query?.includes('insert into "webhooks"."events"') ? { kind: 'refused' } : undefined;
-    await deliver('evt_2', { traceparent: TRACEPARENT });
+it.each([
+  ['an event', 'evt_1', STEPS],
+  ['an event that goes through the queue while Postgres is away', 'evt_away', ['claim failed', ...STEPS]],
+])(
+  '%s has its id and the trace id of its delivery in every log line, and its effect continues the trace',
+  async (_which, id, steps) => {
+    running.stack.neon.fault = ({ query, params }) =>
+      query?.includes('insert into "webhooks"."events"') && params?.includes('evt_away')
+        ? { kind: 'refused' }
+        : undefined;
+    await deliver(id, { traceparent: TRACEPARENT });
     running.stack.neon.fault = undefined;
-    const lines = await linesOf('evt_2');
-    expect(lines.map(({ step, outcome }) => [step, outcome])).toEqual([
-      ['claim', 'failed'],
-      ['delivery', 'accepted'],
-      ['completion', 'done'],
-      ['effect', 'sent'],
-    ]);
-    for (const line of lines) expect(line).toMatchObject({ source: 'stripe', event_id: 'evt_2', trace_id: TRACE_ID });
-    expect(thanksTo('evt_2')?.traceparent).toMatch(CHILD);
-  });
-});
+    const lines = await linesOf(id);
+    expect(lines.map(({ step, outcome }) => `${step} ${outcome}`)).toEqual(steps);
+    for (const line of lines) expect(line).toMatchObject({ source: 'stripe', event_id: id, trace_id: TRACE_ID });
+    const thanks = running.stack.outside.requests.find(({ body }) => body.includes(`cus_${id}`));
+    expect(thanks?.traceparent).toMatch(CHILD);
+  },
+);
 
 it('the calls of a handler continue the trace, each with a parent id of its own, unless it traces them itself', async () => {
   const { workerUrls, outside } = running.stack;
