@@ -48,6 +48,12 @@ export const consumer: readonly Mutant[] = [
         `\${column.dueAt} = failed.not_before + \${\`\${TICKET_GRACE_MS} milliseconds\`}::interval`,
         `\${column.dueAt} = failed.not_before`,
       ],
+      [
+        'an event that the queue gave up keeps the place of an earlier error',
+        `\${column.failedPaths} = null, \${column.position} = null, \${column.finishedAt}`,
+        `\${column.failedPaths} = null, \${column.finishedAt}`,
+      ],
+      ['the characters of bodies are counted and not their bytes', 'octet_length(', 'length('],
     ],
   ),
   ...faultsIn(
@@ -79,7 +85,7 @@ export const consumer: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/consumer/commit.ts',
-    ['pure/batch', 'e2e/round-trips', 'e2e/group', 'e2e/blame', 'consumer/events'],
+    ['pure/batch', 'e2e/round-trips', 'e2e/group', 'e2e/blame', 'consumer/events', 'consumer/mistakes'],
     [
       [
         'one bad event fails all events of its batch',
@@ -99,6 +105,16 @@ export const consumer: readonly Mutant[] = [
       ],
       ['events that share a number as their key are not sorted by it', " || typeof param === 'number'", ''],
       ['events that share a bigint as their key are not sorted by it', " || typeof param === 'bigint'", ''],
+      [
+        'events that were not tried because Postgres went away are acknowledged',
+        'postponed: withError(group.slice(index + 1), error)',
+        'postponed: []',
+      ],
+      [
+        'the settings of one event apply to the next one that sets some too',
+        'await commitEachAlone(db, rest, now));',
+        'await commitGroup(db, rest, now));',
+      ],
     ],
   ),
   ...faultsIn(
@@ -143,7 +159,7 @@ export const consumer: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/consumer/work.ts',
-    ['consumer/events', 'consumer/messages', 'e2e/round-trips', 'e2e/group'],
+    ['consumer/events', 'consumer/messages', 'e2e/round-trips', 'e2e/group', 'e2e/blame'],
     [
       [
         'the deliveries of its ticket are counted as the attempts of an event',
@@ -173,6 +189,16 @@ export const consumer: readonly Mutant[] = [
         'await parkEvents(db, withoutBody, BODY_GONE, now);',
         'await parkEvents(db, withoutBody.slice(0, 1), BODY_GONE, now);',
       ],
+      [
+        'a message of several events of which one has failed before is never worked',
+        'workLoaded(loaded, messages.length > 1',
+        'workLoaded(loaded, loaded.length > 1',
+      ],
+      [
+        'the wait of an event begins before its handler does',
+        'new Date(now().getTime() + seconds',
+        'new Date(tools.now.getTime() + seconds',
+      ],
     ],
   ),
   ...faultsIn(
@@ -192,7 +218,7 @@ export const consumer: readonly Mutant[] = [
   ),
   ...faultsIn(
     'src/consumer/batch.ts',
-    ['pure/batch', 'consumer/events', 'e2e/round-trips'],
+    ['pure/batch', 'consumer/events', 'e2e/round-trips', 'e2e/effects'],
     [
       ['a second ticket runs an event that waits for its next attempt', 'return seconds > 1 ?', 'return false ?'],
       ['the tickets that may have killed an isolate are worked first', 'a.order - b.order', 'b.order - a.order'],
@@ -224,12 +250,26 @@ export const consumer: readonly Mutant[] = [
         'messages.length > 1 && messages.every(',
         'messages.every(',
       ],
+      [
+        'what cannot be written four times counts as written',
+        `  }
+  await write();`,
+        '  }',
+      ],
     ],
   ),
   ...faultsIn(
     'src/db/effects.ts',
     ['e2e/effects', 'consumer/effects'],
-    [['the result of an old call closes the effect that a rerun has added', 'row}.generation', 'effects.generation}']],
+    [
+      ['the result of an old call closes the effect that a rerun has added', 'row}.generation', 'effects.generation}'],
+      [
+        'an effect that waits is noted as begun, and sent alone ever after',
+        `
+          and coalesce(\${effects.notBefore} <= \${at(begun)}, true)`,
+        '',
+      ],
+    ],
   ),
   ...faultsIn(
     'src/consumer/ask-handler.ts',
@@ -385,6 +425,11 @@ export const consumer: readonly Mutant[] = [
         'max(hour) over ()',
       ],
       ['an alert names the newest pending event', 'min(waiting_since)', 'max(waiting_since)'],
+      [
+        'an effect of an event that waited long is alerted about at once',
+        `= 'pending' and \${events.finishedAt} <`,
+        `= 'pending' and \${events.receivedAt} <`,
+      ],
       [
         'the first tick reads all events there are',
         `greatest(\${now} - \${LOOK_BACK}::interval, max(\${hours.hour}))`,
