@@ -35,13 +35,6 @@ const claimMany = (count: number) => {
   return claim(database.receiver, claimRequest(ids, { receivedAt: NOW }));
 };
 
-it('a run sends every overdue ticket once and writes one line about it', async () => {
-  await claimMany(1200);
-  await run(later({ minutes: 15 }));
-  expect(new Set(sent().map((ticket) => JSON.stringify(ticket))).size).toBe(1200);
-  expect(lines[0]).toEqual({ step: 'sweep', outcome: 'done', events: 1200, effects: 0 });
-});
-
 it('a queue that refuses ends the sweep, and old events are pruned all the same', async () => {
   await claimMany(1200);
   await run(later({ minutes: 15 }), 'EVENTS', 'EFFECTS');
@@ -67,7 +60,7 @@ it('a run sends the tickets of both, counts each, and says so if one of the queu
   expect([lines[2], sent().length]).toEqual([{ step: 'sweep', outcome: 'done', events: 3, effects: 4 }, 3 + 7]);
 });
 
-it('a run sends five thousand tickets at most, so that a backlog is not doubled at once', async () => {
+it('a run sends every overdue ticket once, but five thousand at most, so that a backlog is not doubled at once', async () => {
   await sql(
     `insert into webhooks.events (source, event_id, received_at, due_at)
      select 'test', 'evt_' || n, $1, $1 from generate_series(1, 5600) n`,
@@ -77,6 +70,7 @@ it('a run sends five thousand tickets at most, so that a backlog is not doubled 
     await run(later({ minutes: 15 }));
     expect(lines.at(-2)).toEqual({ step: 'sweep', outcome: 'done', events, effects: 0 });
   }
+  expect(new Set(sent().map((ticket) => JSON.stringify(ticket))).size).toBe(5600);
 });
 
 it('a run prunes several chunks if that many events and bodies are old', async () => {
