@@ -12,7 +12,6 @@ import { isEffectTicket, isTicket, sendTickets, type Ticket } from '../../../src
 import { seal, unseal } from '../../../src/receiver/secrets.ts';
 import { fromBase64, fromBase64Url, fromHex, join, toBase64Url, toHex } from '../../../src/shared/bytes.ts';
 import { formAsJson, parseJson, parseLines } from '../../../src/shared/json.ts';
-import { childTraceparent, isTraceparent, traceFields } from '../../../src/shared/trace.ts';
 import { claimRequests, dates, effectKeys, filters, ids, positions, RUNS } from './generators.ts';
 
 const holds = <Values extends [unknown, ...unknown[]]>(
@@ -173,20 +172,3 @@ it('JSON, and JSON Lines with any line ends', () =>
     const lines = values.map((value) => JSON.stringify(value)).join(lineEnd);
     expect(parseLines(lines + lineEnd)).toEqual({ outcome: 'parsed', json });
   }));
-
-it('a trace, whose id and flag the calls of a handler continue', () =>
-  holds(
-    [
-      fc.constantFrom('1', 'f'),
-      fc.constantFrom('00', '01', '02', 'ff'),
-      fc.double({ min: 0, max: 0.999, noNaN: true }),
-    ],
-    (digit, flags, random) => {
-      const received = `00-${digit.repeat(32)}-00f067aa0ba902b7-${flags}`;
-      const child = childTraceparent(received, () => random) ?? '';
-      expect(isTraceparent(child)).toBe(true);
-      expect(traceFields(child)).toEqual({ trace_id: digit.repeat(32) });
-      expect(child.slice(-2)).toBe(flags === '01' || flags === 'ff' ? '01' : '00');
-      expect(child).not.toContain('00f067aa0ba902b7');
-    },
-  ));

@@ -171,9 +171,11 @@ describe('a trace', () => {
     expect(childTraceparent(header, () => 0)).toBeUndefined();
   });
 
-  it('goes on with a new parent that is never nothing but zeros', () => {
+  it('goes on with a new parent that is never nothing but zeros, and with only the flag that it is sampled', () => {
     expect(childTraceparent(good, () => 0)).toBe(`00-${ID}-1000000000000000-01`);
     expect(childTraceparent(good, () => 0.999)).toBe(`00-${ID}-ffffffffffffffff-01`);
+    const flagsOf = (flags: string) => childTraceparent(good.replace(/..$/, flags), () => 0)?.slice(-2);
+    expect(['00', '01', '02', 'ff'].map(flagsOf)).toEqual(['00', '01', '00', '01']);
   });
 
   it('is added to a call, beside its headers and unless it has one', async () => {

@@ -16,7 +16,7 @@ function charge(extra: string): string {
   return `{"id":"evt_${randomUUID()}","type":"charge.succeeded","created":1770000000,${extra}"data":{"object":${object}}}`;
 }
 
-const cases: Record<string, string> = {
+const bodies: Record<string, string> = {
   'an escaped NUL': charge('"note":"a\\u0000b",'),
   'escaped halves of characters': charge('"note":"\\ud800 \\udc00",'),
   emoji: charge('"note":"👩‍🚒 ✅",'),
@@ -28,18 +28,20 @@ const cases: Record<string, string> = {
   'exactly as many bytes as the limit allows': charge(`"pad":"${'x'.repeat(LIMIT - charge('"pad":"",').length)}",`),
 };
 
-it.each(Object.keys(cases))('a body with %s is accepted, kept byte for byte and worked', async (name) => {
-  const body = cases[name] ?? '';
-  if (name.startsWith('exactly')) expect(body).toHaveLength(LIMIT);
-  // Not with `sign`: it adds a canary to the body.
-  const answer = await post('stripe', await signers.stripe(body, { secret: secret('stripe') }));
-  expect(await answer.json()).toEqual({ status: 'accepted' });
+it('a body is accepted, kept byte for byte and worked, whatever is in it', async () => {
+  for (const body of Object.values(bodies)) {
+    // Not with `sign`: it adds a canary to the body.
+    const answer = await post('stripe', await signers.stripe(body, { secret: secret('stripe') }));
+    expect(await answer.json()).toEqual({ status: 'accepted' });
+  }
   await quiet();
-  const [kept] = await sql<{ body: string }>('select body from webhooks.bodies');
-  // Not toEqual: it would print a megabyte.
-  expect(kept?.body === body).toBe(true);
-  expect(await sql('select status, last_error from webhooks.events')).toEqual([{ status: 'done', last_error: null }]);
-  expect(await sql('select balance from fixture.balances')).toEqual([{ balance: '4200' }]);
+  const kept = (await sql<{ body: string }>('select body from webhooks.bodies')).map(({ body }) => body);
+  const done = { status: 'done', last_error: null, count: String(kept.length) };
+  expect(await sql('select status, last_error, count(*) from webhooks.events group by 1, 2')).toEqual([done]);
+  expect(await sql('select balance from fixture.balances')).toEqual([{ balance: String(4200 * kept.length) }]);
+  // Their names alone: a body may be a megabyte.
+  const names = Object.keys(bodies).filter((name) => kept.includes(bodies[name] ?? ''));
+  expect(names).toEqual(Object.keys(bodies));
 });
 
 it('an event without a usable type is claimed and ignored', async () => {

@@ -65,9 +65,9 @@ export function withBody(sent: Sent, text: string): Sent {
   return { ...sent, text, body: new TextEncoder().encode(text) };
 }
 
-export function withHeader(sent: Sent, name: string, change: (value: string) => string): Sent {
+export function withHeaders(sent: Sent, more: Readonly<Record<string, string>>): Sent {
   const headers = new Headers(sent.headers);
-  headers.set(name, change(headers.get(name) ?? ''));
+  for (const [name, value] of Object.entries(more)) headers.set(name, value);
   return { ...sent, headers };
 }
 
@@ -112,8 +112,9 @@ function spotAt(place: Place, name: string, sent: Sent): Spot[] {
     return [{ place, value, put }];
   }
   const [header = ''] = rest.split('#');
-  const put = (changed: string) => withHeader(sent, header, (text) => text.replace(value, () => changed));
-  if (!sent.headers.get(header)?.includes(value)) throw new Error(`${name} has nothing at ${place}`);
+  const text = sent.headers.get(header) ?? '';
+  if (!text.includes(value)) throw new Error(`${name} has nothing at ${place}`);
+  const put = (changed: string) => withHeaders(sent, { [header]: text.replace(value, () => changed) });
   return [{ place, value, put }];
 }
 

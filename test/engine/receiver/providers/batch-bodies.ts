@@ -32,12 +32,6 @@ export function sendgrid(count: number): string {
   return JSON.stringify(times(count, event));
 }
 
-function hubspot(count: number): string {
-  return JSON.stringify(
-    times(count, (eventId) => ({ eventId, subscriptionId: 1, objectId: 1, subscriptionType: 'contact.creation' })),
-  );
-}
-
 interface Body {
   readonly provider: string;
   readonly make: () => string;
@@ -52,7 +46,6 @@ export const documented: Readonly<Record<string, Body>> = {
     make: () => whatsApp(1000, 'x'.repeat(2800)),
   },
   '768 KB of 3,700 events': { provider: 'sendgrid', events: 3700, make: () => sendgrid(3700) },
-  '100 events': { provider: 'hubspot-v3', events: 100, make: () => hubspot(100) },
 };
 
 /** Larger than documented, and still accepted. */

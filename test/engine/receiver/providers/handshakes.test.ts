@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { madeUpKeys } from '../../../../scripts/samples/sign.ts';
 import { secretName, unseal } from '../../../../src/receiver/secrets.ts';
-import { names, providerOf, type Sent, withHeader } from '../../verify/deliveries.ts';
+import { names, providerOf, type Sent } from '../../verify/deliveries.ts';
 import { useProviders } from './running.ts';
 
 const { env, start, sample } = useProviders({
@@ -36,6 +36,7 @@ async function answerOf(response: Response) {
 }
 
 const text = (body: string) => ({ status: 200, type: 'text/plain', nosniff: 'nosniff', body });
+const signedJson = (name: string, json: object) => send(name, sample(name, { body: JSON.stringify(json) }));
 const withWrongKey = (name: string, body: string) => sample(name, { body, keys: madeUpKeys(providerOf(name)) });
 
 const CHALLENGE = '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd';
@@ -47,19 +48,9 @@ const SIGNED_HANDSHAKES = {
   xero: JSON.stringify({ events: [], firstEventSequence: 0, lastEventSequence: 0, entropy: 'S0m3r4Nd0mt3xt' }),
 };
 
-describe('Slack’s url_verification', () => {
-  const body = SIGNED_HANDSHAKES.slack;
-
-  it('is answered with its challenge, as text', async () => {
-    expect(await answerOf(await send('slack', sample('slack', { body })))).toEqual(text(CHALLENGE));
-  });
-
-  it('with a challenge that is no token is not echoed, but claimed like any signed JSON', async () => {
-    const answer = await send('slack', sample('slack', { body: body.replace('3eZ', '<script>') }));
-    expect(await answer.text()).not.toContain('script');
-    expect((await receiver.events()).map(({ type }) => type)).toEqual(['url_verification']);
-    receiver.forwarded.length = 0;
-  });
+it('Slack’s url_verification is answered with its challenge, as text', async () => {
+  const sent = sample('slack', { body: SIGNED_HANDSHAKES.slack });
+  expect(await answerOf(await send('slack', sent))).toEqual(text(CHALLENGE));
 });
 
 describe('Zoom’s endpoint.url_validation', () => {
@@ -79,14 +70,15 @@ describe('Zoom’s endpoint.url_validation', () => {
     const sent = sample('zoom', { body, keys: { secret: previous, signingKey: previous } });
     const encryptedToken = createHmac('sha256', previous).update(plainToken).digest('hex');
     expect(await (await send('zoom', sent)).json()).toEqual({ plainToken, encryptedToken });
+    expect(receiver.lines).toMatchObject([{ outcome: 'handshake', signed_with: 'previous' }]);
   });
 });
 
-describe('Meta’s challenge', () => {
-  const query = (token: string, challenge = '1158201444') =>
-    `hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent(challenge)}`;
-  const token = () => env.META_VERIFY_TOKEN ?? '';
+const query = (token: string, challenge = '1158201444') =>
+  `hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent(challenge)}`;
+const token = () => env.META_VERIFY_TOKEN ?? '';
 
+describe('Meta’s challenge', () => {
   it('is answered if the verify token is right', async () => {
     expect(await answerOf(await get('meta', query(token())))).toEqual(text('1158201444'));
     // Whatever they carry, a GET is not a delivery, and a POST is not this handshake.
@@ -95,16 +87,13 @@ describe('Meta’s challenge', () => {
     expect((await receiver.send(`meta?${query(token())}`)).status).toBe(401);
   });
 
-  it.each(['', 'wrong'])('is refused with the token %j', async (wrong) => {
-    expect((await get('meta', query(wrong))).status).toBe(401);
-  });
-
-  it('is refused with the app’s secret for a token, twice the token, another mode, or a challenge that is none', async () => {
+  it('is refused with any other token, twice the token, another mode, or nothing', async () => {
     const queries = [
+      query(''),
+      query('wrong'),
       query(secretOf('meta')),
       `${query(token())}&hub.verify_token=${token()}`,
       query(token()).replace('subscribe', 'unsubscribe'),
-      query(token(), '<img src=x>'),
       '',
     ];
     for (const wrong of queries) expect((await get('meta', wrong)).status, wrong).toBe(401);
@@ -112,32 +101,28 @@ describe('Meta’s challenge', () => {
   });
 });
 
-describe('Dropbox’s challenge', () => {
-  it('is echoed as plain text that no browser takes for a page', async () => {
-    expect(await answerOf(await get('dropbox', 'challenge=Dx-2_a.b~C'))).toEqual(text('Dx-2_a.b~C'));
-  });
-
-  it.each(['<script>alert(1)</script>', 'a b', 'x'.repeat(257), '', 'a\r\nset-cookie: b=c'])(
-    '%j is not echoed',
-    async (challenge) => {
-      const answer = await get('dropbox', `challenge=${encodeURIComponent(challenge)}`);
-      expect(answer.status).toBe(401);
-      expect(await answer.text()).not.toContain('script');
-    },
-  );
+it('Dropbox’s challenge is echoed as plain text that no browser takes for a page', async () => {
+  expect(await answerOf(await get('dropbox', 'challenge=Dx-2_a.b~C'))).toEqual(text('Dx-2_a.b~C'));
 });
 
-it('Discord’s PING is answered 204, empty, and each of its probes with a wrong signature 401', async () => {
-  const sent = sample('discord', { body: SIGNED_HANDSHAKES.discord });
-  const answer = await send('discord', sent);
-  expect([answer.status, await answer.text()]).toEqual([204, '']);
-  for (const probe of [
-    withHeader(sent, 'x-signature-ed25519', (value) => value.replace(/^../, (two) => (two === '00' ? '01' : '00'))),
-    withHeader(sent, 'x-signature-ed25519', () => 'nonsense'),
-    withHeader(sent, 'x-signature-timestamp', (value) => `${Number(value) + 1}`),
-  ]) {
-    expect((await send('discord', probe)).status).toBe(401);
+it.each<[name: string, ask: (text: string) => Promise<Response>]>([
+  ['slack', (challenge) => signedJson('slack', { type: 'url_verification', challenge })],
+  ['zoom', (plainToken) => signedJson('zoom', { event: 'endpoint.url_validation', payload: { plainToken } })],
+  ['meta', (challenge) => get('meta', query(token(), challenge))],
+  ['dropbox', (challenge) => get('dropbox', `challenge=${encodeURIComponent(challenge)}`)],
+])('%s has a token of up to 256 characters echoed or signed, and no other text', async (_name, ask) => {
+  expect(await (await ask('x'.repeat(256))).text()).toContain('x'.repeat(256));
+  for (const other of ['<script>alert(1)</script>', 'a b', 'x'.repeat(257), '', 'a\r\nset-cookie: b=c']) {
+    expect(await (await ask(other)).text()).not.toMatch(/script|a b|x{200}|set-cookie|encryptedToken/);
   }
+  expect(receiver.lines.filter(({ outcome }) => outcome === 'handshake')).toHaveLength(1);
+  // Signed JSON that is no handshake is an event.
+  receiver.forwarded.length = 0;
+});
+
+it('Discord’s PING is answered 204, empty', async () => {
+  const answer = await send('discord', sample('discord', { body: SIGNED_HANDSHAKES.discord }));
+  expect([answer.status, await answer.text()]).toEqual([204, '']);
 });
 
 it('Xero’s intent to receive is an empty 200', async () => {
@@ -164,7 +149,7 @@ describe('WooCommerce’s ping', () => {
   it('is no way around the signature', async () => {
     const wrong = sample('woocommerce', { keys: madeUpKeys(providerOf('woocommerce')) });
     const parse = vi.spyOn(JSON, 'parse');
-    expect((await post('woocommerce', form, 'webhook_id=<b>')).status).toBe(401);
+    expect((await post('woocommerce', form, 'webhook_id=42<b>')).status).toBe(401);
     expect((await post('woocommerce', { 'content-type': 'application/json' }, 'webhook_id=42')).status).toBe(401);
     expect((await post('woocommerce', { ...Object.fromEntries(wrong.headers), ...form }, 'webhook_id=42')).status).toBe(
       401,
@@ -197,7 +182,6 @@ describe.each(HAND_OVERS)('a secret that $name hands over', ({ name, headers, bo
     expect(receiver.lines).toMatchObject([{ source: `${name}-new`, outcome: 'handshake' }]);
     const sealed = String(receiver.lines[0]?.sealed);
     expect(await unseal(sealed, secretOf(`${name}-new`))).toBe(SECRET);
-    await expect(unseal(sealed, 'another passphrase of a fair length')).rejects.toThrow();
   });
 
   it('is refused if it is too short, too long or contains markup', async () => {

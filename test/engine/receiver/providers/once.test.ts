@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withBody, withHeader } from '../../verify/deliveries.ts';
+import { withBody, withHeaders } from '../../verify/deliveries.ts';
 import { useProviders } from './running.ts';
 
 const { outcomesOf, sample } = useProviders();
@@ -21,7 +21,7 @@ describe('what may come only once', () => {
   ])('a body of %s that repeats is another event if the source says so', async (name, header) => {
     const source = `${name}-repeats`;
     const sent = sample(name, { source });
-    const again = withHeader(sent, header, () => 'another');
+    const again = withHeaders(sent, { [header]: 'another' });
     expect(await outcomesOf(source, [sent, again, sent])).toEqual(['accepted', 'accepted', 'duplicate']);
   });
 

@@ -3,7 +3,7 @@ import twilio from 'twilio';
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { describe, expect, it } from 'vitest';
 import { sdks } from '../../../../workshop/proofs/sdks.ts';
-import { check, deliver, type Sent, withBody } from '../../verify/deliveries.ts';
+import { check, deliver, type Sent, withBody, withHeaders } from '../../verify/deliveries.ts';
 import { type Oracle, oracles } from './oracles.ts';
 
 const verified = { outcome: 'verified' };
@@ -43,14 +43,14 @@ it.each([
   ['as a browser normalizes it', new URL("https://hooks.example.com/w?name=O'Hara&a=b c").href],
   ['escaped once more', `https://hooks.example.com/w?${stringify(parse("name=O'Hara&a=b c"))}`],
   ['escaped once more, with its port', `https://hooks.example.com:443/w?${stringify(parse("name=O'Hara&a=b c"))}`],
+  ['without TLS, with its port', "http://hooks.example.com:80/w?name=O'Hara&a=b c"],
 ])('a URL that Twilio signed %s is accepted, as its SDK does', async (_how, signedUrl) => {
-  const sent = deliver('twilio', { url: "https://hooks.example.com/w?name=O'Hara&a=b c" });
-  const url = "https://hooks.example.com/w?name=O'Hara&a=b c";
-  const fields = Object.fromEntries(new URLSearchParams(sent.text));
+  const url = `${new URL(signedUrl).protocol}//hooks.example.com/w?name=O'Hara&a=b c`;
+  const sent = deliver('twilio', { url, body: 'Media=b&Media=a&Media=b&Body=caf%C3%A9' });
+  const fields = { ...parse(sent.text) };
   const signature = getExpectedTwilioSignature(sent.keys.secret, signedUrl, fields);
   expect(twilio.validateRequest(sent.keys.secret, signature, url, fields)).toBe(true);
-  const headers = new Headers(sent.headers);
-  headers.set('x-twilio-signature', signature);
-  expect(await check('twilio', { ...sent, url, headers })).toMatchObject(verified);
-  expect(await check('twilio', { ...sent, url: `${url}&more=1`, headers })).toMatchObject({ outcome: 'refused' });
+  const signed = withHeaders(sent, { 'x-twilio-signature': signature });
+  expect(await check('twilio', { ...signed, url })).toMatchObject(verified);
+  expect(await check('twilio', { ...signed, url: `${url}&more=1` })).toMatchObject({ outcome: 'refused' });
 });

@@ -27,7 +27,7 @@ import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
 import { vi } from 'vitest';
 import { WhatsAppAPI } from 'whatsapp-api-js';
 import type { sdks } from '../../../../workshop/proofs/sdks.ts';
-import { type Sent, withBody } from '../../verify/deliveries.ts';
+import { type Sent, withBody, withHeaders } from '../../verify/deliveries.ts';
 
 export interface Oracle {
   /** Some SDKs return whether they accept a delivery, and others throw if they don't. */
@@ -42,12 +42,6 @@ const header = (sent: Sent, name: string) => sent.headers.get(name) ?? '';
 
 /** The SDKs read the clock themselves, so these deliveries are signed with the current time. */
 const nowSeconds = () => Math.floor(Date.now() / 1000);
-
-function withHeaders(sent: Sent, more: Record<string, string>): Sent {
-  const headers = new Headers(sent.headers);
-  for (const [name, value] of Object.entries(more)) headers.set(name, value);
-  return { ...sent, headers };
-}
 
 /** The SDK of Standard Webhooks accepts both sets of header names. */
 function standard(prefix: 'svix' | 'webhook'): Oracle {

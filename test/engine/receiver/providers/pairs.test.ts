@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { names, providerOf, type Sent } from '../../verify/deliveries.ts';
+import { names, providerOf, type Sent, withHeaders } from '../../verify/deliveries.ts';
 import { type Pair, type Pairs, pairs, RETRY } from './pairs.ts';
 import { useProviders } from './running.ts';
 
@@ -37,12 +37,6 @@ function deliveriesOf(name: string, all: Pairs, pair: Pair): [Sent, Sent] {
 function put(json: object, [key = '', ...rest]: readonly string[], value: unknown): void {
   if (rest.length === 0) Reflect.set(json, key, value);
   else put(Reflect.get(json, key), rest, value);
-}
-
-function withHeaders(sent: Sent, more: Readonly<Record<string, string>>): Sent {
-  const headers = new Headers(sent.headers);
-  for (const [name, value] of Object.entries(more)) headers.set(name, value);
-  return { ...sent, headers };
 }
 
 describe.each(Object.entries(pairs))('%s', (name, all) => {

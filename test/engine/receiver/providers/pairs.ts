@@ -70,6 +70,13 @@ const standard = (body: object, source: string): Pairs => ({
   apart: { 'two events with the same body': { id: 'msg_two' } },
 });
 
+const INVITEE = {
+  uri: 'https://api.calendly.com/scheduled_events/A/invitees/B',
+  event: 'https://api.calendly.com/scheduled_events/A',
+};
+
+const WALLET = { eventType: 'wallet.transaction.created', network: 'base-sepolia', transactionHash: '0x1' };
+
 const RECORDING = {
   event: 'recording.completed',
   event_ts: 1752562800000,
@@ -88,14 +95,12 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   adyen: {
     source: 'hookdeck/webhook-samples adyen (in triggerdotdev/trigger.dev), docs.adyen.com webhooks',
     body: {
-      live: 'false',
       notificationItems: [
         {
           NotificationRequestItem: {
             additionalData: { hmacSignature: '{signature}' },
             eventCode: 'AUTHORISATION',
             eventDate: '2023-03-08T10:45:05+01:00',
-            merchantAccountCode: 'OctovieECOM',
             pspReference: 'NGAO2BVQFXJ7XZDP',
             success: 'false',
           },
@@ -113,11 +118,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       },
     },
   },
-  airtable: poke('airtable.com/developers/web/api/webhooks-overview', {
-    base: { id: 'app00000000000000' },
-    webhook: { id: 'ach00000000000000' },
-    timestamp: '2022-02-01T21:25:05.663Z',
-  }),
+  airtable: poke('airtable.com/developers/web/api/webhooks-overview', { base: { id: 'app00000000000000' } }),
   asana: {
     source: 'developers.asana.com/docs/webhooks-guide',
     body: {
@@ -137,12 +138,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   auth0: {
     source: 'auth0.com/docs/customize/log-streams/custom-log-streams (in triggerdotdev/trigger.dev)',
-    body: [
-      {
-        log_id: '90020250708141238000000000000000001',
-        data: { date: '2026-07-08T14:12:38.123Z', type: 'fp', ip: '203.0.113.42' },
-      },
-    ],
+    body: [{ log_id: '90020250708141238000000000000000001', data: { date: '2026-07-08T14:12:38.123Z', type: 'fp' } }],
     apart: {
       'two wrong passwords in one millisecond': { values: { '0.log_id': '90020250708141238000000000000000002' } },
       'the same, from a stream that has the id inside data': {
@@ -159,11 +155,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   bitbucket: {
     source: 'hookdeck/webhook-samples bitbucket (in triggerdotdev/trigger.dev)',
     type: 'pullrequest:approved',
-    body: {
-      repository: { full_name: 'hookdeck-write/hookdeckwrite' },
-      pullrequest: { id: 3, title: 'Update README.md' },
-      approval: { date: '2023-03-08T06:12:09.954Z' },
-    },
+    body: { pullrequest: { id: 3 }, approval: { date: '2023-03-08T06:12:09.954Z' } },
     apart: {
       'the same pull request, approved again after the approval was withdrawn': {
         id: 'two',
@@ -177,38 +169,19 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   calcom: {
     source: 'cal.com/docs/developing/guides/automation/webhooks (in triggerdotdev/trigger.dev)',
-    body: {
-      triggerEvent: 'BOOKING_RESCHEDULED',
-      createdAt: '2026-07-01T14:05:00.000Z',
-      payload: { uid: '8f2b6c1a9d3e4a7fb5c21e6f9a0d4b7c', startTime: '2026-07-03T16:00:00.000Z' },
-    },
+    body: { triggerEvent: 'BOOKING_RESCHEDULED', createdAt: '2026-07-01T14:05:00.000Z', payload: { uid: '8f2b6c1a' } },
     apart: {
       'one booking, moved twice': { values: { createdAt: '2026-07-01T14:05:00.001Z' } },
       'two forms, which have no uid, in one millisecond': {
-        body: {
-          triggerEvent: 'FORM_SUBMITTED',
-          createdAt: '2026-07-01T14:05:00.000Z',
-          payload: { formId: 'a', responses: { name: 'Ada' } },
-        },
-        values: { 'payload.responses.name': 'Grace' },
+        body: { triggerEvent: 'FORM_SUBMITTED', createdAt: '2026-07-01T14:05:00.000Z', payload: { name: 'Ada' } },
+        values: { 'payload.name': 'Grace' },
       },
     },
-    same: {
-      'what has no id and no time': { body: { triggerEvent: 'MEETING_ENDED', title: 'A meeting' } },
-    },
+    same: { 'what has no id and no time': { body: { triggerEvent: 'MEETING_ENDED', title: 'A meeting' } } },
   },
   calendly: {
     source: 'developer.calendly.com/api-docs: Webhook Payload, whose examples have no fractions of a second',
-    body: {
-      event: 'invitee_no_show.created',
-      created_at: '2020-11-23T17:51:19.000000Z',
-      payload: {
-        uri: 'https://api.calendly.com/scheduled_events/A/invitees/B',
-        event: 'https://api.calendly.com/scheduled_events/A',
-        no_show: { uri: 'https://api.calendly.com/invitee_no_shows/C', created_at: '2020-11-23T17:51:18.341657Z' },
-        updated_at: '2020-11-23T17:51:18.341657Z',
-      },
-    },
+    body: { event: 'invitee_no_show.created', created_at: '2020-11-23T17:51:19.000000Z', payload: INVITEE },
     apart: {
       'one invitee, marked as absent again': { values: { created_at: '2020-11-23T17:51:20.000000Z' } },
       'one type of event, updated twice in one second': {
@@ -225,29 +198,15 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         body: {
           event: 'invitee.created',
           created_at: '2020-11-23T17:51:19.000000Z',
-          payload: {
-            uri: 'https://api.calendly.com/scheduled_events/A/invitees/B',
-            event: 'https://api.calendly.com/scheduled_events/A',
-            no_show: null,
-            updated_at: '2020-11-23T17:51:18.341657Z',
-          },
+          payload: { ...INVITEE, no_show: null, updated_at: '2020-11-23T17:51:18.341657Z' },
         },
-        values: {
-          'payload.updated_at': '2020-11-23T17:54:22.356897Z',
-          'payload.no_show': { uri: 'https://api.calendly.com/invitee_no_shows/C' },
-        },
+        values: { 'payload.no_show': { uri: 'C' }, 'payload.updated_at': '2020-11-23T17:54:22.356897Z' },
       },
     },
   },
-
   chargebee: {
     source: 'apidocs.chargebee.com/docs/api/events',
-    body: {
-      id: 'ev_19AKjkUzIF9g51',
-      occurred_at: 1702578600,
-      event_type: 'payment_failed',
-      webhook_status: 'not_configured',
-    },
+    body: { id: 'ev_19AKjkUzIF9g51', event_type: 'payment_failed', webhook_status: 'not_configured' },
     apart: { 'two failed payments in one second': { values: { id: 'ev_19AKjkUzIF9g53' } } },
     same: { 'a retry, whose webhook_status has changed': { values: { webhook_status: 're_scheduled' } } },
   },
@@ -257,47 +216,26 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   ),
   'coinbase-cdp': {
     source: 'docs.cdp.coinbase.com/payments/transfers/webhooks/example-payloads',
-    body: {
-      eventId: '11111111-0000-4000-8000-000000000001',
-      eventType: 'payments.transfers.quoted',
-      timestamp: '2026-01-01T00:00:00Z',
-    },
+    body: { eventId: '11111111-0000-4000-8000-000000000001', eventType: 'payments.transfers.quoted' },
     apart: {
       'a transfer that is quoted twice in one second': {
         id: 'two',
         values: { eventId: '11111111-0000-4000-8000-000000000002' },
       },
-      'two transactions without an id in the body': {
-        body: { eventType: 'wallet.transaction.created', network: 'base-sepolia', transactionHash: '0x1' },
-        id: 'two',
-      },
+      'two transactions without an id in the body': { body: WALLET, id: 'two' },
     },
-    same: {
-      'a retry of an event without an id in the body': {
-        body: { eventType: 'wallet.transaction.created', network: 'base-sepolia', transactionHash: '0x1' },
-      },
-    },
+    same: { 'a retry of an event without an id in the body': { body: WALLET } },
   },
   'coinbase-commerce': {
     source: 'coinbase/coinbase-commerce-node test/testWebhook.spec.js',
-    body: {
-      id: 1,
-      scheduled_for: '2017-01-31T20:50:02Z',
-      attempt_number: 1,
-      event: { id: '24934862', type: 'charge:created', created_at: '2017-01-31T20:49:02Z' },
-    },
+    body: { id: 1, attempt_number: 1, event: { id: '24934862', created_at: '2017-01-31T20:49:02Z' } },
     apart: { 'two charges of one second': { values: { 'event.id': '24934863' } } },
-    same: {
-      'a retry with an id of its own': { values: { id: 2, attempt_number: 2, scheduled_for: '2017-01-31T20:51:02Z' } },
-    },
+    same: { 'a retry with an id of its own': { values: { id: 2, attempt_number: 2 } } },
   },
   contentful: {
     source: 'a webhook.site record of 2026-06-22 in a public repository (find_string x-contentful-event-datetime)',
     type: 'ContentManagement.Entry.publish',
-    body: {
-      sys: { type: 'Entry', id: '4o19ghFQzzNX9uiJifi7Hf', updatedAt: '2026-06-22T18:42:22.354Z', publishedVersion: 75 },
-      fields: {},
-    },
+    body: { sys: { id: '4o19ghFQzzNX9uiJifi7Hf', updatedAt: '2026-06-22T18:42:22.354Z' } },
     apart: {
       'an entry that is saved and published': { id: 'two', type: 'ContentManagement.Entry.save' },
       'an entry that is published twice': { id: 'two', values: { 'sys.updatedAt': '2026-06-22T18:42:22.355Z' } },
@@ -320,16 +258,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   discord: {
     source: 'docs.discord.com/developers/events/webhook-events',
-    body: {
-      version: 1,
-      application_id: '1234560123453231555',
-      type: 1,
-      event: {
-        type: 'ENTITLEMENT_CREATE',
-        timestamp: '2024-10-18T18:41:21.109604',
-        data: { id: '1234505980407808808' },
-      },
-    },
+    body: { type: 1, event: { timestamp: '2024-10-18T18:41:21.109604', data: { id: '1234505980407808808' } } },
     apart: { 'two purchases in one microsecond': { values: { 'event.data.id': '1234505980407808809' } } },
   },
   docusign: {
@@ -409,17 +338,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
         values: { '0.objectId': 4 },
       },
       'two properties of one contact, changed at once': {
-        body: [
-          {
-            eventId: 1,
-            subscriptionId: 2,
-            objectId: 123,
-            occurredAt: 1462216307945,
-            subscriptionType: 'contact.propertyChange',
-            propertyName: 'email',
-            propertyValue: 'a',
-          },
-        ],
+        body: [{ eventId: 1, subscriptionId: 2, objectId: 123, occurredAt: 1462216307945, propertyName: 'email' }],
         values: { '0.propertyName': 'phone' },
       },
     },
@@ -427,13 +346,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   intercom: {
     source: 'developers.intercom.com/docs/references/webhooks/webhook-models (in triggerdotdev/trigger.dev)',
-    body: {
-      type: 'notification_event',
-      topic: 'conversation.user.replied',
-      id: 'notif_5f27a9e0',
-      created_at: 1781524800,
-      delivery_attempts: 1,
-    },
+    body: { topic: 'conversation.user.replied', id: 'notif_5f27a9e0', created_at: 1781524800, delivery_attempts: 1 },
     apart: { 'two replies in one second': { values: { id: 'notif_5f27a9e1' } } },
     same: {
       'a retry, which counts its attempts': { values: { delivery_attempts: 2 } },
@@ -448,28 +361,15 @@ export const pairs: Readonly<Record<string, Pairs>> = {
     source:
       'docs.lemonsqueezy.com/help/webhooks/webhook-requests; meta.webhook_id as several public repositories store it',
     type: 'subscription_updated',
-    body: {
-      meta: { event_name: 'subscription_updated', webhook_id: '1' },
-      data: { type: 'subscriptions', id: '1', attributes: { updated_at: '2026-07-01T14:00:00.000000Z' } },
-    },
+    body: { meta: { event_name: 'subscription_updated', webhook_id: '1' }, data: { id: '1' } },
     apart: {
       'two updates in one second': { values: { 'meta.webhook_id': '2' } },
       'two updates in one second, without a webhook_id': {
-        body: {
-          meta: { event_name: 'subscription_updated' },
-          data: {
-            type: 'subscriptions',
-            id: '1',
-            attributes: { status: 'active', updated_at: '2026-07-01T14:00:00Z' },
-          },
-        },
+        body: { meta: { event_name: 'subscription_updated' }, data: { id: '1', attributes: { status: 'active' } } },
         values: { 'data.attributes.status': 'cancelled' },
       },
       'two objects without a time of their last change': {
-        body: {
-          meta: { event_name: 'license_key_created' },
-          data: { type: 'license-keys', id: '1', attributes: {} },
-        },
+        body: { meta: { event_name: 'license_key_created' }, data: { id: '1', attributes: {} } },
         values: { 'data.id': '2' },
       },
     },
@@ -477,14 +377,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   linear: {
     source: 'linear.app/developers/webhooks (in triggerdotdev/trigger.dev)',
     type: 'Issue.update',
-    body: (now) => ({
-      action: 'update',
-      type: 'Issue',
-      createdAt: '2026-07-01T14:32:18.084Z',
-      webhookTimestamp: now.getTime(),
-      data: { id: '7c2e4f1a-9b3d-4a6e-8c5f-1d7b3e9a2c4f', title: 'Webhook' },
-      updatedFrom: { title: 'Webhooks' },
-    }),
+    body: (now) => ({ type: 'Issue', webhookTimestamp: now.getTime(), updatedFrom: { title: 'Webhooks' } }),
     apart: { 'one issue, updated twice at once': { id: 'two', values: { updatedFrom: { priority: 1 } } } },
   },
   mailgun: {
@@ -582,12 +475,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   'mollie-classic': poke('docs.mollie.com/reference/webhooks', { id: 'tr_d0b0E3EA3v' }),
   notion: {
     source: 'developers.notion.com/reference/webhooks (in triggerdotdev/trigger.dev)',
-    body: {
-      id: '6b6f6b8a',
-      timestamp: '2026-06-30T14:02:11.000Z',
-      type: 'page.content_updated',
-      attempt_number: 1,
-    },
+    body: { id: '6b6f6b8a', type: 'page.content_updated', attempt_number: 1 },
     apart: { 'one page, updated twice in one second': { values: { id: '6b6f6b8b' } } },
     same: { 'a retry, which counts its attempts': { values: { attempt_number: 2 } } },
   },
@@ -597,35 +485,22 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   ),
   paddle: {
     source: 'hookdeck/webhook-samples paddlebilling (in triggerdotdev/trigger.dev)',
-    body: {
-      event_id: 'evt_01',
-      event_type: 'address.updated',
-      occurred_at: '2024-09-09T16:00:48.444751Z',
-      notification_id: 'ntf_1',
-    },
+    body: { event_id: 'evt_01', occurred_at: '2024-09-09T16:00:48.444751Z', notification_id: 'ntf_1' },
     apart: { 'two events of one object in one microsecond': { values: { event_id: 'evt_02' } } },
     same: { 'a second destination, whose notification has an id of its own': { values: { notification_id: 'ntf_2' } } },
   },
   pagerduty: {
     source: 'developer.pagerduty.com/docs/webhooks (in triggerdotdev/trigger.dev)',
-    body: {
-      event: { id: '01J2Y3ZK9A', event_type: 'incident.reassigned', occurred_at: '2026-07-14T02:11:03Z' },
-    },
+    body: { event: { id: '01J2Y3ZK9A', event_type: 'incident.reassigned', occurred_at: '2026-07-14T02:11:03Z' } },
     apart: { 'one incident, reassigned twice in one second': { values: { 'event.id': '01J2Y3ZK9B' } } },
     same: { 'a second subscription, whose X-Webhook-Id is another': { headers: { 'x-webhook-id': 'two' } } },
   },
   postmark: {
     source: 'postmarkapp.com/developer/webhooks: delivery, click, bounce, subscription change',
-    body: {
-      RecordType: 'SubscriptionChange',
-      MessageID: null,
-      ChangedAt: '2020-02-01T10:53:34.416071Z',
-      Recipient: 'a@example.com',
-      SuppressSending: false,
-    },
+    body: { RecordType: 'SubscriptionChange', MessageID: null, ChangedAt: '2020-02-01T10:53:34Z', Recipient: 'a' },
     apart: {
       'one address, reactivated twice: MessageID is null': { values: { ChangedAt: '2020-02-01T10:53:35Z' } },
-      'two addresses, reactivated at once': { values: { Recipient: 'b@example.com' } },
+      'two addresses, reactivated at once': { values: { Recipient: 'b' } },
       'two links of one message, clicked in one second': {
         body: { RecordType: 'Click', MessageID: 'm', Recipient: 'a', ReceivedAt: '2017', OriginalLink: 'https://a' },
         values: { OriginalLink: 'https://b' },
@@ -673,11 +548,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   sentry: {
     source: 'docs.sentry.io/integrations/integration-platform/webhooks, getsentry/sentry sentry_apps/tasks',
     type: 'issue.created',
-    body: {
-      action: 'resolved',
-      installation: { uuid: '24b397fc-a86e-43ef-9297-949e21b82480' },
-      data: { issue: { id: '4509877862268928', lastSeen: '2026-07-14T18:56:00.738000+00:00', count: '1' } },
-    },
+    body: { action: 'resolved', data: { issue: { id: '4509877862268928', count: '1' } } },
     apart: { 'an issue that is resolved again': { id: 'two', values: { 'data.issue.count': '2' } } },
     same: { 'a retry, whose Request-ID is new': { id: 'two', outcome: 'parked' } },
   },
@@ -694,18 +565,11 @@ export const pairs: Readonly<Record<string, Pairs>> = {
       'two products of one bulk edit, which share the event id': { id: 'two', values: { id: 632910393 } },
       'an order that is created and paid, with one body': { id: 'two', type: 'orders/paid' },
     },
-    same: {
-      'a second subscription to the topic': { id: 'two', outcome: 'parked' },
-    },
+    same: { 'a second subscription to the topic': { id: 'two', outcome: 'parked' } },
   },
   slack: {
     source: 'docs.slack.dev/reference/events/app_mention (in triggerdotdev/trigger.dev)',
-    body: {
-      type: 'event_callback',
-      event_id: 'Ev0MDYA7HL',
-      event_time: 1515449522,
-      event: { type: 'reaction_added', user: 'U061F7AUR', reaction: 'tada' },
-    },
+    body: { event_id: 'Ev0MDYA7HL', event_time: 1515449522, event: { type: 'reaction_added', reaction: 'tada' } },
     apart: {
       'a reaction that is added again in one second': { values: { event_id: 'Ev0MDYA7HM' } },
       'a workspace that exceeds its limit in two minutes: that event has no id': {
@@ -721,12 +585,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   square: {
     source: 'developer.squareup.com/reference/square/payments-api/webhooks (in triggerdotdev/trigger.dev)',
-    body: {
-      type: 'payment.updated',
-      event_id: '13b867cf',
-      created_at: '2026-07-01T21:27:30.792Z',
-      data: { type: 'payment', id: 'hYy9pRFVxpDsO1FB05SunFWUe9JZY' },
-    },
+    body: { type: 'payment.updated', event_id: '13b867cf', data: { id: 'hYy9pRFVxpDsO1FB05SunFWUe9JZY' } },
     apart: { 'one payment, updated twice': { values: { event_id: '13b867d0' } } },
     same: { 'a retry': { headers: { 'square-retry-number': '1', 'square-retry-reason': 'http_timeout' } } },
   },
@@ -778,11 +637,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   typeform: {
     source: 'typeform.com/developers/webhooks/example-payload (in triggerdotdev/trigger.dev)',
-    body: {
-      event_id: '01HXQ3ZK9BCONTACT01',
-      event_type: 'form_response',
-      form_response: { form_id: 'A1b2C3', submitted_at: '2026-07-08T14:04:47Z' },
-    },
+    body: { event_id: '01HXQ3ZK9BCONTACT01', form_response: { submitted_at: '2026-07-08T14:04:47Z' } },
     apart: { 'two equal answers in one second': { values: { event_id: '01HXQ3ZK9BCONTACT02' } } },
   },
   woocommerce: {
@@ -838,11 +693,7 @@ export const pairs: Readonly<Record<string, Pairs>> = {
   },
   zoom: {
     source: 'developers.zoom.us/docs/api/webhooks (in triggerdotdev/trigger.dev), devforum.zoom.us/t/…/128602',
-    body: {
-      event: 'meeting.participant_joined',
-      event_ts: 1752562800000,
-      payload: { object: { uuid: '4nR0i/L9Q2mfrfXtEWMnGA==', participant: { user_id: '1' } } },
-    },
+    body: { event: 'e', event_ts: 1752562800000, payload: { object: { uuid: '4nR0', participant: { user_id: '1' } } } },
     apart: {
       'two events without a time': { body: { event: 'e' }, values: { payload: {} } },
       'two people who join in one millisecond': { values: { 'payload.object.participant.user_id': '2' } },
