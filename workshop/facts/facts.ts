@@ -368,7 +368,7 @@ export const facts: Readonly<Record<string, Facts>> = {
     ),
     covers: said('{header:webhook-id}.{header:webhook-timestamp}.{body} or nothing', 'gitlab-org/gitlab!230944'),
     key: said('base64 after whsec_ or the token', 'gitlab-org/gitlab!231325: whsec_ and 32 bytes in base64'),
-    window: said('300 s, in s', STANDARD_SPEC),
+    window: said('300 s, in s or none', STANDARD_SPEC),
     id: said(
       'webhook-id / idempotency-key / x-gitlab-event-uuid + content',
       'gitlab-org/gitlab!230944: webhook-id equals the Idempotency-Key',

@@ -47,6 +47,26 @@ export const receiver: readonly Mutant[] = [
       ],
       ['a duplicate does not ask whether its ticket is lost', 'if (duplicates && ', 'if (false && duplicates && '],
       [
+        'a suspected replay in a batch counts as a duplicate',
+        'eventIds.length - accepted',
+        'eventIds.length - claims.claimed.length',
+      ],
+      [
+        'a batch with one new event does not ask for the lost tickets of the others',
+        '(duplicate > 0 ? {',
+        '(accepted === 0 ? {',
+      ],
+      [
+        'the answer that a provider demands is given only while Postgres is away',
+        '{ status, accepted, duplicate }, ack)',
+        '{ status, accepted, duplicate }, undefined)',
+      ],
+      [
+        'a body gives back its bytes and not its blocks, so that the budget fills up',
+        'giveBack(body.held)',
+        'giveBack(body.bytes.length)',
+      ],
+      [
         'the body of a delivery without a signature is read into memory',
         'if (signaturesOfHead.size === 0 && ',
         'if (false && ',
@@ -201,6 +221,17 @@ export const receiver: readonly Mutant[] = [
       ],
       ['a delivery that the queue refused too is answered 200', 'return isForwarded ?', 'return true ?'],
       ['a claim whose answer was lost gets no ticket', '!settled.has(id)', 'claims.claimed.includes(id)'],
+      ['a suspected replay that is not kept gets a ticket', ', ...claims.dropped', ''],
+      [
+        'the log names all events of a delivery as those without a ticket',
+        "outcome: 'not_sent', ...about(pending)",
+        "outcome: 'not_sent', ...about(eventIds)",
+      ],
+      [
+        'a look-up of lost tickets waits for as long as Postgres hangs',
+        'findOverdue(openDatabase(env.DATABASE_URL), ',
+        "findOverdue(openDatabase(env.DATABASE_URL, 'by the caller'), ",
+      ],
     ],
   ),
   ...faultsIn(

@@ -44,6 +44,11 @@ export const verification: readonly Mutant[] = [
         'Number.isNaN(Number.parseInt(text, 10))',
       ],
       [
+        'the signatures of each place are counted, and not those of all',
+        '[...signatures.values()].flat().length > MAX_CANDIDATES',
+        '[...signatures.values()].some((texts) => texts.length > MAX_CANDIDATES)',
+      ],
+      [
         'a header may hold any number of signatures to try',
         'if ([...signatures.values()].flat().length > MAX_CANDIDATES)',
         'if (false)',
@@ -90,10 +95,36 @@ export const verification: readonly Mutant[] = [
     ['receiver/identify'],
     [
       [
+        'a time that cannot be stored hides the other places of the time',
+        'if (time !== undefined && isStorableTime(time)) return time;',
+        'if (time !== undefined) return isStorableTime(time) ? time : null;',
+      ],
+      [
         'a time without a zone is read as local time',
         "new Date(text.replace(WITHOUT_ZONE, '$1T$2Z'))",
         "new Date(text.replace(WITHOUT_ZONE, '$1T$2+01:00'))",
       ],
     ],
+  ),
+  ...faultsIn(
+    'src/verify/items.ts',
+    ['pure/batches'],
+    [
+      [
+        'only the first id of an item finds its contact',
+        'idsIn(item, itemIds).flatMap(',
+        'idsIn(item, itemIds).slice(0, 1).flatMap(',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'src/providers/contentful.ts',
+    ['verify/verify'],
+    [['a signature of Contentful may leave out its time', "[LIST, 'x-contentful-timestamp']", '[LIST]']],
+  ),
+  ...faultsIn(
+    'src/providers/zoom.ts',
+    ['receiver/providers/handshakes'],
+    [['Zoom’s handshake signs any text', '/^[\\w.~-]{1,256}$/', '/./s']],
   ),
 ];

@@ -10,6 +10,7 @@ import { currentState, type Handler } from '../../../src/kit/index.ts';
 import { identify } from '../../../src/ops/access.ts';
 import { openOpsDatabase } from '../../../src/ops/api.ts';
 import { sendTickets } from '../../../src/queue/tickets.ts';
+import { sendOverdueTickets } from '../../../src/receiver/claim-or-forward.ts';
 import type { LogLine } from '../../../src/shared/log.ts';
 import { atMost, withTimeLimit } from '../../../src/shared/time-limit.ts';
 import { sources } from '../fixture/sources.ts';
@@ -164,6 +165,12 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     1000,
     false,
     () => sendTickets({ sendBatch: never } as unknown as Queue, [{ source: 'a', eventId: 'b' }]),
+  ],
+  [
+    'a look-up of lost tickets',
+    10_000,
+    undefined,
+    () => sendOverdueTickets('a', ['b'], { DATABASE_URL } as Env, NOW, () => {}),
   ],
   [
     'who is signed in',

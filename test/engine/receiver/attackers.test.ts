@@ -23,14 +23,18 @@ const asking = (name: string, like?: RegExp) =>
       {
         method: 'GET',
         when: [{ at: 'query:token', ...(like ? { like } : {}) }],
-        reply: { status: 200, json: { signed: '{hmac-hex:query:token}' } },
+        reply: {
+          status: 200,
+          headers: { 'content-type': 'application/signed+json' },
+          json: { signed: '{hmac-hex:query:token}' },
+        },
       },
     ],
   });
 
 const sources = defineSources({
   'github-one': { provider: github, types: [] },
-  'github-two': { provider: github, types: [] },
+  'github--two': { provider: github, types: [] },
   gitlab: { provider: gitlab, types: [] },
   careless: { provider: asking('careless'), types: [] },
   careful: { provider: asking('careful', /^\w+$/), types: [] },
@@ -55,7 +59,7 @@ const captured = (secret: string, body = BODY) => signers.github(body, { secret 
 it('a captured delivery is refused at another source of the same provider', async () => {
   const delivery = await captured(SECRETS.GITHUB_ONE_WEBHOOK_SECRET);
   expect((await deliver('github-one', delivery)).status).toBe(200);
-  expect((await deliver('github-two', delivery)).status).toBe(401);
+  expect((await deliver('github--two', delivery)).status).toBe(401);
 });
 
 it('the verify token of a source confirms no other source of the same provider', async () => {
@@ -102,9 +106,9 @@ it('a handshake signs a text of a stranger only if a pattern limits it, so that 
   const { send } = startReceiver({ sources, env: SECRETS });
   const ask = async (source: string, token: string) => {
     const answer = await send(`${source}?${new URLSearchParams({ token })}`, { method: 'GET' });
-    return [answer.status, 'signed' in ((await answer.json()) as object)];
+    return [answer.status, answer.headers.get('content-type'), 'signed' in ((await answer.json()) as object)];
   };
-  expect(await ask('careless', 'abc')).toEqual([503, false]);
-  expect(await ask('careful', 'abc')).toEqual([200, true]);
-  expect(await ask('careful', '{"id":"forged"}')).toEqual([401, false]);
+  expect(await ask('careless', 'abc')).toEqual([503, 'application/problem+json', false]);
+  expect(await ask('careful', 'abc')).toEqual([200, 'application/signed+json', true]);
+  expect(await ask('careful', '{"id":"forged"}')).toEqual([401, 'application/problem+json', false]);
 });

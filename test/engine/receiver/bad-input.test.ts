@@ -136,6 +136,7 @@ describe('what is made to cost time is soon answered', () => {
     ['a number of 500,000 digits', `"n":${'9'.repeat(500_000)}`],
     ['a fraction of 500,000 digits', `"n":0.${'9'.repeat(500_000)}`],
     ['an exponent of 500,000 digits', `"n":1e${'9'.repeat(500_000)}`],
+    ['a fraction with 200,000 zeros inside', `"n":1.${'0'.repeat(200_000)}1`],
     ['fifty thousand numbers that JavaScript rounds', `"n":[${Array(MANY).fill('9007199254740993')}]`],
     ['fifty thousand keys', String(Array.from({ length: MANY }, (_, n) => `"k${n}":1`))],
     ['fifty thousand times the same key', String(Array(MANY).fill('"k":1'))],

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { type Body, BodyBudget, readBody } from '../../../src/receiver/body.ts';
 
 /** 20 MiB in blocks of 4 KiB. */
@@ -8,7 +8,7 @@ const DEADLINE_MS = 20_000;
 /** A body whose first byte has arrived. `announced` is what its sender says of its length. */
 function begin(
   budget: BodyBudget,
-  { announced, deadlineMs = DEADLINE_MS }: { announced?: number | undefined; deadlineMs?: number } = {},
+  { announced, deadlineMs = DEADLINE_MS, cancel }: { announced?: number; deadlineMs?: number; cancel: () => void },
 ): { body: Promise<Body>; hangUp: () => void } {
   let hangUp = () => {};
   const stream = new ReadableStream({
@@ -16,6 +16,7 @@ function begin(
       controller.enqueue(new Uint8Array(1));
       hangUp = () => controller.error(new Error('the connection was closed'));
     },
+    cancel,
   });
   const headers = announced === undefined ? {} : { 'content-length': String(announced) };
   const init = { method: 'POST', headers, body: stream, duplex: 'half' };
@@ -23,17 +24,20 @@ function begin(
   return { body: readBody(request, 20_000, deadlineMs, budget), hangUp };
 }
 
-it.each([{ announced: 1000 }, { announced: undefined }])(
+it.each([{ announced: 1000 }, {}])(
   'a body is charged a block of 4 KiB while it comes, and nothing any more if it does not come to its end in time: %o',
   async (length) => {
     const budget = new BodyBudget();
-    const waiting = Array.from({ length: BLOCKS }, () => begin(budget, { ...length, deadlineMs: 500 }));
-    expect(await begin(budget, length).body).toEqual({ outcome: 'overloaded' });
+    const cancel = vi.fn();
+    const waiting = Array.from({ length: BLOCKS }, () => begin(budget, { ...length, deadlineMs: 500, cancel }));
+    expect(await begin(budget, { ...length, cancel }).body).toEqual({ outcome: 'overloaded' });
     waiting[0]?.hangUp();
     for (const [n, { body }] of waiting.entries()) {
       expect(await body).toEqual({ outcome: n === 0 ? 'hung_up' : 'too_slow' });
     }
     expect(budget.take(BLOCKS * 4096)).toBe(true);
+    // All but the one that hung up. What still comes of the small ones is at most a block.
+    if (!('announced' in length)) expect(cancel).toHaveBeenCalledTimes(BLOCKS);
   },
 );
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../scripts/local/neon/endpoint.ts';
-import { MAX_REPLAYS } from '../../../src/db/claim.ts';
+import { type ClaimRequest, MAX_REPLAYS } from '../../../src/db/claim.ts';
 import { unpack } from '../../../src/queue/forwarded.ts';
 import { claimOrForward, sendOverdueTickets } from '../../../src/receiver/claim-or-forward.ts';
 import type { LogLine } from '../../../src/shared/log.ts';
@@ -13,7 +13,7 @@ import { newEvent } from '../new-event.ts';
 const database = useDatabase();
 
 const NOW = new Date('2026-03-01T12:00:00Z');
-const delivery = (body = `{"note":"${BODY_MARK}"}`) => ({
+const delivery = (body = `{"note":"${BODY_MARK}"}`): ClaimRequest => ({
   source: 'test',
   events: [newEvent('a', { body, occurredAt: NOW })],
   headers: { 'content-type': 'application/json' },
@@ -63,10 +63,15 @@ it('a claim is one request, and its ticket is written before the answer', async 
   expect([requests, queue.tickets]).toEqual([1, [{ version: 1, source: 'test', eventId: 'a' }]]);
 });
 
-it('a claim is kept although the queue refuses its ticket', async () => {
+it('a claim is kept although the queue refuses its ticket, and the log names only the event that has none', async () => {
+  await held();
   queue.refuses = true;
-  expect(await held()).toMatchObject({ outcome: 'claimed' });
-  expect(lines).toEqual([{ step: 'tickets', outcome: 'not_sent', source: 'test', event_id: 'a' }]);
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+  const events = [newEvent('a'), newEvent('b')];
+  expect(await held({ ...delivery(), headers, events })).toMatchObject({ outcome: 'claimed', eventIds: ['a', 'b'] });
+  const line = { step: 'tickets', outcome: 'not_sent', source: 'test', event_id: 'b' };
+  expect(lines).toEqual([{ ...line, trace_id: traceId }]);
 });
 
 describe('a claim that fails', () => {
@@ -137,11 +142,12 @@ it('a mistake in our code on the way to Postgres is logged with its position, an
   ]);
 });
 
-it('a suspected replay that is not kept, because the most that may wait are parked, is logged with the limit', async () => {
+it('a suspected replay that is not kept, because the most that may wait are parked, is logged with the limit and gets no ticket', async () => {
   const replay = (id: string) => ({ ...delivery(), events: [newEvent(id, { fingerprint: 'same' })] });
   for (let n = 0; n <= MAX_REPLAYS; n++) await held(replay(`waits ${n}`));
   expect(lines).toEqual([]);
   const claims = { claimed: [], parked: [], dropped: ['one too many'] };
+  fail({ kind: 'server error' });
   expect(await held(replay('one too many'))).toEqual({ outcome: 'claimed', eventIds: ['one too many'], claims });
   const line = { step: 'claim', outcome: 'too_many_replays', source: 'test', event_id: 'one too many' };
   expect(lines).toEqual([{ ...line, limit: MAX_REPLAYS }]);
@@ -169,7 +175,7 @@ it('a claim that Postgres refuses, because the tables are not up to date, is for
 describe('a look-up of lost tickets after a duplicate', () => {
   const lookUp = async () => {
     const env = { DATABASE_URL: database.stack.workerUrls.receiver, EVENTS: queue } as unknown as Env;
-    await sendOverdueTickets('test', ['a'], env, new Date('2026-03-02'), keep);
+    await sendOverdueTickets('test', ['a', 'unknown'], env, new Date('2026-03-02'), keep);
   };
 
   it('sends them', async () => {
@@ -189,10 +195,11 @@ describe('a look-up of lost tickets after a duplicate', () => {
     } finally {
       await database.sql(`grant select (due_at) on webhooks.events to ${database.role('receiver')}`);
     }
-    const line = { step: 'tickets', source: 'test', event_id: 'a' };
+    const line = { step: 'tickets', source: 'test' };
+    const failed = { ...line, outcome: 'look_up_failed', reason: expect.stringContaining('SQLSTATE 42501') };
     expect(lines).toEqual([
-      { ...line, outcome: 'not_sent' },
-      { ...line, outcome: 'look_up_failed', reason: expect.stringContaining('SQLSTATE 42501') },
+      { ...line, outcome: 'not_sent', event_id: 'a' },
+      { ...failed, event_ids: ['a', 'unknown'], events: 2 },
     ]);
   });
 });

@@ -86,6 +86,7 @@ describe('the time of an event', () => {
     [{ at: 1769860800.25 }, '2026-01-31T12:00:00.250Z'],
     [{ sent: 1769860800000, at: 1 }, NOON],
     [{ sent: 'never', else: 1769860800 }, NOON],
+    [{ sent: '99999999999999999', else: 1769860800 }, NOON],
     [{ at: NOON }, NOON],
     [{ at: '2026-01-31T13:00:00+01:00' }, NOON],
     [{ at: '2026-01-31T12:00:00' }, NOON],
@@ -130,7 +131,7 @@ describe('a provider of which only some types repeat their bodies', () => {
   });
 });
 
-it('of the headers, those are kept that identified the event, who sent it, of what type it is, and a valid trace', () => {
+it('of the headers, those are kept that identified the event, who sent it, of what type and time it is, and a valid trace', () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const kept = {
     'content-type': 'application/json',
@@ -141,4 +142,6 @@ it('of the headers, those are kept that identified the event, who sent it, of wh
   const sent = { ...kept, 'x-hub-signature-256': 'sha256=00', authorization: 'Bearer x', cookie: 'a=b' };
   expect(keptHeaders(providerOf('github'), new Headers({ ...sent, traceparent }))).toEqual({ ...kept, traceparent });
   expect(keptHeaders(providerOf('github'), new Headers({ ...sent, traceparent: 'invalid' }))).toEqual(kept);
+  const time = { 'x-shopify-triggered-at': '2026-01-31T12:00:00Z' };
+  expect(keptHeaders(providerOf('shopify'), new Headers({ ...time, 'x-shopify-hmac-sha256': 'AA==' }))).toEqual(time);
 });

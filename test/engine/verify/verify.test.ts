@@ -1,8 +1,8 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { verify } from '../../../src/verify/index.ts';
+import { signedHeaders, verify } from '../../../src/verify/index.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
-import { providerOf } from './deliveries.ts';
+import { deliver, providerOf } from './deliveries.ts';
 
 // What every provider accepts and refuses is in negatives.test.ts.
 
@@ -34,6 +34,12 @@ it('a list of signatures is accepted if one of up to ten matches, and refused if
   expect(await checked(good + bad.repeat(9))).toMatchObject(verified);
   expect(await checked(good + bad.repeat(10))).toEqual(refused('too many signatures'));
   expect(await checked(`t=${NOW.getTime() / 1000 - 1},${good}`)).toMatchObject({ outcome: 'refused' });
+  // An entry whose name only ends like it is another one.
+  expect(await checked(`xt=1,${good}`)).toMatchObject(verified);
+  // Those of two schemes count together.
+  const [six, five] = ['v1,AAAA '.repeat(6), 'v1a,AAAA '.repeat(5)];
+  const ofBoth = { headers: { 'webhook-signature': six + five }, body: BODY };
+  expect(await check('standardwebhooks', ofBoth)).toEqual(refused('too many signatures'));
 });
 
 it('refuses a signature whose own text is read as another entry of the list', async () => {
@@ -97,6 +103,44 @@ it('says where the signature or what is signed was missing', async () => {
   expect(await missing('webhook-id')).toEqual({ ...refused('signed header missing'), missing: 'header:webhook-id' });
   expect((await missing('webhook-id', 'webhook-timestamp')).missing).toBe(ofBoth);
   expect(await missing('webhook-signature')).toEqual({ ...refused('signature missing'), missing: signature });
+});
+
+it('refuses a delivery of Contentful whose signature leaves out its time, or which headers it covers', async () => {
+  const delivery = (...names: string[]) => {
+    const all = { 'x-contentful-signed-headers': names.join(), 'x-contentful-timestamp': String(NOW.getTime()) };
+    const lines = Object.entries(all).flatMap(([name, value]) => (names.includes(name) ? `${name}:${value}` : []));
+    const text = `POST\n/\n${lines.join(';')}\n${BODY}`;
+    const signature = createHmac('sha256', TEXT_KEY).update(text).digest('hex');
+    return check('contentful', { headers: { ...all, 'x-contentful-signature': signature }, body: BODY });
+  };
+  const [list, time] = ['x-contentful-signed-headers', 'x-contentful-timestamp'];
+  // The list may have any order, and what is signed is sorted.
+  expect(await delivery(time, list)).toMatchObject(verified);
+  for (const left of [list, time]) expect(await delivery(left)).toMatchObject(refused('signed header missing'));
+});
+
+it('accepts a signature in each of the five headers of DocuSign, and in no sixth', async () => {
+  const { headers, text, keys } = deliver('docusign');
+  const signature = headers.get('x-docusign-signature-1') ?? '';
+  const secondOf = async (n: number) => {
+    const all = { 'x-docusign-signature-1': 'AAAA', [`x-docusign-signature-${n}`]: signature };
+    return (await check('docusign', { headers: all, body: text }, [keys.secret])).outcome;
+  };
+  const outcomes = await Promise.all([1, 2, 3, 4, 5, 6].map(secondOf));
+  expect(outcomes).toEqual([...Array(5).fill('verified'), 'refused']);
+});
+
+it.each([
+  ['contentful', { 'x-contentful-signed-headers': 'X-One, x-two' }],
+  ['coinbase-cdp', { 'x-hook0-signature': 't=1,h=X-One x-two,v1=00' }],
+])('reads which headers %s signs, however it writes them', (name, headers) => {
+  const delivery = {
+    method: 'POST',
+    url: 'https://example.com/',
+    headers: new Headers(headers),
+    body: new Uint8Array(),
+  };
+  expect(signedHeaders(providerOf(name), delivery)).toEqual(['x-one', 'x-two']);
 });
 
 it('uses an OpenAI secret without a prefix as text', async () => {

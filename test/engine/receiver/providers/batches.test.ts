@@ -16,14 +16,6 @@ const ids = async () => (await claimed()).map(({ eventId }) => eventId);
 
 const counts = (accepted: number) => ({ status: 'accepted', accepted, duplicate: 0 });
 
-it('a batch is one claim for each item, each with its own JSON', async () => {
-  const items = ['a', 'b'].map((sg_event_id) => ({ sg_event_id, event: 'delivered', timestamp: 1_770_000_000 }));
-  expect(await (await deliver('sendgrid', items)).json()).toEqual(counts(2));
-  expect((await claimed()).map(({ eventId, type, json }) => [eventId, type, json])).toEqual(
-    items.map((item) => [item.sg_event_id, 'delivered', item]),
-  );
-});
-
 it.each([
   ['sendgrid', []],
   ['hubspot-v3', []],
@@ -63,23 +55,23 @@ describe('Meta', () => {
   });
 
   it('keeps with each message and each status only the contact that it belongs to', async () => {
-    const contact = (wa_id: string) => ({ profile: { name: `Person ${wa_id}` }, wa_id });
     const entry = (contacts: unknown[], items: object) => [
       { id: 'account', changes: [{ field: 'messages', value: { ...value, contacts, ...items } }] },
     ];
-    const messages = ['1', '2', '9'].map((from) => ({ ...message(`wamid.${from}`), from }));
-    const statuses = [{ ...status('wamid.3', 'read'), recipient_user_id: 'US.3' }];
-    const contacts = [contact('1'), contact('2'), { profile: { name: 'Person 3' }, user_id: 'US.3' }];
+    // All properties that name a person in Meta's examples.
+    const names = ['from', 'recipient_id', 'recipient_participant_id', 'participant_recipient_id'];
+    const named = [...names, 'from_user_id', 'recipient_user_id', 'recipient_participant_user_id', 'other'];
+    const contacts = named.map((name, n) => ({ [n < names.length ? 'wa_id' : 'user_id']: `the ${name}` }));
+    const messages = named.map((name) => ({ ...message(name), [name]: `the ${name}` }));
+    const statuses = [{ ...status('wamid.3', 'read'), recipient_user_id: 'the from_user_id' }];
     const object = 'whatsapp_business_account';
     await deliver('meta', { object, entry: entry(contacts, { messages, statuses }) });
-    await deliver('meta', { object, entry: entry([contact('7')], { messages: [message('wamid.alone')] }) });
+    await deliver('meta', { object, entry: entry(contacts.slice(-1), { messages: [message('wamid.alone')] }) });
     const kept = (await claimed()).map(({ eventId, json }) => [eventId, json.entry[0].changes[0].value.contacts]);
     expect(kept).toEqual([
-      ['wamid.1', [contacts[0]]],
-      ['wamid.2', [contacts[1]]],
-      ['wamid.9', []],
-      ['wamid.3:read', [contacts[2]]],
-      ['wamid.alone', [contact('7')]],
+      ...named.map((name, n) => [name, name === 'other' ? [] : [contacts[n]]]),
+      ['wamid.3:read', [contacts[4]]],
+      ['wamid.alone', contacts.slice(-1)],
     ]);
   });
 
