@@ -16,7 +16,8 @@ npm run ops -- show SOURCE ID                  everything about one event
 npm run ops -- retry   SOURCE ID | which       parked events and effects are tried at once, and all their attempts start again.
                                                With --status pending, those that wait for their next attempt
 npm run ops -- discard SOURCE ID | which  --reason TEXT
-                                               parked events and effects are given up
+                                               the handlers of parked events will not run (the console can put the events
+                                               back), and parked effects are deleted and never sent
 npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
