@@ -226,19 +226,22 @@ function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, enviro
     Object.fromEntries(
       Object.entries(table).map(([key, value]) => [key, shared.has(value) ? `${value}-${environment}` : value]),
     );
+  const lists = Object.entries({ producers, consumers }).filter(([, list]) => list.length > 0);
   return {
     name: `${name}-${environment}`,
     ...(route || routes ? { workers_dev: true, routes: [] } : {}),
     ...(vars ? { vars: withOwnQueues(vars) } : {}),
     ...(secrets ? { secrets } : {}),
-    queues: { producers: producers.map(withOwnQueues), consumers: consumers.map(withOwnQueues) },
+    queues: Object.fromEntries(lists.map(([key, list]) => [key, list.map(withOwnQueues)])),
   };
 }
 
 /** As TOML: `path` is the name of the table. Texts have the same escapes as in JSON. */
 function toml(table: object, path: string, brackets = '[]'): string {
   const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-  const isTables = (value: unknown): value is object[] => Array.isArray(value) && value.every(isTable);
+  // An empty list may be of anything, and is written: `routes = []` keeps out the routes at the top of the file.
+  const isTables = (value: unknown): value is object[] =>
+    Array.isArray(value) && value.length > 0 && value.every(isTable);
   const lines: string[] = [];
   const tables: string[] = [];
   for (const [key, value] of Object.entries(table)) {

@@ -31,15 +31,12 @@ interface Metadata {
   readonly bindings: Binding[];
   readonly compatibility_date: string;
   readonly compatibility_flags?: string[];
-  readonly placement?: object;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export interface Version {
+interface Version {
   readonly id: string;
-  readonly number: number;
   readonly created: string;
-  readonly source: string;
   readonly metadata: Metadata;
   /** By name: the files of the upload with their content type. */
   readonly modules: ReadonlyMap<string, { readonly type: string; readonly text: string }>;
@@ -48,14 +45,10 @@ export interface Version {
 interface Deployment {
   readonly id: string;
   readonly created_on: string;
-  readonly source: string;
-  readonly author_email: string;
-  readonly strategy: 'percentage';
   readonly versions: readonly { readonly version_id: string; readonly percentage: number }[];
-  readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export interface Script {
+interface Script {
   /** The newest first. */
   readonly versions: Version[];
   readonly deployments: Deployment[];
@@ -64,28 +57,22 @@ export interface Script {
   schedules: { cron: string }[];
 }
 
-interface Settings {
-  batch_size?: number;
-  max_wait_time_ms?: number;
-  max_retries?: number;
-  retry_delay?: number;
+interface Consumer {
+  readonly consumer_id: string;
+  readonly type: string;
+  readonly script: string;
+  readonly dead_letter_queue?: string;
+  readonly settings: { readonly max_retries?: number };
 }
 
-export interface Queue {
+interface Queue {
   readonly queue_id: string;
   readonly queue_name: string;
-  settings: { message_retention_period: number; delivery_paused?: boolean };
-  consumers: {
-    readonly consumer_id: string;
-    readonly type: string;
-    script: string;
-    dead_letter_queue?: string;
-    settings: Settings;
-  }[];
+  readonly settings: { readonly message_retention_period: number };
+  consumers: Consumer[];
 }
 
 type Permission = 'Workers Scripts' | 'Queues';
-type Json = Record<string, unknown>;
 
 class Refusal extends Error {
   readonly status: number;
@@ -171,20 +158,24 @@ export class Cloudflare {
     return script?.versions.find(({ id }) => id === largest?.version_id);
   }
 
-  private async answer(request: IncomingMessage): Promise<Answer> {
+  private async answer(incoming: IncomingMessage): Promise<Answer> {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    const { method = 'GET', url = '/', headers } = request;
-    const host = headers['x-edge-host'];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const { method = 'GET', url = '/', headers } = incoming;
+    const { 'x-edge-host': host, host: _host, connection: _connection, ...others } = headers;
+    const request = new Request(new URL(url, `https://${host ?? 'api'}`), {
+      method,
+      headers: others as Record<string, string>,
+      ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
+    });
     if (host === 'console.neon.tech') {
-      const { status, json } = this.neonApi(method, url, body.length > 0 ? JSON.parse(body.toString()) : undefined);
+      const { status, json } = this.neonApi(method, url, request.body && (await request.json()));
       return asJson(status, json);
     }
-    if (typeof host === 'string') return this.visit(host, url, request, body);
+    if (typeof host === 'string') return this.visit(host, request);
 
-    const { pathname, searchParams } = new URL(url, 'http://api');
-    const path = decodeURIComponent(pathname.replace(/^\/client\/v4/, '')).replace(/^\/accounts\/[^/]+(?=\/)/, '');
+    const { pathname, searchParams } = new URL(request.url);
+    const path = decodeURIComponent(pathname.replace(/^\/client\/v4/, '')).replace(`/accounts/${ACCOUNT}/`, '/');
     const call = `${method} ${path}`;
     this.calls.push(call);
     try {
@@ -192,37 +183,38 @@ export class Cloudflare {
       if (fault?.status === 0) throw HANG_UP;
       if (fault) throw new Refusal(fault.status, fault.code ?? 10013, fault.message ?? 'a fault of the test');
       if (!headers.authorization?.startsWith('Bearer ')) throw new Refusal(401, 10000, 'Authentication error');
-      const result = await this.route(method, path, searchParams, headers['content-type'] ?? '', body);
-      const info = { page: 1, per_page: 100, count: 1, total_count: 1 };
-      const json = { success: true, errors: [], messages: [], result, result_info: info };
-      return asJson(200, json);
+      const result = await this.route(request, path, searchParams);
+      return asJson(200, { success: true, errors: [], messages: [], result });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { status, code, message } = error;
-      const json = { success: false, errors: [{ code, message }], messages: [], result: null };
-      return asJson(status, json);
+      return asJson(status, { success: false, errors: [{ code, message }], messages: [], result: null });
     }
   }
 
-  private async route(
-    method: string,
-    path: string,
-    search: URLSearchParams,
-    type: string,
-    body: Buffer,
-  ): Promise<unknown> {
-    const json = () => JSON.parse(body.toString() || '{}');
+  private async route(request: Request, path: string, search: URLSearchParams): Promise<unknown> {
+    const { method } = request;
     const [, room = '', ...rest] = path.split('/');
     switch (room) {
+      case 'accounts':
+        if (rest.length > 0) break;
+        return [
+          { id: 'another', name: 'another account' },
+          { id: ACCOUNT, name: 'the account' },
+        ];
       case 'queues':
         this.assertMay('Queues');
-        return this.routeQueue(method, rest, search, json);
+        return this.routeQueue(request, rest, search);
       case 'workers': {
         this.assertMay('Workers Scripts');
         const [kind, name = '', ...more] = rest;
-        if (kind === 'subdomain') return this.routeSubdomain(method, json);
+        if (kind === 'subdomain') {
+          if (method === 'PUT') this.subdomain = (await bodyOf<{ subdomain: string }>(request)).subdomain;
+          if (this.subdomain !== undefined) return { subdomain: this.subdomain };
+          throw new Refusal(404, 10007, 'You have not registered a workers.dev subdomain');
+        }
         if (kind === 'services' && method === 'GET') return this.service(name);
-        if (kind === 'scripts' && name) return this.routeScript(method, name, more, search, type, body, json);
+        if (kind === 'scripts' && name) return this.routeScript(request, name, more, search);
         break;
       }
     }
@@ -238,19 +230,14 @@ export class Cloudflare {
     if (!this.permissions.includes(permission)) throw new Refusal(403, 10000, 'Authentication error');
   }
 
-  private routeSubdomain(method: string, json: () => { subdomain: string }): unknown {
-    if (method === 'PUT') this.subdomain = json().subdomain;
-    if (this.subdomain === undefined) throw new Refusal(404, 10007, 'You have not registered a workers.dev subdomain');
-    return { subdomain: this.subdomain };
-  }
-
-  private routeQueue(method: string, [id, part, consumerId]: string[], search: URLSearchParams, json: () => Json) {
+  private async routeQueue(request: Request, [id, part, consumerId]: string[], search: URLSearchParams) {
+    const { method } = request;
     if (id === undefined) {
       const names = search.getAll('name');
       if (method === 'GET') {
         return this.queues.filter(({ queue_name }) => names.length === 0 || names.includes(queue_name)).map(asListed);
       }
-      const { queue_name, settings } = json() as unknown as Queue;
+      const { queue_name, settings } = await bodyOf<Queue>(request);
       if (this.queues.some((queue) => queue.queue_name === queue_name)) {
         throw new Refusal(409, 11009, `Queue name '${queue_name}' is already taken. Please use a different name`);
       }
@@ -264,14 +251,8 @@ export class Cloudflare {
     if (method === 'POST' && queue.consumers.length > 0) {
       throw new Refusal(409, 11004, `Queue already has a consumer`);
     }
-    const { script_name, type, dead_letter_queue, settings } = json();
-    const consumer = {
-      consumer_id: consumerId ?? randomUUID(),
-      type: String(type),
-      script: String(script_name),
-      settings: (settings ?? {}) as Settings,
-      ...(dead_letter_queue ? { dead_letter_queue: String(dead_letter_queue) } : {}),
-    };
+    const { script_name: script, ...wanted } = await bodyOf<Consumer & { script_name: string }>(request);
+    const consumer = { ...wanted, script, consumer_id: consumerId ?? randomUUID() };
     if (!this.scripts.has(consumer.script)) throw missingWorker();
     queue.consumers = [consumer];
     return consumer;
@@ -303,32 +284,27 @@ export class Cloudflare {
   }
 
   private async routeScript(
-    method: string,
+    request: Request,
     name: string,
-    [part, id]: string[],
+    [part = '', id]: string[],
     search: URLSearchParams,
-    type: string,
-    body: Buffer,
-    json: () => Json,
   ): Promise<unknown> {
-    const { annotations } = part === 'deployments' && method === 'POST' ? json() : {};
-    switch (`${method} ${part ?? ''}${id === undefined ? '' : '/'}`) {
+    const { method } = request;
+    switch (`${method} ${part}${id === undefined ? '' : '/'}`) {
       case 'PUT ': {
-        const version = await this.upload(name, type, body);
+        const version = await this.upload(name, request);
         this.deploy(name, [{ version_id: version.id, percentage: 100 }]);
         return { id: name, deployment_id: version.id, etag: version.id, startup_time_ms: 1 };
       }
-      case 'POST versions': {
+      case 'POST versions':
         this.script(name);
-        const version = await this.upload(name, type, body);
-        return { ...asVersion(version), startup_time_ms: 1 };
-      }
+        return { ...asVersion(await this.upload(name, request)), startup_time_ms: 1 };
       case 'GET versions':
         return { items: this.script(name).versions.map(asVersion) };
       case 'GET deployments':
         return { deployments: this.script(name).deployments };
       case 'POST deployments': {
-        const versions = json().versions as Deployment['versions'];
+        const { versions, annotations } = await bodyOf<Deployment & Pick<Metadata, 'annotations'>>(request);
         const [newest, ...older] = this.script(name).versions;
         // A new upload keeps the secrets, or names those that change. An older version may have others.
         const wanted = older.find((one) => one.id === versions[0]?.version_id) ?? newest;
@@ -336,32 +312,32 @@ export class Cloudflare {
         if (wanted !== newest && changed.length > 0 && !search.has('force')) {
           throw new Refusal(400, 10220, `The following secrets have changed: ${changed.join(', ')}`);
         }
-        return this.deploy(name, versions, annotations as Record<string, string>);
+        return this.deploy(name, versions, annotations);
       }
       case 'GET secrets':
         return this.deployedBindings(name)
           .filter(isSecret)
           .map(({ name, type }) => ({ name, type }));
       case 'PATCH secrets-bulk':
-        this.changeSecrets(name, json().secrets as Record<string, Binding | null>);
+        this.changeSecrets(name, (await bodyOf<{ secrets: Record<string, Binding | null> }>(request)).secrets);
         return {};
       case 'GET settings':
         return { bindings: this.deployedBindings(name).map(withoutSecret) };
       case 'PATCH script-settings':
-        this.script(name).tags = (json().tags as string[]) ?? this.script(name).tags;
+        this.script(name).tags = (await bodyOf<{ tags?: string[] }>(request)).tags ?? this.script(name).tags;
         return {};
       case 'GET subdomain':
         return this.script(name).subdomain;
       case 'POST subdomain':
-        this.script(name).subdomain = json() as Script['subdomain'];
+        this.script(name).subdomain = await bodyOf(request);
         return this.script(name).subdomain;
       case 'GET schedules':
         return { schedules: this.script(name).schedules };
       case 'PUT schedules':
-        this.script(name).schedules = json() as unknown as Script['schedules'];
+        this.script(name).schedules = await bodyOf(request);
         return {};
       default:
-        return this.refuse(method, `/workers/scripts/${name}/${part ?? ''}`);
+        return this.refuse(method, `/workers/scripts/${name}/${part}`);
     }
   }
 
@@ -371,8 +347,8 @@ export class Cloudflare {
   }
 
   /** A secret that the upload doesn't name is kept, as Cloudflare does. A binding that it inherits must be there. */
-  private async upload(name: string, type: string, body: Buffer): Promise<Version> {
-    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+  private async upload(name: string, request: Request): Promise<Version> {
+    const form = await request.formData();
     const metadata: Metadata = JSON.parse(String(form.get('metadata')));
     const modules = new Map<string, { type: string; text: string }>();
     for (const [key, value] of form) {
@@ -388,39 +364,19 @@ export class Cloudflare {
       throw new Refusal(400, 11000, `Queue ${binding.queue_name} does not exist`);
     });
     const kept = before.filter((one) => isSecret(one) && !bindings.some(({ name }) => name === one.name));
-    return this.add(name, { metadata: { ...metadata, bindings: [...bindings, ...kept] }, modules, source: 'wrangler' });
+    return this.add(name, { metadata: { ...metadata, bindings: [...bindings, ...kept] }, modules });
   }
 
-  private add(name: string, version: Pick<Version, 'metadata' | 'modules' | 'source'>): Version {
-    const script = this.scripts.get(name) ?? {
-      versions: [],
-      deployments: [],
-      tags: [],
-      subdomain: { enabled: false, previews_enabled: false },
-      schedules: [],
-    };
+  private add(name: string, version: Pick<Version, 'metadata' | 'modules'>): Version {
+    const script = this.scripts.get(name) ?? newScript();
     this.scripts.set(name, script);
-    const added = {
-      ...version,
-      id: randomUUID(),
-      number: script.versions.length + 1,
-      created: new Date().toISOString(),
-    };
+    const added = { ...version, id: randomUUID(), created: new Date().toISOString() };
     script.versions.unshift(added);
     return added;
   }
 
   private deploy(name: string, versions: Deployment['versions'], annotations = {}): Deployment {
-    const created_on = new Date().toISOString();
-    const deployment: Deployment = {
-      id: randomUUID(),
-      created_on,
-      source: 'wrangler',
-      author_email: 'you@example.com',
-      strategy: 'percentage',
-      versions,
-      annotations: { 'workers/triggered_by': 'deployment', ...annotations },
-    };
+    const deployment = { id: randomUUID(), created_on: new Date().toISOString(), versions, annotations };
     this.script(name).deployments.unshift(deployment);
     return deployment;
   }
@@ -432,22 +388,21 @@ export class Cloudflare {
     const bindings = now.metadata.bindings.filter((one) => !(one.name in changes));
     for (const change of Object.values(changes)) if (change) bindings.push(change);
     const metadata = { ...now.metadata, bindings, annotations: { 'workers/triggered_by': 'secret' } };
-    const { id } = this.add(name, { metadata, modules: now.modules, source: 'wrangler' });
+    const { id } = this.add(name, { metadata, modules: now.modules });
     this.deploy(name, [{ version_id: id, percentage: 100 }]);
   }
 
   /** A request of the public to `<name>.<subdomain>.workers.dev`. */
-  private async visit(host: string, url: string, request: IncomingMessage, body: Buffer): Promise<Answer> {
+  private async visit(host: string, request: Request): Promise<Answer> {
     const [name = '', subdomain] = host.split('.');
     const isPublic = subdomain === this.subdomain && this.scripts.get(name)?.subdomain.enabled;
     if (!isPublic) return { status: 404, headers: {}, body: Buffer.from('There is nothing here yet') };
-    const { 'x-edge-host': _edge, host: _host, connection: _connection, ...headers } = request.headers;
     const worker = await this.workerd.worker(name, this.all());
-    const response = await worker.fetch(`https://${host}${url}`, {
-      method: request.method ?? 'GET',
-      headers: headers as Record<string, string>,
+    const response = await worker.fetch(request.url, {
+      method: request.method,
+      headers: Object.fromEntries(request.headers),
       redirect: 'manual',
-      ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
+      ...(request.body ? { body: await request.arrayBuffer() } : {}),
     });
     const { 'content-encoding': _encoding, ...others } = Object.fromEntries(response.headers);
     return { status: response.status, headers: others, body: Buffer.from(await response.arrayBuffer()) };
@@ -488,6 +443,14 @@ function asJson(status: number, json: unknown): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(json)) };
 }
 
+const bodyOf = async <Body>(request: Request) => (await request.json()) as Body;
+
+/** A Worker that nobody has deployed yet. */
+export function newScript(): Script {
+  const subdomain = { enabled: false, previews_enabled: false };
+  return { versions: [], deployments: [], tags: [], subdomain, schedules: [] };
+}
+
 const isSecret = ({ type }: Binding) => type === 'secret_text';
 const isValue = ({ type }: Binding) => type === 'secret_text' || type === 'plain_text' || type === 'json';
 
@@ -505,17 +468,7 @@ function asListed(queue: Queue) {
   return { ...queue, consumers_total_count: queue.consumers.length, producers: [], producers_total_count: 0 };
 }
 
-function asVersion({ id, number, created, source, metadata }: Version) {
-  const { bindings, annotations, compatibility_date } = metadata;
-  return {
-    id,
-    number,
-    metadata: { created_on: created, modified_on: created, author_email: 'you@example.com', source },
-    annotations: annotations ?? {},
-    resources: {
-      bindings: bindings.map(withoutSecret),
-      script: { etag: id, handlers: ['fetch'], last_deployed_from: 'wrangler' },
-      script_runtime: { compatibility_date, compatibility_flags: [], usage_model: 'standard' },
-    },
-  };
+function asVersion({ id, created, metadata: { annotations = {}, bindings } }: Version) {
+  const resources = { bindings: bindings.map(withoutSecret), script: { etag: id }, script_runtime: {} };
+  return { id, metadata: { created_on: created }, annotations, resources };
 }

@@ -1,8 +1,17 @@
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { RECEIVER } from '../orders-app.ts';
 import { SECRET, useAccount } from './account.ts';
 
 const account = useAccount();
 const ENVIRONMENT = 'staging';
+let uri: string;
+beforeAll(async () => {
+  uri = await account.newDatabase('staging');
+  // What the receiver has at the top is elsewhere: it runs in America, at an address of its own.
+  const elsewhere =
+    'route = { pattern = "hooks.example.com", custom_domain = true }\nplacement = { region = "aws:us-east-1" }';
+  await account.checkout.write('wrangler.toml', `${RECEIVER}${elsewhere}\n`);
+});
 
 /** What there is of the environment in the end, however it came to it. */
 function end() {
@@ -34,7 +43,6 @@ const REFUSED = { status: 400, message: 'not this time' };
 
 it("an environment of a new account on the Free plan, in a project that Neon's API makes, is finished although each run before failed or was ended by Ctrl-C, each at the next step", async () => {
   const { cloudflare } = account;
-  const uri = await account.newDatabase('staging');
   cloudflare.plan = 'free';
   cloudflare.subdomain = undefined;
   const projects: object[] = [];
@@ -94,3 +102,30 @@ it("an environment of a new account on the Free plan, in a project that Neon's A
   expect([new Set(outcomes), changes]).toEqual([new Set(['ok']), []]);
   // One run for each step: on a busy machine, together longer than a test may take otherwise.
 }, 900_000);
+
+it.each([
+  ['migrate', 0, 'the database is up to date'],
+  ['roles', 0, 'the roles have the rights that this version needs'],
+  ['deploy', 1, 'there is no queue two-dead-staging: npm run setup -- --env staging creates it'],
+])(
+  '%s with --env works on the database of that environment, by its pooled host too, and on no other',
+  async (command, code, line) => {
+    const { cloudflare } = account;
+    cloudflare.queues = cloudflare.queues.filter(({ queue_name }) => queue_name !== 'two-dead-staging');
+    const DATABASE_URL = uri.replace(/(ep-[^.]+)\./, '$1-pooler.');
+    const refused = await account.run([command], { DATABASE_URL }).result;
+    expect([refused.code, refused.error]).toEqual([
+      1,
+      `${command}: this database is that of checkout-receiver-staging: two environments never share one. Name the right one with --env, or give checkout-receiver a database or a Neon branch of its own\n`,
+    ]);
+    const done = await account.run([command, '--env', ENVIRONMENT], { DATABASE_URL }).result;
+    expect([done.code, done.text.split('\n')]).toEqual([code, expect.arrayContaining([line])]);
+  },
+);
+
+it('a rotation with --env is one of that environment, and so is the command that ends it', async () => {
+  const { child, result } = account.run(['secret', 'rotate', 'orders', '--env', ENVIRONMENT]);
+  child.stdin?.end(`${SECRET}\nsecond\n`);
+  expect((await result).text).toMatch(/\n3 {2}npm run secret -- rotate orders --env staging --finish$/);
+  expect(account.cloudflare.valuesOf('checkout-receiver-staging').ORDERS_WEBHOOK_SECRET).toBe('second');
+});
