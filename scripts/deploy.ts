@@ -4,14 +4,14 @@ import { type Account, addressOf, openAccount } from './cloudflare/api.ts';
 import { deployWorkers, missingAtCloudflare, rollBack } from './cloudflare/deploys.ts';
 import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
-import { readConfigs, type WorkerConfigs } from './config/worker-config.ts';
+import { readConfigs, type WorkerConfig, type WorkerConfigs } from './config/worker-config.ts';
 import { unsafeStatements } from './database/additive.ts';
 import { asOwner, DEPLOYING, describeDatabase, ownerOf } from './database/connect.ts';
 import { migrate } from './database/migrations.ts';
 import { unmigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
-import { smoke } from './setup/smoke.ts';
+import { firstDelivery, type SmokeOptions, smoke } from './setup/smoke.ts';
 
 const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
 npm run deploy -- --rollback [--env <name>]
@@ -53,7 +53,13 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
   await ownerOf(client, url, configs.receiver.name);
   console.log('looking for what would fail');
   const account = await openAccount();
-  const problems = await Promise.all([unmigrated(), missingAtCloudflare(account, configs), unsafeStatements(client)]);
+  const trial = await trialOf(account, configs.receiver);
+  const problems = await Promise.all([
+    unmigrated(),
+    missingAtCloudflare(account, configs),
+    unsafeStatements(client),
+    trial && firstDelivery(trial).then((made) => (made ? undefined : unsignable(trial))),
+  ]);
   const found = problems.flat().filter((problem) => problem !== undefined);
   if (found.length > 0) throw new UserError(['nothing was changed, because', ...found].join('\n'));
 
@@ -66,23 +72,29 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
     }
   }
   await deployWorkers(configs);
-  await sendOne(account, configs, client);
+  if (trial) return sendOne({ ...trial, client });
+  console.log('hint: with SMOKE_SOURCE and its SMOKE_SECRET in the shell, a delivery is sent through the new Workers');
 }
 
+type Trial = Omit<SmokeOptions, 'client'>;
+
 /** One delivery on the way of every delivery, if the shell knows how a source signs. */
-async function sendOne(account: Account, { receiver: config }: WorkerConfigs, client: pg.Client): Promise<void> {
+async function trialOf(account: Account, config: WorkerConfig): Promise<Trial | undefined> {
   const { SMOKE_SOURCE, SMOKE_SECRET } = process.env;
   const receiver = await addressOf(account, config);
-  if (!SMOKE_SOURCE || !SMOKE_SECRET || !receiver) {
-    console.log(
-      'hint: with SMOKE_SOURCE and its SMOKE_SECRET in the shell, a delivery is sent through the new Workers',
-    );
-    return;
-  }
+  if (!SMOKE_SOURCE || !SMOKE_SECRET || !receiver) return undefined;
   const { handlers } = await import('../src/app/handlers/index.ts');
+  return { sources, handlers, keys: { [SMOKE_SOURCE]: SMOKE_SECRET }, receiver };
+}
+
+function unsignable({ keys }: Trial): string {
+  return `there is no delivery of ${Object.keys(keys)} that SMOKE_SECRET could sign`;
+}
+
+async function sendOne(trial: SmokeOptions): Promise<void> {
   try {
-    const sent = await smoke({ sources, handlers, keys: { [SMOKE_SOURCE]: SMOKE_SECRET }, receiver, client });
-    if (!sent) throw new UserError(`there is no delivery of ${SMOKE_SOURCE} that SMOKE_SECRET could sign`);
+    const sent = await smoke(trial);
+    if (!sent) throw new UserError(unsignable(trial));
     console.log(
       `a delivery of ${sent.source}: 200 after ${sent.answeredMs} ms, ignored by the consumer ${sent.ignoredMs} ms later`,
     );

@@ -137,7 +137,7 @@ async function historyOf(account: Account, config: WorkerConfig): Promise<Histor
   if (lastFirst[0] && lastFirst[0].versions.length > 1) {
     throw new UserError(
       `${config.path} has several versions deployed at once: choose the one to go back to yourself, with ` +
-        `npx wrangler versions deploy -c ${config.path}`,
+        `npx wrangler versions deploy ${wranglerFlags(config)}`,
     );
   }
   const ran = lastFirst.flatMap((deployment) => {

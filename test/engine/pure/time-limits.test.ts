@@ -1,7 +1,10 @@
 // Every call to something that may hang, on a clock of our own: when does it end? A server, a queue and a sender that never
 // answer are functions here, so that no test waits.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openAccount } from '../../../scripts/cloudflare/api.ts';
 import { connect } from '../../../scripts/ops/api.ts';
+import { findDatabase } from '../../../scripts/setup/database.ts';
+import { Terminal } from '../../../scripts/setup/terminal.ts';
 import { handlers } from '../../../src/app/handlers/index.ts';
 import deployed from '../../../src/consumer/index.ts';
 import { sendAlerts } from '../../../src/consumer/send-alerts.ts';
@@ -45,6 +48,7 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
   vi.restoreAllMocks();
 });
 
@@ -159,6 +163,24 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     60_000,
     'https://ops.example.com did not answer within a minute',
     () => connect('https://ops.example.com').get('/status', {} as never),
+  ],
+  [
+    "Cloudflare's API",
+    60_000,
+    "Cloudflare's API could not be reached: check the network, and run this again",
+    async () => {
+      for (const name of ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_ACCOUNT_ID']) vi.stubEnv(name, 'x');
+      return (await openAccount()).get('/queues');
+    },
+  ],
+  [
+    "Neon's API",
+    30_000,
+    'Neon could not be reached (TimeoutError): check the network, and run this again',
+    () => {
+      vi.stubEnv('DATABASE_URL', '').stubEnv('NEON_API_KEY', 'x');
+      return findDatabase(new Terminal({ asks: false }), { name: 'hooks', dryRun: true });
+    },
   ],
   [
     'a ticket',

@@ -12,10 +12,14 @@ const account = useAccount();
 const nameOf = (worker: WorkerKind) => `checkout-${worker}`;
 
 let url: string;
-/** The tag of the first deploy, which is that of setup. */
+/** The tag of the first deploy, which is that of setup, and that of the first one by deploy that is whole. */
 let first: string | undefined;
+let second: string | undefined;
 beforeAll(async () => {
   url = await account.newDatabase('prod');
+  // Of another project: it says nothing about the plan.
+  const settings = { message_retention_period: 86_400 };
+  account.cloudflare.queues = [{ queue_id: 'other', queue_name: 'of-another', settings, consumers: [] }];
   // The migrations of the template are those of its tables.
   await account.checkout.write('src/app/tables.ts', readFileSync('src/app/tables.ts', 'utf8'));
   await account.checkout.write('src/app/handlers/order-paid.ts', ORDER_PAID);
@@ -44,14 +48,15 @@ const deploy = (args: readonly string[] = [], env = {}) =>
 const runningTag = (worker: WorkerKind) =>
   account.cloudflare.deployed(nameOf(worker))?.metadata.annotations?.['workers/tag'];
 
-it('goes from nothing to a delivery that the deployed Workers have worked, and asks three questions', async () => {
-  let second: Promise<{ error: string }> | undefined;
+it('goes from nothing to a delivery that the deployed Workers have worked, and asks four questions', async () => {
+  let other: Promise<{ error: string }> | undefined;
   const { code, text, outcomes } = await account.setup([], {
-    answers: [url, SECRET, 'y'],
+    env: { CLOUDFLARE_ACCOUNT_ID: '' },
+    answers: ['2', url, SECRET, 'y'],
     onChange: async () => {
-      if (second) return undefined;
-      second = deploy();
-      await second;
+      if (other) return undefined;
+      other = deploy();
+      await other;
       return undefined;
     },
   });
@@ -64,12 +69,13 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   const { cloudflare, checkout } = account;
   expect(text).toContain(`made up, and only shown now: OPS_TOKEN=${cloudflare.valuesOf(nameOf('ops')).OPS_TOKEN}\n`);
   expect(cloudflare.valuesOf(nameOf('receiver')).ORDERS_WEBHOOK_SECRET).toBe(SECRET);
-  expect(cloudflare.queues.map(({ settings }) => settings.message_retention_period)).toEqual(Array(4).fill(1_209_600));
+  const kept = cloudflare.queues.map(({ settings }) => settings.message_retention_period);
+  expect(kept).toEqual([86_400, ...Array(4).fill(1_209_600)]);
   const file = readFileSync(join(checkout.path, 'wrangler.toml'), 'utf8');
   expect(file).toMatch(/\[placement\]\nregion = "aws:eu-central-1"/);
   first = runningTag('receiver');
   // Somebody else, at the same time.
-  expect((await second)?.error).toMatch(
+  expect((await other)?.error).toMatch(
     /^deploy: gave up after 1s, because the lock of setup and deploy is held by another session: /,
   );
 });
@@ -184,7 +190,7 @@ it('what would fail halfway is refused before anything is changed, in a line eac
   await checkout.write('drizzle/app/meta/_journal.json', JSON.stringify({ ...rest, entries: [...entries, next] }));
   await checkout.write('drizzle/app/0009_next.sql', 'alter table invoices drop column currency;');
   const before = cloudflare.calls.length;
-  const { code, text } = await deploy();
+  const { code, text } = await deploy([], { SMOKE_SOURCE: 'nobody', SMOKE_SECRET: SECRET });
   expect(code).toBe(1);
   expect(text.split('\n')).toEqual([
     'looking for what would fail',
@@ -193,6 +199,7 @@ it('what would fail halfway is refused before anything is changed, in a line eac
     'there is no Worker checkout-ops yet: npm run setup creates it',
     'there is no queue two-dead: npm run setup creates it',
     'drizzle/app/0009_next.sql drops the column public.invoices.currency, which the deployed Workers use: deploy code without it first, and do this with the next release',
+    'there is no delivery of nobody that SMOKE_SECRET could sign',
   ]);
   expect(cloudflare.calls.slice(before).filter((call) => !call.startsWith('GET '))).toEqual([]);
   expect(
@@ -214,8 +221,11 @@ it('a deploy that fails halfway leaves Workers that work together, and a rollbac
     return { status: 400, code: 10021, message: 'Uncaught SyntaxError' };
   };
   let result = { error: '', text: '' };
+  await account.sql(url, 'alter role prod_ops rename to away');
   expect(await changesBy(async () => (result = await deploy()))).toEqual(['consumer', 'receiver']);
+  await account.sql(url, 'alter role away rename to prod_ops');
   cloudflare.fault = undefined;
+  expect(result.text).toContain('\nhint: the ops has no role of its own: npm run db:roles creates it\n');
   expect(other?.error).toContain('the lock of setup and deploy is held by another session');
   expect(result.error.trim().split('\n').at(-1)).toBe(
     'deploy: the Worker checkout-ops was not deployed: wrangler says above why. Already deployed: consumer and receiver. What is new works with what is old: run this again, or with --rollback',
@@ -233,6 +243,14 @@ it('a deploy that fails halfway leaves Workers that work together, and a rollbac
   expect((await deploy(['--rollback'])).text).toBe(
     `deploy: Cloudflare has no version of receiver and consumer from a deploy before ${first}: deploy the older code instead`,
   );
+  // Half of the requests get another version.
+  const [last] = cloudflare.scripts.get(nameOf('ops'))?.deployments ?? [];
+  const versions = [...(last?.versions ?? [])];
+  Object.assign(last ?? {}, { versions: [...versions, ...versions] });
+  expect((await deploy(['--rollback'])).text).toMatch(
+    /^deploy: wrangler\.ops\.toml has several versions deployed at once: /,
+  );
+  Object.assign(last ?? {}, { versions });
 });
 
 it('inside Workers Builds, which renames what is deployed, each Worker keeps its name, and a delivery gets through them', async () => {
@@ -246,7 +264,8 @@ it('inside Workers Builds, which renames what is deployed, each Worker keeps its
   ]);
   expect(text).toMatch(/^a delivery of orders: 200 after \d+ ms, ignored by the consumer \d+ ms later$/m);
   expect(new Set(WORKERS.map(runningTag)).size).toBe(1);
-  expect(runningTag('receiver')).not.toBe(first);
+  second = runningTag('receiver');
+  expect(second).not.toBe(first);
   expect(account.cloudflare.valuesOf(nameOf('receiver'))).toHaveProperty('ORDERS_WEBHOOK_SECRET');
   expect(account.cloudflare.valuesOf(nameOf('consumer'))).toHaveProperty('EVENTS_DEAD_QUEUE');
 });
@@ -272,12 +291,14 @@ it('a rotation that fails has changed nothing, and is done by the next run', asy
     1,
     'secret: the receiver refuses what is signed with that secret in use now: nothing was changed',
   ]);
-  cloudflare.fault = (call) => (call === BULK ? { status: 500, code: 10013, message: 'Unknown error' } : undefined);
-  const failed = await rotate([], [SECRET, 'second']);
+  // Somebody has deleted the Worker in this moment.
+  cloudflare.fault = (call) => (call === BULK ? { status: 404, code: 10007, message: 'Not there' } : undefined);
+  const failed = await rotate([], [SECRET, '']);
   cloudflare.fault = undefined;
   expect(failed.error.trim()).toBe(
-    'secret: Cloudflare did not take /workers/scripts/checkout-receiver/secrets-bulk: Unknown error (10013). Run this again',
+    'secret: Cloudflare did not take /workers/scripts/checkout-receiver/secrets-bulk: Not there (10007). Run this again',
   );
+  expect(failed.text).toMatch(/^made up, and shown only now: \w+$/m);
   expect([failed.code, secrets()]).toEqual([1, [SECRET, undefined]]);
 
   const slow = account.run(['secret', 'rotate', 'orders']);
@@ -297,13 +318,26 @@ it('a rotation that fails has changed nothing, and is done by the next run', asy
   }
 });
 
+const PARK_WHAT_IS_IGNORED = `
+  create function park() returns trigger language plpgsql
+    as $$ begin new.status = 'parked'; new.failure = 'permanent'; return new; end $$;
+  create trigger park before update on webhooks.events for each row when (new.status = 'ignored')
+    execute function park()`;
+
 it('a rollback that would bring an old secret back is refused, and the end of a rotation takes the old secret away', async () => {
   const { text } = await rotate(['--finish']);
   expect([text, secrets()]).toEqual(['done: orders accepts only its current secret', ['second', undefined]]);
   expect((await rotate(['--finish'])).text).toBe('orders has no previous secret: there is nothing to finish');
+  // The newest versions are those of a deploy again.
+  await account.sql(url, PARK_WHAT_IS_IGNORED);
+  const { code, error } = await deploy([], { SMOKE_SOURCE: 'orders', SMOKE_SECRET: 'second' });
+  expect([code, error]).toEqual([
+    1,
+    'deploy: everything is deployed, but a delivery did not get through it: leg 3, the consumer: the event is parked (permanent: null). Look at npx wrangler tail of the consumer. To go back, run this with --rollback\n',
+  ]);
   const back = await deploy(['--rollback']);
   expect(back.code).toBe(1);
   expect(back.text).toContain(
-    `deploy: secrets of the receiver have changed since the deploy of ${first}, and a rollback`,
+    `deploy: secrets of the receiver have changed since the deploy of ${second}, and a rollback`,
   );
 });
