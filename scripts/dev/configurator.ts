@@ -57,7 +57,6 @@ export async function createConfigurator(
   };
 
   const refresh = async (servers: LocalServers) => {
-    const before = current;
     try {
       // If it can't be loaded, wrangler says so: it builds the same file.
       latestSources = await importAgain(SOURCES).then(
@@ -71,10 +70,7 @@ export async function createConfigurator(
     }
     errors = sayNew(current.errors, errors, say);
     const mustRestart = whatNeedsRestart(started, current);
-    if (mustRestart) {
-      current = before;
-      return say(`${mustRestart} has changed: restart npm run dev`);
-    }
+    if (mustRestart) return say(`${mustRestart} has changed: restart npm run dev`);
     if (!write(servers)) return;
     say('the configuration has changed: reloading');
     await new Promise((resolve) => setTimeout(resolve, NEXT_WRITE_AFTER_MS));

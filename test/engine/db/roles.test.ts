@@ -152,12 +152,16 @@ it('a right that is missing is named in our own words, with the command that gra
   );
 });
 
+const TIME_OUTS = ['idle_in_transaction_session_timeout=10s', 'lock_timeout=10s', 'statement_timeout=15s'];
+
+/** What a role begins each session with. */
+async function timeOuts(worker: WorkerKind): Promise<string[] | undefined> {
+  const query = 'select rolconfig as settings from pg_roles where rolname = $1';
+  return (await database.sql<{ settings: string[] }>(query, [database.role(worker)]))[0]?.settings.toSorted();
+}
+
 it.each(WORKERS)('the role of the %s has time-outs, and is a member of nothing', async (name) => {
-  const show = async (setting: string) =>
-    (await run<Record<string, string>>(database[name], sql.raw(`show ${setting}`)))[0]?.[setting];
-  expect(await show('statement_timeout')).toBe('15s');
-  expect(await show('lock_timeout')).toBe('10s');
-  expect(await show('idle_in_transaction_session_timeout')).toBe('10s');
+  expect(await timeOuts(name)).toEqual(TIME_OUTS);
   const [role] = await database.sql(
     `select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as powerful,
             (select count(*)::int from pg_auth_members where member = pg_roles.oid) as groups,
@@ -207,6 +211,7 @@ describe('npm run db:roles, a second time,', () => {
     );
     await database.sql(named('grant update (status), delete on webhooks.events to claimcheck_receiver'));
     await database.sql(named('grant update (actions) on webhooks.events to claimcheck_consumer'));
+    await database.sql(named('alter role claimcheck_ops reset statement_timeout'));
     expect((await createWorkerRoles(databaseUrl, { rotate: [] })).urls).toEqual({});
     expect(await Promise.all(Object.values(workerUrls).map(canConnect))).toEqual([true, true, true]);
     await claim(database.receiver, claimRequest(['evt_2'], { receivedAt: new Date() }));
@@ -214,6 +219,7 @@ describe('npm run db:roles, a second time,', () => {
     await expectRefused('receiver', `update webhooks.events set status = 'done'`);
     await expectRefused('receiver', 'delete from webhooks.events');
     await expectRefused('consumer', `update webhooks.events set actions = '[]'`);
+    expect(await timeOuts('ops')).toEqual(TIME_OUTS);
   });
 
   it('with --rotate gives one role a new password, and the other keeps its own', async () => {
@@ -238,11 +244,14 @@ describe('in another database of the same server', () => {
 
   it('a role that may do more than it should is refused, and a migration without roles names who has none', async () => {
     expect(await migrate(otherUrl())).toEqual(WORKERS);
-    await database.sql('create role not_theirs_receiver login createdb');
-    await expect(createWorkerRoles(otherUrl(), { rotate: [] })).rejects.toThrow(
-      /^the role not_theirs_receiver may do more/,
-    );
-    await database.sql('drop role not_theirs_receiver');
+    await database.sql('create role a_group');
+    for (const right of ['createdb', 'createrole', 'bypassrls', 'replication', 'in role a_group']) {
+      await database.sql(`create role not_theirs_receiver login ${right}`);
+      await expect(createWorkerRoles(otherUrl(), { rotate: [] }), right).rejects.toThrow(
+        /^the role not_theirs_receiver may do more/,
+      );
+      await database.sql('drop role not_theirs_receiver');
+    }
   });
 
   it('the roles are others, so that those of one database have no rights in the other', async () => {

@@ -10,6 +10,7 @@ import type { WorkerConfig } from '../../../scripts/config/worker-config.ts';
 import { defineHandler } from '../../../src/kit/index.ts';
 import { adyen } from '../../../src/providers/adyen.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
+import type { Provider } from '../../../src/providers/index.ts';
 import { sources } from '../fixture/sources.ts';
 
 const worker = (path: string, config: Partial<WorkerConfig>): WorkerConfig => ({
@@ -51,136 +52,115 @@ const OPS: Partial<WorkerConfig> = { produces: { EVENTS: 'one', EFFECTS: 'two' }
 interface Changes {
   readonly receiver?: Partial<WorkerConfig>;
   readonly consumer?: Partial<WorkerConfig>;
-  readonly ops?: Partial<WorkerConfig> | undefined;
-  readonly sources?: Configuration['sources'];
+  /** `null`: there is none. */
+  readonly ops?: Partial<WorkerConfig> | null;
+  readonly provider?: Provider | undefined;
   readonly example?: Configuration['example'];
 }
 
-function check({ receiver, consumer, ops = {}, sources, example }: Changes = {}) {
+/** `provider` is that of the only source. */
+function check({ receiver, consumer, ops = {}, provider, example }: Changes) {
   return checkConfiguration({
-    sources: sources ?? { 'my-shop': { provider: gethook, types: [] } },
+    sources: provider ? { 'my-shop': { provider, types: [] } } : {},
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
-    ops: worker('ops.toml', { ...OPS, ...ops }),
+    ops: ops === null ? undefined : worker('ops.toml', { ...OPS, ...ops }),
     example,
   });
 }
 
-it('a complete configuration has neither errors nor hints', () => {
-  expect(check()).toEqual({ errors: [], hints: [] });
+const vars = (changes: Record<string, string | number | undefined>) => ({
+  consumer: { vars: { ...VARS, ...changes } },
 });
 
-it('.dev.vars.example names what the wrangler files require, without values', () => {
-  expect(check({ example: { DATABASE_URL: '', MY_SHOP_WEBHOOK_SECRET: '' } }).hints).toEqual([]);
-  expect(check({ example: { DATABASE_URL: 'postgres://localhost/dev', DEV_LETS_EVERYBODY_IN: 'true' } }).hints).toEqual(
+it.each<[what: string, changes: Changes, errors?: readonly (string | RegExp)[], hints?: readonly (string | RegExp)[]]>([
+  ['is complete', { example: { DATABASE_URL: '', MY_SHOP_WEBHOOK_SECRET: '' } }],
+  ['has no ops Worker', { ops: null }],
+  [
+    'has an old .dev.vars.example',
+    { example: { DATABASE_URL: 'postgres://localhost/dev', DEV_LETS_EVERYBODY_IN: 'true' } },
+    [],
     [
       ".dev.vars.example doesn't name MY_SHOP_WEBHOOK_SECRET, which a wrangler file requires: add the line MY_SHOP_WEBHOOK_SECRET=",
       '.dev.vars.example names DEV_LETS_EVERYBODY_IN, which no wrangler file requires',
       '.dev.vars.example has a value for DATABASE_URL: people would deploy it, so leave it empty',
       '.dev.vars.example has a value for DEV_LETS_EVERYBODY_IN: people would deploy it, so leave it empty',
     ],
-  );
-});
-
-it('the ops Worker may be missing', () => {
-  const receiver = worker('receiver.toml', RECEIVER);
-  const consumer = worker('consumer.toml', CONSUMER);
-  const sources = { 'my-shop': { provider: gethook, types: [] } };
-  expect(checkConfiguration({ sources, receiver, consumer, ops: undefined }).errors).toEqual([]);
-});
-
-describe('a source', () => {
-  it('without a secret is named, with the line that is missing', () => {
-    expect(check({ receiver: { secrets: ['DATABASE_URL'] } }).errors).toEqual([
-      'source my-shop has no secret: add "MY_SHOP_WEBHOOK_SECRET" to secrets.required in receiver.toml',
-    ]);
-  });
-
-  it('that is gone leaves a secret behind, which is a hint and no error', () => {
-    const { errors, hints } = check({ sources: {} });
-    expect(errors).toEqual([]);
-    expect(hints).toEqual([expect.stringMatching(/^MY_SHOP_WEBHOOK_SECRET .* belongs to no source/)]);
-  });
-
-  it.each([
+  ],
+  [
+    'has a source without a secret',
+    { receiver: { secrets: ['DATABASE_URL'] } },
+    ['source my-shop has no secret: add "MY_SHOP_WEBHOOK_SECRET" to secrets.required in receiver.toml'],
+  ],
+  [
+    'has the secret of a source that is gone',
+    { provider: undefined },
+    [],
+    [/^MY_SHOP_WEBHOOK_SECRET .* belongs to no source/],
+  ],
+  [
+    'forgets keys on the last day of retries',
+    { ...vars({ DEDUPE_DAYS: 30 }), provider: adyen },
     [
-      30,
-      [
-        'source my-shop: adyen retries for 30 days, but keys are forgotten after 30: set DEDUPE_DAYS in consumer.toml to 31 or more',
-      ],
+      'source my-shop: adyen retries for 30 days, but keys are forgotten after 30: set DEDUPE_DAYS in consumer.toml to 31 or more',
     ],
-    [31, []],
-  ])('whose provider retries for 30 days is compared with DEDUPE_DAYS %i', (days, errors) => {
-    const sources = { 'my-shop': { provider: adyen, types: [] } };
-    expect(check({ consumer: { vars: { ...VARS, DEDUPE_DAYS: days } }, sources }).errors).toEqual(errors);
-  });
-
-  it('needs DEDUPE_DAYS to be a number', () => {
-    const { DEDUPE_DAYS: _, ...vars } = VARS;
-    expect(check({ consumer: { vars } }).errors).toEqual([
-      'DEDUPE_DAYS in [vars] of consumer.toml must be a number of days',
-    ]);
-  });
-});
-
-describe('the queues', () => {
-  const vars = (changes: Record<string, string | undefined>) => ({ consumer: { vars: { ...VARS, ...changes } } });
-
-  it.each([
-    ['a missing variable', vars({ EVENTS_QUEUE: undefined }), /^EVENTS_QUEUE is missing/],
+  ],
+  ['forgets keys on the day after the last retry', { ...vars({ DEDUPE_DAYS: 31 }), provider: adyen }],
+  [
+    'has no DEDUPE_DAYS',
+    vars({ DEDUPE_DAYS: undefined }),
+    ['DEDUPE_DAYS in [vars] of consumer.toml must be a number of days'],
+  ],
+  [
+    'has two Workers of the same name',
+    { receiver: { name: 'hooks' }, ops: { name: 'hooks' } },
+    ['receiver.toml and ops.toml have the same name: the second deploy would replace the first Worker'],
+  ],
+  ['has a Worker without a name', { receiver: { name: '' } }, ['receiver.toml has no name']],
+  ['names no queue of events', vars({ EVENTS_QUEUE: undefined }), [/^EVENTS_QUEUE is missing/]],
+  [
+    'has a typo in the name of a queue',
+    vars({ EFFECTS_QUEUE: 'tow' }),
+    ["EFFECTS_QUEUE is tow, which consumer.toml doesn't consume"],
+  ],
+  [
+    'has two variables for one queue',
+    vars({ EFFECTS_QUEUE: 'one' }),
+    ['EFFECTS_QUEUE and EVENTS_QUEUE in consumer.toml are the same queue'],
+  ],
+  [
+    'has another dead letter queue',
+    { consumer: { deadLetterQueues: { one: 'two-dead', two: 'two-dead' } } },
+    ['EVENTS_DEAD_QUEUE is one-dead, but the dead letter queue of one in consumer.toml is two-dead'],
+  ],
+  [
+    'has no dead letter queue',
+    { consumer: { deadLetterQueues: { one: 'one-dead' } } },
+    [/of two in consumer\.toml is not set$/],
+  ],
+  [
+    'has a receiver that sends to another queue',
+    { receiver: { produces: { EVENTS: 'other' } } },
+    ['the producer EVENTS in receiver.toml sends to other, but EVENTS_QUEUE in consumer.toml is one'],
+  ],
+  [
+    'has a consumer that sends effects nowhere, and an ops Worker that sends all to the other queue',
+    { consumer: { produces: { EVENTS: 'one' } }, ops: { produces: { EVENTS: 'two', EFFECTS: 'one' } } },
     [
-      'a variable with a typo',
-      vars({ EFFECTS_QUEUE: 'tow' }),
-      /^EFFECTS_QUEUE is tow, which consumer\.toml doesn't consume$/,
+      'the producer EVENTS in ops.toml sends to two, but EVENTS_QUEUE in consumer.toml is one',
+      'the producer EFFECTS in consumer.toml sends to nothing, but EFFECTS_QUEUE in consumer.toml is two',
+      'the producer EFFECTS in ops.toml sends to one, but EFFECTS_QUEUE in consumer.toml is two',
     ],
-    [
-      'two variables for one queue',
-      vars({ EFFECTS_QUEUE: 'one' }),
-      /^EFFECTS_QUEUE and EVENTS_QUEUE .* are the same queue$/,
-    ],
-    [
-      'another dead letter queue',
-      { consumer: { deadLetterQueues: { one: 'two-dead', two: 'two-dead' } } },
-      /^EVENTS_DEAD_QUEUE is one-dead, but the dead letter queue of one in consumer\.toml is two-dead$/,
-    ],
-    [
-      'no dead letter queue',
-      { consumer: { deadLetterQueues: { one: 'one-dead' } } },
-      /of two in consumer\.toml is not set$/,
-    ],
-    [
-      'a receiver that sends to another queue',
-      { receiver: { produces: { EVENTS: 'other' } } },
-      /^the producer EVENTS in receiver\.toml sends to other, but EVENTS_QUEUE in consumer\.toml is one$/,
-    ],
-    [
-      'a consumer that sends effects nowhere',
-      { consumer: { produces: { EVENTS: 'one' } } },
-      /^the producer EFFECTS in consumer\.toml sends to nothing/,
-    ],
-    [
-      'an ops Worker that sends events to the queue of effects',
-      { ops: { produces: { EVENTS: 'two', EFFECTS: 'two' } } },
-      /^the producer EVENTS in ops\.toml sends to two, but EVENTS_QUEUE in consumer\.toml is one$/,
-    ],
-    [
-      'a queue that no variable names',
-      { consumer: { consumes: ['one', 'two', 'one-dead', 'two-dead', 'more'] } },
-      /^consumer\.toml consumes more, but none of its variables/,
-    ],
-  ] as const)('with %s are refused', (_what, changes, error) => {
-    expect(check(changes).errors).toEqual([expect.stringMatching(error)]);
-  });
-});
-
-it('two Workers with the same name are refused', () => {
-  expect(check({ receiver: { name: 'hooks' }, ops: { name: 'hooks' } }).errors).toEqual([
-    'receiver.toml and ops.toml have the same name: the second deploy would replace the first Worker',
-  ]);
-});
-
-it('a Worker without a name is refused', () => {
-  expect(check({ receiver: { name: '' } }).errors).toEqual(['receiver.toml has no name']);
+  ],
+  [
+    'has a queue that no variable names',
+    { consumer: { consumes: ['one', 'two', 'one-dead', 'two-dead', 'more'] } },
+    [/^consumer\.toml consumes more, but none of its variables/],
+  ],
+])('a configuration that %s', (_what, changes, errors = [], hints = []) => {
+  const lines = (all: readonly (string | RegExp)[]) =>
+    all.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line)));
+  expect(check({ provider: gethook, ...changes })).toEqual({ errors: lines(errors), hints: lines(hints) });
 });
 
 it('the types that a source asks for and no handler takes are named', () => {
@@ -199,33 +179,34 @@ describe('environments', () => {
     consumer: worker('wrangler.consumer.toml', {
       environment: name,
       name: `consumer${name}`,
-      consumes: [`events${name}`],
+      consumes: [`events${name}`, `effects${name}`],
     }),
     ops: undefined,
   });
 
   it('what one lacks or has alone is named: variables, required secrets, bindings', () => {
-    const binding = (one: string) => ({ kv_namespaces: [{ binding: one }] });
-    const top = environment('', { vars: { A: 1 }, secrets: ['S'], raw: binding('K') });
-    const staging = environment('staging', { vars: { B: 1 }, secrets: ['S'], raw: binding('L') });
+    const raw = { kv_namespaces: [{ binding: 'K' }] };
+    const top = environment('', { vars: { A: 1 }, secrets: ['S'], raw });
+    const queues = { producers: [{ binding: 'L', queue: 'l' }], consumers: [] };
+    const staging = environment('staging', { vars: { B: 1 }, secrets: ['S'], raw: { queues } });
     expect(differencesBetween([top, staging])).toEqual([
       '[env.staging] in wrangler.toml lacks the variable A, which the file has at the top',
       '[env.staging] in wrangler.toml lacks the binding K, which the file has at the top',
       '[env.staging] in wrangler.toml has the variable B, which the file lacks at the top',
       '[env.staging] in wrangler.toml has the binding L, which the file lacks at the top',
     ]);
-    expect(
-      differencesBetween([top, environment('staging', { vars: { A: 2 }, secrets: ['S'], raw: binding('K') })]),
-    ).toEqual([]);
+    expect(differencesBetween([top, environment('staging', { vars: { A: 2 }, secrets: ['S'], raw })])).toEqual([]);
   });
 
   it('two never share a Worker or a queue', () => {
     const top = environment('', {});
     expect(sharedByEnvironments([top, environment('staging', {})])).toEqual([]);
     const same = { ...environment('staging', {}), consumer: { ...top.consumer, environment: 'staging' } };
-    expect(sharedByEnvironments([top, same])).toEqual([
-      '[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the name consumer: two environments never share one',
-      '[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the queue events: two environments never share one',
-    ]);
+    expect(sharedByEnvironments([top, same])).toEqual(
+      ['name consumer', 'queue events', 'queue effects'].map(
+        (one) =>
+          `[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the ${one}: two environments never share one`,
+      ),
+    );
   });
 });

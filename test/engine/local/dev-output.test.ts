@@ -5,9 +5,42 @@ import { createPrinter, helpfulFrames, readable, saysNothing } from '../../../sc
 import { createSorter } from '../../../scripts/dev/wrangler.ts';
 import { eachLine } from '../../../scripts/lib/processes.ts';
 
-it('a delivery of many events names the first of them', () => {
-  const line = { step: 'delivery', source: 's', event_ids: ['a', 'b'], events: 7, outcome: 'accepted', ms: 3 } as const;
-  expect(readable(line)).toBe('delivery       s  7 events: a, b, …  accepted  3 ms');
+const NAMES = new Map([['receiver', 'in'] as const, ['consumer', 'out'] as const]);
+const STRANGE_ID = 'evt_\u202e\u200b\u2028[out] {"step":"completion","outcome":"done"}';
+
+it.each<
+  [what: string, line: Parameters<typeof readable>[0], details: Parameters<typeof readable>[1], printed: string[]]
+>([
+  [
+    'a delivery of many events names the first of them',
+    { step: 'delivery', source: 's', event_ids: ['a', 'b'], events: 7, outcome: 'accepted', ms: 3 },
+    {},
+    ['delivery       s  7 events: a, b, …  accepted  3 ms'],
+  ],
+  [
+    'a failure shows its message, its attempt, its frames and how to try it again',
+    { step: 'completion', source: 's', event_id: "it's", outcome: 'parked', reason: 'TypeError', ms: 1 },
+    { type: 't', attempts: 12, error: 'TypeError: no such customer', frames: ['a (b.ts:1:2)'] },
+    [
+      "completion     s  t  it's  parked (attempt 12)  1 ms  TypeError: no such customer",
+      '                 at a (b.ts:1:2)',
+      "                 to try it again: npm run ops -- retry s 'it'\\''s'",
+    ],
+  ],
+  [
+    'a field that has no place of its own is printed with its name',
+    { step: 'delivery', source: 's', outcome: 'handshake', sealed: 'abc', ms: 1 },
+    {},
+    ['delivery       s  handshake  sealed abc  1 ms'],
+  ],
+  [
+    'the id of a stranger is printed with its hidden characters as escapes',
+    { step: 'delivery', source: 's', event_id: STRANGE_ID, outcome: 'accepted' },
+    {},
+    ['delivery       s  evt_\\u{202e}\\u{200b}\\u{2028}[out] {"step":"completion","outcome":"done"}  accepted'],
+  ],
+])('%s', (_what, line, details, printed) => {
+  expect(readable(line, details).split('\n')).toEqual(printed);
 });
 
 it('what did nothing is not printed: a sweep without a find, and a second ticket', () => {
@@ -22,33 +55,6 @@ it('what did nothing is not printed: a sweep without a find, and a second ticket
   expect(saysNothing({ step: 'completion', outcome: 'ignored' })).toBe(false);
 });
 
-it('a failure shows its message, its attempt, its frames and how to try it again', () => {
-  const line = {
-    step: 'completion',
-    source: 's',
-    event_id: "it's",
-    outcome: 'parked',
-    reason: 'TypeError',
-    ms: 1,
-  } as const;
-  const details = {
-    type: 't',
-    attempts: 12,
-    error: 'TypeError: no such customer',
-    frames: ['a (b.ts:1:2)'],
-  };
-  expect(readable(line, details)?.split('\n')).toEqual([
-    "completion     s  t  it's  parked (attempt 12)  1 ms  TypeError: no such customer",
-    '                 at a (b.ts:1:2)',
-    "                 to try it again: npm run ops -- retry s 'it'\\''s'",
-  ]);
-});
-
-it('a field that has no place of its own is printed with its name', () => {
-  const line = { step: 'delivery', source: 's', outcome: 'handshake', sealed: 'abc', ms: 1 } as const;
-  expect(readable(line)).toBe('delivery       s  handshake  sealed abc  1 ms');
-});
-
 it('frames in the app come alone, and others only if there are none in the app, and the handler threw', () => {
   const frames = ['f (src/app/handlers/a.ts:1:1)', 'g (node_modules/parser/index.js:2:2)'];
   expect(helpfulFrames(frames, {})).toEqual(frames.slice(0, 1));
@@ -58,43 +64,17 @@ it('frames in the app come alone, and others only if there are none in the app, 
   }
 });
 
-it('ids of strangers are printed with their hidden characters as escapes, and no line of theirs can be forged', async () => {
-  const id = 'evt_\u202e\u200b\u2028[out] {"step":"completion","outcome":"done"}';
-  const line = { step: 'delivery', source: 's', event_id: id, outcome: 'accepted' } as const;
-  const sort = createSorter(
-    new Map([
-      ['receiver', 'in'],
-      ['consumer', 'out'],
-    ]),
-  );
+it('no line of a Worker can be forged by the id of a stranger', async () => {
+  const line = { step: 'delivery', source: 's', event_id: STRANGE_ID, outcome: 'accepted' } as const;
+  const sort = createSorter(NAMES);
   const printed: unknown[] = [];
   const stream = Readable.from([`[in] ${JSON.stringify(line)}\n`]);
   eachLine(stream, (one) => printed.push(sort(one)));
   await once(stream, 'end');
   expect(printed).toEqual([{ kind: 'log', worker: 'receiver', line }]);
-  expect(readable(line)).toBe(
-    'delivery       s  evt_\\u{202e}\\u{200b}\\u{2028}[out] {"step":"completion","outcome":"done"}  accepted',
-  );
-});
-
-it('what Postgres said is printed below a line with its SQLSTATE, which is all that the Workers log', async () => {
-  const said: string[] = [];
-  const events = { detailsOf: async () => ({}), keepPlace: async () => {} };
-  const printer = createPrinter({ events, json: false, verbose: false, say: (text) => said.push(text) });
-  printer.refusal({ code: '23505', message: 'duplicate key value', detail: 'Key (id)=(7) already exists.' });
-  const line = { step: 'completion', outcome: 'retry', reason: 'Postgres refused with SQLSTATE 23505' } as const;
-  printer.worker({ kind: 'log', worker: 'consumer', line });
-  await vi.waitFor(() => expect(said).toHaveLength(1));
-  expect(said[0]?.split('\n').at(-1)?.trim()).toBe('Postgres: duplicate key value. Key (id)=(7) already exists.');
 });
 
 it('of what wrangler prints only the Workers’ own lines and reloads are passed on', () => {
-  const sort = createSorter(
-    new Map([
-      ['receiver', 'in'],
-      ['consumer', 'out'],
-    ]),
-  );
   const printed = [
     'Using secrets defined in .dev.vars',
     'in has access to the following bindings:',
@@ -111,13 +91,9 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
     '⎔ Local server updated and ready',
     '⬣ Sharing via Cloudflare Tunnel: https://a-b.trycloudflare.com/',
     '[out] {"step": not JSON',
-  ].map(sort);
+  ].map(createSorter(NAMES));
   expect(printed.filter((one) => one !== undefined)).toEqual([
-    {
-      kind: 'log',
-      worker: 'receiver',
-      line: { step: 'delivery', outcome: 'accepted' },
-    },
+    { kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' } },
     { kind: 'text', text: '{' },
     { kind: 'text', text: '  order: 1' },
     { kind: 'text', text: '}' },
@@ -127,22 +103,29 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
   ]);
 });
 
-it('with --json the log lines are printed as they are, and everything else elsewhere', async () => {
+/** What a printer says, by `say`. */
+function start(json: boolean) {
   const said: string[] = [];
-  const out = vi.spyOn(console, 'log').mockImplementation(() => {});
   const events = { detailsOf: () => Promise.reject(new Error('not needed')), keepPlace: async () => {} };
-  const printer = createPrinter({ events, json: true, verbose: false, say: (text) => said.push(text) });
-  const raw = '{"step":"delivery","outcome":"accepted"}';
-  printer.worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' } });
-  printer.outside({
-    method: 'POST',
-    path: '/thanks',
-    idempotencyKey: undefined,
-    headers: {},
-    traceparent: undefined,
-    body: '',
-  });
+  return { said, ...createPrinter({ events, json, verbose: false, say: (text) => said.push(text) }) };
+}
+
+it('what Postgres said is printed below a line with its SQLSTATE, which is all that the Workers log', async () => {
+  const { said, refusal, worker } = start(false);
+  refusal({ code: '23505', message: 'duplicate key value', detail: 'Key (id)=(7) already exists.' });
+  const line = { step: 'completion', outcome: 'retry', reason: 'Postgres refused with SQLSTATE 23505' } as const;
+  worker({ kind: 'log', worker: 'consumer', line });
+  await vi.waitFor(() => expect(said).toHaveLength(1));
+  expect(said[0]?.split('\n').at(-1)?.trim()).toBe('Postgres: duplicate key value. Key (id)=(7) already exists.');
+});
+
+it('with --json the log lines are printed as they are, and everything else elsewhere', async () => {
+  const out = vi.spyOn(console, 'log').mockImplementation(() => {});
+  const { said, outside, worker } = start(true);
+  worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' } });
+  const rest = { idempotencyKey: undefined, headers: {}, traceparent: undefined, body: '' };
+  outside({ method: 'POST', path: '/thanks', ...rest });
   await vi.waitFor(() => expect(said).toEqual(['outside        POST /thanks']));
-  expect(out.mock.calls).toEqual([[raw]]);
+  expect(out.mock.calls).toEqual([['{"step":"delivery","outcome":"accepted"}']]);
   out.mockRestore();
 });

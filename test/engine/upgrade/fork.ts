@@ -9,6 +9,8 @@ import { makeNextVersion } from './next-version.ts';
 
 const NAME = 'acme-hooks';
 
+export const AUTHOR = ['-c', 'user.name=acme', '-c', 'user.email=acme@example.com'];
+
 /** A repository of the template with two versions: this checkout, and a made-up one. It has no tags. */
 export interface TestTemplate {
   readonly folder: string;
@@ -27,7 +29,7 @@ export interface TestFork {
   readonly folder: string;
   read(path: string): string;
   /** Writes files, or deletes those that are `null`, and commits. */
-  commit(files: Readonly<Record<string, string | null>>): void;
+  commit(files?: Readonly<Record<string, string | null>>): void;
   git(...args: string[]): string;
   upgrade(...args: string[]): Promise<CommandResult>;
 }
@@ -93,7 +95,7 @@ function testFork(folder: string): TestFork {
   return {
     folder,
     read: (path) => readFileSync(join(folder, path), 'utf8'),
-    commit(files) {
+    commit(files = {}) {
       for (const [path, text] of Object.entries(files)) {
         if (text === null) rmSync(join(folder, path));
         else write(folder, path, text);
@@ -109,10 +111,9 @@ function init(folder: string): void {
   gitIn(folder, 'init', '--quiet', '--initial-branch=main');
 }
 
-function commitAll(folder: string): string {
+export function commitAll(folder: string): string {
   gitIn(folder, 'add', '--all');
-  const author = ['-c', 'user.name=acme', '-c', 'user.email=acme@example.com'];
-  gitIn(folder, ...author, 'commit', '--quiet', '--allow-empty', '--message=A commit');
+  gitIn(folder, ...AUTHOR, 'commit', '--quiet', '--allow-empty', '--message=A commit');
   return gitIn(folder, 'rev-parse', 'HEAD').trim();
 }
 
@@ -121,6 +122,6 @@ function write(folder: string, path: string, content: string | Buffer): void {
   writeFileSync(join(folder, path), content);
 }
 
-function gitIn(cwd: string, ...args: string[]): string {
+export function gitIn(cwd: string, ...args: string[]): string {
   return execFileSync('git', args, { cwd, encoding: 'utf8', maxBuffer: 100_000_000, stdio: 'pipe' });
 }

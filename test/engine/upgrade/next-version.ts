@@ -23,6 +23,7 @@ export function makeNextVersion(folder: string, { version, commit }: { version: 
   };
 
   edit('src/shared/text.ts', (text) => `// Next: the first line.\n${text}\n// Next: the last line.\n`);
+  chmodSync(join(folder, 'src/shared/text.ts'), 0o755);
   edit('src/shared/memoize.ts', (text) => `// Next.\n${text}`);
   edit('src/shared/problem.ts', (text) => text.replace('RFC 9457.', 'RFC 9457, as in the next version.'));
   edit('docs/console.md', (text) => `${text}\nNext: the Worker \`claimcheck-ops\` has a page more.\n`);

@@ -1,10 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readChangelog } from '../../../scripts/upgrade/template.ts';
 import { runIn } from '../checkout.ts';
-import { makeTemplate, type TestFork, type TestTemplate } from './fork.ts';
+import { AUTHOR, commitAll, gitIn, makeTemplate, type TestFork, type TestTemplate } from './fork.ts';
 import { NEXT } from './next-version.ts';
 
 let template: TestTemplate;
@@ -14,8 +24,12 @@ beforeAll(() => {
 afterAll(() => template?.remove());
 
 const packageOf = (fork: TestFork) => JSON.parse(fork.read('package.json'));
-const nextText = (path: string) =>
-  execFileSync('git', ['show', `${template.next}:${path}`], { cwd: template.folder, encoding: 'utf8' });
+/** Changes what a fork knows of what it was made from. */
+function record(fork: TestFork, changes: object | undefined): void {
+  const { claimcheck, ...rest } = packageOf(fork);
+  fork.commit({ 'package.json': JSON.stringify({ ...rest, claimcheck: changes && { ...claimcheck, ...changes } }) });
+}
+const nextText = (path: string) => gitIn(template.folder, 'show', `${template.next}:${path}`);
 /** One line for each changed path. The first letter is what is staged, the second what is not. */
 const statusOf = (fork: TestFork) => fork.git('status', '--porcelain').trimEnd().split('\n');
 const isClean = (fork: TestFork) => fork.git('status', '--porcelain') === '';
@@ -56,6 +70,7 @@ describe('an upgrade of a fork with changes of its own', () => {
   beforeAll(async () => {
     fork = template.makeFork();
     const npm = npmThatFailsAt(fork, 'nothing');
+    chmodSync(join(fork.folder, 'src/shared/problem.ts'), 0o755);
     fork.commit({
       ...own,
       'src/shared/text.ts': withOwnLine(fork.read('src/shared/text.ts')),
@@ -124,9 +139,11 @@ describe('an upgrade of a fork with changes of its own', () => {
     expect(packageOf(fork).name).toBe('acme-hooks');
   });
 
-  it('keeps the modes of files', () => {
-    expect(statSync(join(fork.folder, 'scripts/lib/next.sh')).mode & 0o111).not.toBe(0);
-    expect(statSync(join(fork.folder, 'src/shared/next.ts')).mode & 0o111).toBe(0);
+  it('keeps the modes of files: new ones, that of a merged one, which the template has changed, and the fork’s own', () => {
+    const modes = ['scripts/lib/next.sh', 'src/shared/next.ts', 'src/shared/text.ts', 'src/shared/problem.ts'].map(
+      (path) => statSync(join(fork.folder, path)).mode & 0o100,
+    );
+    expect(modes).toEqual([0o100, 0, 0o100, 0o100]);
   });
 
   it('records the version and the commit', () => {
@@ -166,7 +183,7 @@ describe('a file stays as it is, and is listed,', () => {
       '.gitignore': `${fork.read('.gitignore')}/ignored/\n`,
     });
     symlinkSync('../README.md', join(fork.folder, 'docs/console.md'));
-    fork.commit({});
+    fork.commit();
     mkdirSync(join(fork.folder, 'ignored'));
     writeFileSync(join(fork.folder, 'ignored/file.txt'), 'Ours.\n');
     symlinkSync(outside, join(fork.folder, 'linked'));
@@ -254,20 +271,20 @@ describe('before anything is changed', () => {
 
   it('what can’t be compared is refused with one line', async () => {
     const fork = template.makeFork();
-    const claimcheck = { version: '0.1.5', commit: 'a'.repeat(40), repository: template.folder };
-    fork.commit({ 'package.json': JSON.stringify({ ...packageOf(fork), claimcheck }) });
+    record(fork, { version: '0.1.5', commit: 'a'.repeat(40) });
     const missing = await fork.upgrade();
     expect(missing.code).toBe(1);
     expect(missing.text).toMatch(/^upgrade: what this fork was made from \(0\.1\.5, commit a{40}\) is not there, .*$/);
-    expect((await fork.upgrade('7.0.0')).text).toMatch(/^upgrade: there is no version 7\.0\.0: .*$/);
+    for (const wanted of ['7.0.0', fork.git('rev-parse', 'HEAD').trim()]) {
+      expect((await fork.upgrade(wanted)).text).toMatch(`upgrade: there is no version ${wanted}: `);
+    }
     const unreachable = await fork.upgrade('--from', 'https://me:secret@127.0.0.1:9/x');
     expect(unreachable.text).toMatch(/^upgrade: https:\/\/\S*127\.0\.0\.1:9\/x could not be fetched: /);
     expect(unreachable.text).not.toContain('secret');
 
-    const newer = { ...claimcheck, version: '100.0.0' };
-    fork.commit({ 'package.json': JSON.stringify({ ...packageOf(fork), claimcheck: newer }) });
+    record(fork, { version: '100.0.0' });
     expect((await fork.upgrade()).text).toBe('upgrade: 99.0.0 is older than 100.0.0, which this fork has');
-    fork.commit({ 'package.json': JSON.stringify({ ...packageOf(fork), claimcheck: undefined }) });
+    record(fork, undefined);
     expect((await fork.upgrade()).text).toMatch(/^upgrade: where is the template\? Add --from <git url or folder>/);
     expect((await fork.upgrade('--from', template.folder)).text).toMatch(/^upgrade: this is not a fork: /);
     expect(isClean(fork)).toBe(true);
@@ -286,14 +303,13 @@ describe('before anything is changed', () => {
 describe('the version to compare with', () => {
   it('is that of CHANGELOG.md if nobody has the recorded commit, and the new one afterwards: nothing more is to do', async () => {
     const fork = template.makeFork();
-    const claimcheck = { ...packageOf(fork).claimcheck, commit: 'a'.repeat(40) };
-    fork.commit({ 'package.json': `${JSON.stringify({ ...packageOf(fork), claimcheck }, null, 2)}\n` });
+    record(fork, { commit: 'a'.repeat(40) });
     const { text, code } = await fork.upgrade('--no-checks');
     const { version } = template.today;
     expect(text).toContain(`which this fork was made from, is not there. It is compared with ${version}.\n`);
     expect(text).toMatch(/^replaced +src\/shared\/memoize\.ts$/m);
     expect(code).toBe(0);
-    fork.commit({});
+    fork.commit();
     for (const wanted of [[], ['v99.0.0'], ['main']]) {
       expect((await fork.upgrade(...wanted)).text).toBe('This is 99.0.0 already.');
     }
@@ -303,10 +319,7 @@ describe('the version to compare with', () => {
     const fork = template.makeFork();
     fork.git('fetch', '--quiet', template.folder, template.today.commit);
     const tree = fork.git('rev-parse', `${template.today.commit}^{tree}`).trim();
-    const author = ['-c', 'user.name=acme', '-c', 'user.email=acme@example.com'];
-    const commit = fork.git(...author, 'commit-tree', tree, '-m', 'Initial commit').trim();
-    const claimcheck = { ...packageOf(fork).claimcheck, version: '0.1.9', commit };
-    fork.commit({ 'package.json': `${JSON.stringify({ ...packageOf(fork), claimcheck }, null, 2)}\n` });
+    record(fork, { version: '0.1.9', commit: fork.git(...AUTHOR, 'commit-tree', tree, '-m', 'Initial commit').trim() });
     const { text, code } = await fork.upgrade('--no-checks');
     expect(text).toMatch(/^replaced +src\/shared\/memoize\.ts$/m);
     expect(code).toBe(0);
@@ -314,39 +327,30 @@ describe('the version to compare with', () => {
 
   it('can be a plain copy, like the new one', async () => {
     const fork = template.makeFork();
-    const { claimcheck } = packageOf(fork);
-    fork.commit({
-      'package.json': `${JSON.stringify({ ...packageOf(fork), claimcheck: { ...claimcheck, commit: null } }, null, 2)}\n`,
-    });
+    record(fork, { commit: null });
     const copy = template.copy(template.next);
     expect((await fork.upgrade('--from', copy)).text).toMatch(/^upgrade: what this fork was made from /);
     const { code } = await fork.upgrade('--no-checks', '--from', copy, '--from', template.copy(template.today.commit));
     expect(code).toBe(0);
     expect(fork.read('src/shared/memoize.ts')).toBe(nextText('src/shared/memoize.ts'));
-    expect(packageOf(fork).claimcheck).toEqual({ ...claimcheck, version: NEXT, commit: null });
+    expect(packageOf(fork).claimcheck).toEqual({ version: NEXT, commit: null, repository: template.folder });
   });
 });
 
-describe('in the end', () => {
-  it('npm installs, writes the types, checks and tests, and what it has changed is staged too', async () => {
-    const fork = template.makeFork();
-    const npm = npmThatFailsAt(fork, 'nothing');
-    const { text, code } = await runIn(fork.folder, ['upgrade'], npm.env).result;
-    expect(npm.asked()).toEqual(['install', 'run types', 'run check', 'test']);
-    expect(code).toBe(0);
-    expect(text).not.toContain('Left to do');
-    expect(statusOf(fork)).toContain('M  package-lock.json');
-  });
-
-  it('a command that fails is named, with those after it, and the files stay upgraded', async () => {
-    const fork = template.makeFork();
-    const npm = npmThatFailsAt(fork, 'install');
-    const { text, code } = await runIn(fork.folder, ['upgrade'], npm.env).result;
-    expect(npm.asked()).toEqual(['install']);
-    expect(code).toBe(1);
-    expect(text).toContain('Left to do: npm install && npm run types && npm run check && npm test\n');
-    expect(packageOf(fork).claimcheck.version).toBe(NEXT);
-  });
+it.each([
+  ['all pass', 'nothing', 4],
+  ['the first fails', 'install', 1],
+])('in the end npm installs, writes the types, checks and tests: if %s', async (_what, failing, runs) => {
+  const fork = template.makeFork();
+  const npm = npmThatFailsAt(fork, failing);
+  const { text, code } = await runIn(fork.folder, ['upgrade'], npm.env).result;
+  expect(npm.asked()).toEqual(['install', 'run types', 'run check', 'test'].slice(0, runs));
+  expect(code).toBe(runs === 4 ? 0 : 1);
+  const left = /^Left to do: (.*)$/m.exec(text)?.[1];
+  expect(left).toBe(runs === 4 ? undefined : 'npm install && npm run types && npm run check && npm test');
+  // What npm has changed is staged too, and the files stay upgraded.
+  expect(statusOf(fork)).toContain('M  package-lock.json');
+  expect(packageOf(fork).claimcheck.version).toBe(NEXT);
 });
 
 it('a fork can be a folder of a larger repository', async () => {
@@ -355,13 +359,11 @@ it('a fork can be a folder of a larger repository', async () => {
   mkdirSync(large);
   renameSync(fork.folder, join(large, 'hooks'));
   renameSync(join(large, 'hooks/.git'), join(large, '.git'));
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: large, encoding: 'utf8' });
   const problem = join(large, 'hooks/src/shared/problem.ts');
   writeFileSync(problem, withOwnTitle(readFileSync(problem, 'utf8')));
-  git('add', '--all');
-  git('-c', 'user.name=acme', '-c', 'user.email=acme@example.com', 'commit', '--quiet', '--message=Moved');
-  await runIn(join(large, 'hooks'), ['upgrade', '--no-checks']).result;
-  const status = git('status', '--porcelain').trimEnd().split('\n');
+  commitAll(large);
+  expect((await runIn(join(large, 'hooks'), ['upgrade', '--no-checks']).result).code).toBe(1);
+  const status = gitIn(large, 'status', '--porcelain').trimEnd().split('\n');
   expect(status).toEqual(expect.arrayContaining(['UU hooks/src/shared/problem.ts', 'A  hooks/src/shared/next.ts']));
   expect(status.every((line) => line.slice(3).startsWith('hooks/'))).toBe(true);
 });
