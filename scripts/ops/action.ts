@@ -71,7 +71,7 @@ async function confirm(what: string, { name, yes }: Action, ask: Ask, parts: rea
   const warning = name === 'rerun' ? ' THEIR CHANGES ARE MADE A SECOND TIME.' : '';
   if (!ask) throw new UserError(`this would ${what}.${warning} Say --yes if you mean it`, WRONG_USAGE);
   const answer = await ask([...parts.map((part) => printable(part)), `${what}?${warning} [y/N] `].join('\n'));
-  if (!/^y(es)?$/i.test(answer.trim())) throw new UserError('nothing was changed');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new UserError('nothing was changed', WRONG_USAGE);
 }
 
 function orNothing(counts: ActionCounts, { name }: Action): ActionCounts {

@@ -55,7 +55,9 @@ const BUNDLE = 'index.js';
 export function readBundle(folder: string): Bundle | undefined {
   const file = join(folder, `${BUNDLE}.map`);
   if (!existsSync(file)) return undefined;
-  return { folder, map: new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) };
+  const map = JSON.parse(readFileSync(file, 'utf8')) as ConstructorParameters<typeof SourceMap>[0];
+  // esbuild writes them as URLs do: a folder ö is %C3%B6.
+  return { folder, map: new SourceMap({ ...map, sources: map.sources.map((path) => decodeURIComponent(path)) }) };
 }
 
 /** Builds a Worker as a deploy does, only to read its source map, in a folder that is deleted afterwards. */

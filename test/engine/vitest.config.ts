@@ -20,7 +20,8 @@ process.once('exit', () => rmSync(COMPILED, { recursive: true, force: true }));
 
 const IN_NODE = {
   setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
-  env: { NODE_COMPILE_CACHE: COMPILED },
+  // Times without a zone are in UTC, wherever somebody is.
+  env: { NODE_COMPILE_CACHE: COMPILED, TZ: 'America/New_York' },
   execArgv: ['--import', './scripts/lib/fast-start.mjs', '--import', './test/engine/loader.ts'],
   // Node loads the files itself: Vite can't in a folder with a # or a % in its path.
   experimental: { viteModuleRunner: false },

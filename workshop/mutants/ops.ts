@@ -71,6 +71,26 @@ export const ops: readonly Mutant[] = [
     ],
   ),
   ...faultsIn(
+    'src/db/done-actions.ts',
+    ['db/actions'],
+    [['an undo stops the effects of another retry, too', ` and \${isLastAction(done)} and \${isOwnEffect(done)}`, '']],
+  ),
+  ...faultsIn(
+    'src/ops/pages/failure.tsx',
+    ['ops-worker/pages'],
+    [['the buttons of an action’s page act on other events, too', '{ ...among, ...state', '{ ...state']],
+  ),
+  ...faultsIn(
+    'src/ops/pages/list.tsx',
+    ['ops-worker/pages'],
+    [['a list that is filtered again loses its action', 'error, until, action_at })', 'error, until })']],
+  ),
+  ...faultsIn(
+    'scripts/ops/api.ts',
+    ['ops/ops'],
+    [['the token of this machine is sent to any ops Worker', 'local ? readDevVars()', 'true ? readDevVars()']],
+  ),
+  ...faultsIn(
     'src/db/views.ts',
     ['db/views'],
     [

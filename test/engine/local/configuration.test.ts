@@ -166,7 +166,10 @@ it.each<[what: string, changes: Changes, errors?: readonly (string | RegExp)[], 
 it('the types that a source asks for and no handler takes are named', () => {
   const handler = defineHandler({ handle: () => [] });
   const { stripe, github } = sources;
-  const asked = { stripe, github: { ...github, types: ['push', 'toString'] } };
+  const asked = {
+    stripe: { ...stripe, types: ['charge.succeeded'] },
+    github: { ...github, types: ['push', 'toString'] },
+  };
   expect(typesWithoutHandler(asked, { stripe: { 'charge.succeeded': handler }, github: { pushed: handler } })).toEqual([
     'no handler for github/push: write one, or remove the type from src/app/sources.ts',
     'no handler for github/toString: write one, or remove the type from src/app/sources.ts',

@@ -84,11 +84,17 @@ it('the demo finds every event, batches and events without ids included, writes 
       'by-content': { provider: gethook, types: [], dedupe: 'content' },
       orders: { provider: gethook, types: ['order.paid', 'order.sent', 'order.booked'] },
     };`,
+    'effects/index.ts': `
+    import { defineEffect, defineEffects, PermanentError } from '#kit';
+    const send = () => { throw new PermanentError('no such shelf'); };
+    export const { effects, effect } = defineEffects({ shelve: defineEffect({ send }) });`,
     'handlers/index.ts': `
     import { sql } from 'drizzle-orm';
     import { must, PermanentError } from '#kit';
+    import { effect } from '../effects/index.ts';
     import { balances } from '../tables.ts';
-    const book = (_event, { db }) => [must(db.update(balances).set({ balance: sql\`balance + 1\` }), 'no customer')];
+    const booked = (db) => must(db.update(balances).set({ balance: sql\`balance + 1\` }), 'no customer');
+    const book = (_event, { db }) => [booked(db), effect('shelve', {})];
     export const handlers = {
       orders: {
         'order.paid': { handle() { throw new PermanentError('no such order'); } },
@@ -101,6 +107,7 @@ it('the demo finds every event, batches and events without ids included, writes 
   expect(out).not.toContain('holds no event');
   expect(out).toMatch(/orders order\.paid, \d+ times parked: PermanentError: no such order/);
   expect(out).toMatch(/orders order\.sent, \d+ times pending: TypeError: not a function/);
+  expect(out).toMatch(/effect shelve, \d+ times parked: PermanentError: no such shelf/);
   expect(out).not.toContain('no customer');
   expect(code).toBe(1);
   expect(numberIn(out, 'events in the ledger')).toBeGreaterThanOrEqual(100);

@@ -18,35 +18,34 @@ const LET_IN = 404;
 /** An action that is refused by its body alone, after its sender was let in: 400. */
 const ACTION = '/ops/api/events/retry';
 const UNDERSTOOD = 400;
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' };
 
 describe('without OPS_TOKEN and Cloudflare Access', () => {
-  it('nobody is let in, and one sentence says what to configure', async () => {
-    const { call } = startOpsWorker({ env: DATABASE });
-    for (const host of ['https://ops.example.com', 'http://localhost:8787']) {
-      for (const path of EVERYTHING) {
-        const answer = await call(path, { headers: { ...BEARER, 'cf-access-jwt-assertion': 'a.b.c' } }, host);
-        expect([path, answer.status]).toEqual([path, 403]);
-        expect(answer.headers.get('www-authenticate')).toBe(null);
-        expect(await answer.text()).toMatch(/switch on Cloudflare Access .* or set the secret OPS_TOKEN/);
-      }
-    }
-  });
-
-  it('nothing is changed, whatever a request says', async () => {
+  it('nobody is let in, whatever a request says, and one sentence says what to configure', async () => {
     const { call, sent, lines } = startOpsWorker({ env: DATABASE });
-    const paths = [
+    const changes = [
       ACTION,
       '/ops/api/events/stripe/evt_1/retry',
       '/ops/event?source=a&event_id=b',
       '/ops/bulk',
       '/ops/undo',
     ];
-    for (const headers of [{}, BEARER, basic('oncall'), { 'sec-fetch-site': 'same-origin' }]) {
-      for (const path of paths) expect((await call(path, { method: 'POST', headers })).status).toBe(403);
+    const requests = [
+      ...EVERYTHING.map((path) => ['GET', path] as const),
+      ...changes.map((path) => ['POST', path] as const),
+    ];
+    for (const host of ['https://ops.example.com', 'http://localhost:8787']) {
+      for (const headers of [{ ...BEARER, 'cf-access-jwt-assertion': 'a.b.c' }, basic('oncall'), SAME_ORIGIN]) {
+        for (const [method, path] of requests) {
+          const answer = await call(path, { method, headers }, host);
+          expect([path, answer.status, answer.headers.get('www-authenticate')]).toEqual([path, 403, null]);
+          expect(await answer.text()).toMatch(/switch on Cloudflare Access .* or set the secret OPS_TOKEN/);
+        }
+      }
     }
     // A request that had come as far as the database would have left another line: nothing answers at its URL.
     expect(sent).toEqual([]);
-    expect(lines).toEqual(Array.from({ length: 20 }, () => REFUSED));
+    expect(lines).toEqual(Array(6 * requests.length).fill(REFUSED));
   });
 });
 
@@ -132,9 +131,18 @@ describe('with OPS_TOKEN', () => {
     for (const headers of [{}, BEARER]) {
       for (const path of [PAGE, API]) {
         const answer = await call(path, { headers });
-        expect(answer.headers.get('cache-control')).toBe('no-store');
-        expect(answer.headers.get('x-frame-options')).toBe('DENY');
-        expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+        expect(Object.fromEntries(answer.headers)).toMatchObject({
+          'cache-control': 'no-store',
+          'content-security-policy': expect.stringMatching(
+            /^default-src 'none'; .*; frame-ancestors 'none'; base-uri 'none'$/,
+          ),
+          'cross-origin-opener-policy': 'same-origin',
+          'cross-origin-resource-policy': 'same-origin',
+          'referrer-policy': 'same-origin',
+          'x-content-type-options': 'nosniff',
+          'x-frame-options': 'DENY',
+          'x-robots-tag': 'noindex, nofollow',
+        });
         expect(answer.headers.get('content-security-policy')).not.toContain('unsafe');
       }
     }
@@ -194,48 +202,34 @@ describe('with Cloudflare Access', () => {
 });
 
 describe('on this machine, with the identity of wrangler dev', () => {
-  const LOCAL = access('local', { email: 'you@localhost' });
+  const LOCAL = 'http://localhost:8787';
   const LOCAL_DATABASE = { DATABASE_URL: 'postgres://claimcheck:secret@127.0.0.1:1/claimcheck' };
-  const status = async (host: string, headers: Record<string, string> = {}, env: object = LOCAL_DATABASE) =>
-    (await startOpsWorker({ env: { ...env }, access: LOCAL }).call(PAGE, { headers }, host)).status;
+  type Case = [what: string, status: number, host: string, headers?: Record<string, string>, env?: object];
+  const FORWARDING = 'forwarded via x-real-ip cdn-loop x-forwarded-for x-forwarded-host x-forwarded-proto'.split(' ');
 
-  it.each(['http://localhost:8787', 'http://127.0.0.1:8787', 'http://[::1]:8787'])('it is open at %s', async (host) => {
-    expect(await status(host)).toBe(LET_IN);
-  });
-
-  it.each([
-    ['another host name, as with DNS rebinding', 'http://evil.example:8787', {}],
-    ['a deployed Worker', 'https://ops.example.com', {}],
-    ['a tunnel that rewrites the host', 'http://localhost:8787', { 'x-forwarded-for': '203.0.113.9' }],
-    ['a proxy that says what it is', 'http://localhost:8787', { forwarded: 'for=203.0.113.9' }],
-    ['a tunnel of Cloudflare', 'http://localhost:8787', { 'cdn-loop': 'cloudflare; loops=1' }],
-  ])('it is closed for %s', async (_what, host, headers) => {
-    expect(await status(host, headers)).toBe(403);
-  });
-
-  it('it is closed for a database elsewhere, which may be that of production', async () => {
-    expect(await status('http://localhost:8787', {}, DATABASE)).toBe(403);
-  });
-
-  it('it is open although ACCESS_AUD names the application of production', async () => {
-    const env = { ...LOCAL_DATABASE, ACCESS_AUD: AUDIENCE };
-    expect(await status('http://localhost:8787', {}, env)).toBe(LET_IN);
-    expect(await status('https://ops.example.com', {}, env)).toBe(403);
-  });
-
-  it('OPS_TOKEN closes it for other people on the machine', async () => {
-    expect(await status('http://localhost:8787', {}, WITH_TOKEN)).toBe(401);
-    expect(await status('http://localhost:8787', basic('oncall'), WITH_TOKEN)).toBe(LET_IN);
+  it.each<Case>([
+    ['open at localhost', LET_IN, LOCAL],
+    ['open at 127.0.0.1', LET_IN, 'http://127.0.0.1:8787'],
+    ['open at [::1]', LET_IN, 'http://[::1]:8787'],
+    ['closed at another host name, as with DNS rebinding', 403, 'http://evil.example:8787'],
+    ['closed for a deployed Worker', 403, 'https://ops.example.com'],
+    // A tunnel may rewrite the host, but says in one of these that it is one.
+    ...FORWARDING.map((name): Case => [`closed with the header ${name}`, 403, LOCAL, { [name]: '203.0.113.9' }]),
+    ['closed for a database elsewhere, which may be that of production', 403, LOCAL, {}, DATABASE],
+    ['open although ACCESS_AUD names the application of production', LET_IN, LOCAL, {}, { ACCESS_AUD: AUDIENCE }],
+    ['closed elsewhere, whatever ACCESS_AUD names', 403, 'https://ops.example.com', {}, { ACCESS_AUD: AUDIENCE }],
+    ['closed for other people on the machine if there is OPS_TOKEN', 401, LOCAL, {}, WITH_TOKEN],
+    ['open for whoever has OPS_TOKEN', LET_IN, LOCAL, basic('oncall'), WITH_TOKEN],
+  ])('it is %s', async (_what, status, host, headers = {}, env = {}) => {
+    const identity = access('local', { email: 'you@localhost' });
+    const { call } = startOpsWorker({ env: { ...LOCAL_DATABASE, ...env }, access: identity });
+    expect((await call(PAGE, { headers }, host)).status).toBe(status);
   });
 });
 
 describe('a request that changes something', () => {
   const ORIGIN = 'https://ops.example.com';
-  const SAME = [
-    { 'sec-fetch-site': 'same-origin' },
-    { origin: ORIGIN },
-    { 'sec-fetch-site': 'same-origin', origin: ORIGIN },
-  ];
+  const SAME = [SAME_ORIGIN, { origin: ORIGIN }, { ...SAME_ORIGIN, origin: ORIGIN }];
   const OTHER = [
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
@@ -244,7 +238,7 @@ describe('a request that changes something', () => {
     { origin: 'https://evil.example' },
     { origin: 'http://ops.example.com' },
     { origin: 'null' },
-    { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+    { ...SAME_ORIGIN, origin: 'https://evil.example' },
     { 'sec-fetch-site': 'cross-site', origin: ORIGIN },
   ];
   const WAYS = [

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Matching } from '../../../src/db/actions.ts';
 import { claim } from '../../../src/db/claim.ts';
+import { sha256 } from '../../../src/shared/bytes.ts';
 import { openApi } from '../../../workshop/ops-api.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
@@ -120,62 +121,19 @@ it('the list is paged by its cursor', async () => {
   expect(ids).toEqual(['pending_1', 'done_1', 'parked_2', 'parked_1']);
 });
 
-it.each(['0001-01-01', '1970-01-01', '9999-12-31T23:59:59.999Z'])(
-  'a list until %s has the events that were received before then',
-  async (until) => {
-    const { get } = start();
-    const page = await jsonOf<{ events: unknown[] }>(await get(`/ops/api/events?until=${until}`));
-    expect(page.events.length).toBe(until.startsWith('9999') ? 4 : 0);
-  },
-);
-
-it('what cannot be understood is refused in words, and changes nothing', async () => {
-  const { get, post } = start();
-  // The words for each field are in pure/input.test.ts.
-  for (const [answer, detail] of [
-    [get('/ops/api/events?sorce=stripe'), /^there is no filter "sorce"/],
-    [post('/ops/api/events/retry', { filter: { sorce: 'stripe' } }), /^there is no filter "sorce"/],
-    [post('/ops/api/events/retry', { filter: {} }), /^expected is missing: send what \?dry_run=1 answers$/],
-    [post('/ops/api/events/retry', []), /^the body is not a JSON object$/],
-  ] as const) {
-    expect([(await answer).status, (await jsonOf<{ detail: string }>(await answer)).detail]).toEqual([
-      400,
-      expect.stringMatching(detail),
-    ]);
-  }
-  expect(await sql(`select 1 from webhooks.events where actions is not null`)).toEqual([]);
-});
-
-it('a list has why its events failed, and can be filtered by it, also by the failure of an effect', async () => {
+it('a list takes any time, and an event has its effects with the keys that their other sides got', async () => {
   const { get } = start();
-  await sql(`update webhooks.events set failure = 'schema', failed_paths = '["a.b"]' where event_id = 'parked_2'`);
-  const idsWith = async (query: string) => {
-    const { events } = await jsonOf<{ events: { event_id: string }[] }>(await get(`/ops/api/events?${query}`));
-    return events.map(({ event_id }) => event_id);
-  };
-  expect(await idsWith('failure=schema')).toEqual(['parked_2']);
-  expect(await idsWith('failure=handler&status=parked')).toEqual(['parked_1']);
-  expect(await idsWith('failure=response')).toEqual(['done_1']);
-  expect(await idsWith('failure=&status=parked')).toEqual(['parked_2', 'parked_1']);
-  expect(await jsonOf(await get('/ops/api/events/stripe/parked_2'))).toMatchObject({
-    failure: 'schema',
-    failed_paths: ['a.b'],
-  });
+  for (const [until, count] of [
+    ['0001-01-01', 0],
+    ['9999-12-31T23:59:59.999Z', 4],
+  ] as const) {
+    const page = await jsonOf<{ events: unknown[] }>(await get(`/ops/api/events?until=${until}`));
+    expect([until, page.events.length]).toEqual([until, count]);
+  }
   expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({
-    effects: [{ failure: 'response', idempotency_key: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+    effects: [{ failure: 'response', idempotency_key: await sha256(Buffer.from('["stripe","done_1","receipt"]')) }],
     effect_error: 'receipt: HttpError: HTTP 410',
   });
-});
-
-it('an action on many events happens only with what a dry run has answered', async () => {
-  const { post, sent } = start();
-  const filter = { source: 'stripe' };
-  const { matching, expected } = await jsonOf<Matching>(await post('/ops/api/events/retry?dry_run=1', { filter }));
-  expect(matching).toBe(3);
-  const refused = await post('/ops/api/events/retry', { filter, expected: `2${expected}`.slice(0, -1) });
-  expect(refused.status).toBe(409);
-  expect(sent).toEqual([]);
-  expect(await jsonOf(await post('/ops/api/events/retry', { filter, expected }))).toEqual({ events: 2, effects: 1 });
 });
 
 it('a retry sends the tickets of the events and of the effects at once', async () => {
@@ -189,53 +147,51 @@ it('a retry sends the tickets of the events and of the effects at once', async (
   expect(lines[0]).toEqual({ step: 'operator', outcome: 'retry', events: 1, effects: 0, tickets: 'sent' });
 });
 
-it('a retry of thousands of events sends all their tickets', async () => {
+it('a retry of thousands of events happens only with what a dry run has answered, and sends all their tickets', async () => {
   await sql(`
     insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at)
     select 'github', 'evt_' || n, 'parked', now(), now(), now() from generate_series(1, 2500) n`);
   const { post, sent } = start();
   const filter = { source: 'github' };
-  const { expected } = await jsonOf<Matching>(await post('/ops/api/events/retry?dry_run=1', { filter }));
+  const dryRun = await jsonOf<Matching>(await post('/ops/api/events/retry?dry_run=1', { filter }));
+  const { expected, matching, groups } = dryRun;
+  expect([matching, groups[0]?.event_ids.length]).toEqual([2500, 5]);
+  const others = await post('/ops/api/events/retry', { filter, expected: `9${expected}`.slice(0, -1) });
+  const unseen = await post('/ops/api/events/retry', { filter });
+  expect([others.status, unseen.status, sent]).toEqual([409, 400, []]);
   const answer = await post('/ops/api/events/retry', { filter, expected });
   expect(await jsonOf(answer)).toEqual({ events: 2500, effects: 0 });
   expect(new Set(sent.map((ticket) => JSON.stringify(ticket))).size).toBe(2500);
 });
 
-it('a discard needs a reason, and a rerun sends its ticket, once for what the operator saw', async () => {
-  const { post, get, sent } = start();
-  expect((await post('/ops/api/events/stripe/parked_1/discard', { reason: ' \n ' })).status).toBe(400);
-  await post('/ops/api/events/stripe/parked_1/discard', { reason: 'sent by mistake' });
-  expect(sent).toEqual([]);
-  expect((await post('/ops/api/events/stripe/done_1/rerun', { effects: true })).status).toBe(400);
-  const seen = await jsonOf<{ finished_at: string }>(await get('/ops/api/events/stripe/done_1'));
-  const rerun = { effects: true, finished_at: seen.finished_at };
-  expect(await jsonOf(await post('/ops/api/events/stripe/done_1/rerun', rerun))).toEqual({ events: 1, effects: 0 });
-  expect(sent).toMatchObject([{ source: 'stripe', eventId: 'done_1' }]);
-  expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({ status: 'pending', effects: [] });
-  await sql(
-    `update webhooks.events set status = 'done', completions = 1, finished_at = now() where event_id = 'done_1'`,
-  );
-  expect(await jsonOf(await post('/ops/api/events/stripe/done_1/rerun', rerun))).toEqual({ events: 0, effects: 0 });
-});
-
-it('an action is recorded with the name that the command gives, without what could disturb its readers', async () => {
-  const { call, get } = start();
-  await call('/ops/api/events/stripe/parked_1/retry', {
-    method: 'POST',
-    headers: { ...BEARER, 'x-ops-actor': 'oncall' },
-  });
-  const long = `b\u00adob\u00a0${'x'.repeat(200)}`;
-  await call('/ops/api/events/stripe/parked_2/retry', { method: 'POST', headers: { ...BEARER, 'x-ops-actor': long } });
-  const whoOf = async (id: string) => {
-    const { actions } = await jsonOf<{ actions: { who: string }[] }>(await get(`/ops/api/events/stripe/${id}`));
-    return actions[0]?.who;
+it('a discard sends no ticket, a rerun one, and each is recorded with the name that the command gives', async () => {
+  const { call, get, sent } = start();
+  const act = async (id: string, action: string, body: object) => {
+    const headers = {
+      ...BEARER,
+      'content-type': 'application/json',
+      'x-ops-actor': `b\u00adob\u00a0${'x'.repeat(200)}`,
+    };
+    await call(`/ops/api/events/stripe/${id}/${action}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return jsonOf<{ actions: { who: string }[] }>(await get(`/ops/api/events/stripe/${id}`));
   };
-  expect(await whoOf('parked_1')).toBe('token (oncall)');
-  expect(await whoOf('parked_2')).toBe(`token (b ob\u00a0${'x'.repeat(75)})`);
+  const who = `token (b ob\u00a0${'x'.repeat(75)})`;
+  const discarded = await act('parked_1', 'discard', { reason: 'sent by mistake' });
+  expect([discarded, sent]).toMatchObject([{ status: 'ignored', actions: [{ who }] }, []]);
+  const { finished_at } = await jsonOf<{ finished_at: string }>(await get('/ops/api/events/stripe/done_1'));
+  const again = await act('done_1', 'rerun', { effects: true, finished_at });
+  expect([again, sent]).toMatchObject([
+    { status: 'pending', effects: [], actions: [{ who }] },
+    [{ eventId: 'done_1' }],
+  ]);
 });
 
-it('every event id can be addressed', async () => {
-  const { get } = start();
+it('every event id can be addressed, and a key that cannot be stored is that of no event', async () => {
+  const { get, post } = start();
+  for (const path of ['a%00/evt_1', 'stripe/a%00']) {
+    const statuses = [await get(`/ops/api/events/${path}`), await post(`/ops/api/events/${path}/retry`)];
+    expect([path, ...statuses.map(({ status }) => status)]).toEqual([path, 404, 404]);
+  }
   // Browsers and URL parsers resolve these two themselves, however they are written.
   const id = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
@@ -258,6 +214,8 @@ it('while Postgres is down the API says so with 503, and works again afterwards'
     expect(response.headers.get('content-type')).toBe('application/problem+json');
     expect(response.headers.get('retry-after')).toBe('5');
   }
+  const page = await get('/ops/events?status=parked&q=a');
+  expect(await page.text()).toMatch(/<a [^>]*href="\/ops\/events\?status=parked&amp;q=a"[^>]*>\s*Try again/);
   database.stack.neon.fault = undefined;
   expect((await get('/ops/api/status')).status).toBe(200);
 });

@@ -1,5 +1,6 @@
 // What the pages say, as far as their markup shows it. browser.test.ts uses them.
 import { beforeEach, expect, it } from 'vitest';
+import { stripe } from '../../../src/providers/stripe.ts';
 import { useDatabase } from '../database.ts';
 import { BEARER, startOpsWorker, TOKEN } from './start.ts';
 
@@ -7,8 +8,9 @@ const database = useDatabase();
 const { sql } = database;
 
 const NOW = new Date('2026-03-10T12:00:00Z');
-const start = () => {
-  const worker = startOpsWorker({ now: NOW, env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN } });
+const start = (options: Parameters<typeof startOpsWorker>[0] = {}) => {
+  const env = { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN };
+  const worker = startOpsWorker({ now: NOW, env, ...options });
   /** As lines of text: what is between two tags. */
   const read = async (path: string) => {
     const page = await (await worker.get(path)).text();
@@ -29,7 +31,24 @@ const start = () => {
     const { action = '', ...filter } = Object.fromEntries(searchParams);
     return send(`${pathname}?${new URLSearchParams(filter)}`, { action, expected });
   };
-  return { ...worker, read, send, confirm };
+  /** Every link with a number, and every link of a problem, leads to as many events. How many links these are. */
+  const expectCounts = async (path: string) => {
+    const page = await (await worker.get(path)).text();
+    const links = page.matchAll(
+      /<a(?: class="[^"]*")? href="(\/ops\/(?:events|bulk)\?[^"]*)"(?: aria-label="([^"]*)")?[^>]*>([\d,]+|\w*Error[^<]*|[\w ]+…)</g,
+    );
+    let count = 0;
+    for (const [, address = '', label = '', text = ''] of links) {
+      const target = await (await worker.get(address.replaceAll('&amp;', '&'))).text();
+      // Of equal events there are two.
+      const [, wanted] = / (\d+ \w+):/.exec(label) ?? ['', Number(text) || 2];
+      const shown = label ? /<h1>\D*(\d+ \w+)/.exec(target)?.[1] : target.split('<tr class').length - 1;
+      expect([address, shown]).toEqual([address, wanted]);
+      count++;
+    }
+    return count;
+  };
+  return { ...worker, read, send, confirm, expectCounts };
 };
 
 /** Three events that were parked two hours ago, after twelve attempts. */
@@ -44,7 +63,7 @@ beforeEach(async () => {
   );
 });
 
-const failAgain = `update webhooks.events set attempts = 4, failure = 'handler', last_error = 'SyntaxError: not JSON',
+const failAgain = `update webhooks.events set attempts = 1, failure = 'handler', last_error = 'SyntaxError: not JSON',
   position = 'handle (src/app/handlers/paid.ts:10)', not_before = '2026-03-10T12:00:20Z' where status = 'pending'`;
 
 it('a search ignores spaces around an id, and says what it searches if it finds nothing', async () => {
@@ -53,6 +72,23 @@ it('a search ignores spaces around an id, and says what it searches if it finds 
   const none = await read('/ops/events?q=cus_123');
   expect(none).toMatch(/No event id begins with\s+cus_123\n.*docs\/runbook\.md/);
   expect(none).not.toContain('There are no such events');
+});
+
+it('a search that has looked at 102,000 events says how far it came, and goes on from there', async () => {
+  const { get, read } = start();
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at)
+     select 'stripe', 'old_' || n, case when n in (1, 102001) then 'rare' else 'sent' end, 'done',
+       $1::timestamptz - n * interval '1 s', $1 from generate_series(1, 102001) n`,
+    [NOW],
+  );
+  const path = '/ops/events?type=rare';
+  expect(await read(path)).toMatch(
+    /\nold_1\n(.|\n)*\nThese are all so far: events were searched back to\s+9 Mar 07:40 UTC\./,
+  );
+  const [, older = ''] = /href="([^"]*)"[^>]*>Search older events</.exec(await (await get(path)).text()) ?? [];
+  expect(await read(older.replaceAll('&amp;', '&'))).toMatch(/\nold_102001\n/);
+  await sql('truncate webhooks.events cascade');
 });
 
 it('an address that ends with a slash leads to the console', async () => {
@@ -74,17 +110,20 @@ it('a bulk retry that was stopped says so, also after a reload, and is not offer
 });
 
 it('a bulk retry says why events failed again, when they are tried next, and which are done', async () => {
-  const { read, get, confirm } = start();
+  const { read, confirm, expectCounts } = start();
   const result = await confirm('/ops/bulk?action=retry');
   await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
+  // This one was not retried.
+  await sql(`insert into webhooks.events (source, event_id, type, status, received_at, due_at)
+    select source, 'other', type, 'pending', received_at, due_at from webhooks.events where event_id = 'evt_1'`);
   await sql(failAgain);
   const page = await read(result);
   expect(page).toMatch(
     /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\n·\npaid\n·\nhandler\n·\npaid\.ts:10\n/,
   );
   expect(page).toMatch(/2 events\nsince\s+09:00 UTC\n, next try in 20 s\nTry now…/);
-  const [, list = ''] = /<a href="([^"]*status=done[^"]*)"/.exec(await (await get(result)).text()) ?? [];
-  expect((await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm)).toEqual(['evt_1']);
+  // The one that is done, why the others failed, and their button.
+  expect(await expectCounts(result)).toBe(3);
   await sql(`update webhooks.events set status = 'done', finished_at = $1`, [NOW]);
   expect(await read(result)).toMatch(/^\n3 of 3 done\nDone\n3\nSee the events\nTo the overview\n$/);
 });
@@ -121,13 +160,119 @@ it('a question before an action says only what applies, and keeps the reason tha
   expect(await read('/ops/bulk?action=discard')).toMatch(
     /\n3 effects will be deleted and never sent, and cannot be put back\./,
   );
-  expect(await read('/ops/bulk?action=discard')).not.toContain('can be put back');
+  expect(await read('/ops/bulk?action=discard')).not.toMatch(/can be put back|other/);
   // In the row of their source.
   expect(await read('/ops')).toMatch(/\nstripe\n(.+\n)*0\n3 effects\n/);
   await sql(`delete from webhooks.events where event_id <> 'evt_1'`);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
     select source, event_id, 'note', 'mail', '{}', 'parked', due_at from webhooks.events`);
   expect(await read('/ops/bulk?action=discard')).not.toContain('other');
+  await sql(`insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at, completions)
+    select 'many', n, 'done', due_at, due_at, due_at, 1 from webhooks.events, generate_series(1, 5001) n where event_id = 'evt_1'`);
+  await sql(`insert into webhooks.bodies select source, event_id, '', '{}', received_at from webhooks.events`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events where source = 'many'`);
+  expect(await read('/ops/bulk?action=retry')).toMatch(/^\nRetry 5,003 effects\?\n(.|\n)*\nand 4,996 others\n/);
+  expect(await read('/ops/bulk?action=rerun')).toMatch(/^\nMore than 5,000 events match\n/);
+});
+
+it('every number of the overview and every problem leads to as many events, whatever else fails', async () => {
+  const { read, expectCounts } = start();
+  await sql('delete from webhooks.events');
+  // Two of each source, type, failure, error and status, and effects of as many kinds. One source sends nothing any more.
+  const why = `(values ('handler', 'Error: a'), ('handler', 'Error: b'), ('permanent', 'Error: a')) as why (failure, error)`;
+  const each = `unnest(array['stripe', 'github']) source, unnest(array['paid', 'sent']) type,
+    unnest(array['parked', 'pending']) status, ${why}, generate_series(1, 2) n`;
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, attempts, failure, last_error, not_before)
+     select source, concat(type, status, failure, error, n), type, status, $1::timestamptz - interval '1 h', $1, 1, failure, error, $1
+     from ${each} union all select 'gone', 'old', 'paid', 'parked', '2026-01-01', $1, 1, 'handler', 'Error: a', null`,
+    [NOW],
+  );
+  // Most of stripe's events are the fastest, and a few the slowest.
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at)
+     select source, concat('done', type, status, failure, error, n), type, 'done', $1::timestamptz - interval '1 h', $1,
+       $1::timestamptz - interval '1 h' + case when source = 'github' then 5 when failure = 'permanent' then 100 else 1 end * interval '1 s'
+     from ${each}`,
+    [NOW],
+  );
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, attempts, failure, last_error, not_before)
+     select source, concat('done', type, status, failure, error, n), 'mail', 'mail', '{}', status, $1, 1, failure, error, $1
+     from ${each} where type = 'paid'`,
+    [NOW],
+  );
+  // 36 lists and 56 buttons of 37 problems, two numbers of everything, and five of the sources.
+  expect(await expectCounts('/ops')).toBe(99);
+  expect(await read('/ops')).toMatch(/\nof stripe, the slowest\n/);
+  expect((await read('/ops/events?status=pending')).match(/^Try now$/gm)).toHaveLength(24);
+  expect(await read('/ops/events?effect_status=pending')).toContain('Try now what has failed…');
+});
+
+it('every link of a list keeps its filter, and its form too', async () => {
+  await sql(`update webhooks.events set actions = $1`, [JSON.stringify([{ at: NOW, action: 'retry' }])]);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  const both = { status: 'parked', effect_status: 'parked' };
+  const kept = { error: 'TypeError: no country', until: '2026-03-11T00:00:00.000Z', action_at: NOW.toISOString() };
+  const rest = { source: 'stripe', type: 'paid', failure: 'handler', since: '2026-03-01T00:00:00.000Z' };
+  const filter = { ...both, ...kept, ...rest };
+  const ofType = (...types: string[]) => ({ provider: stripe, types });
+  const { get } = start({ sources: { stripe: ofType('paid', 'sent'), other: ofType('refunded', 'paid') } });
+  const page = await (await get(`/ops/events?${new URLSearchParams({ ...filter, limit: '2' })}`)).text();
+  const linksTo = (path: string) =>
+    Array.from(page.matchAll(new RegExp(`href="/ops/${path}\\?([^"]*)"`, 'g')), ([, query = '']) =>
+      Object.fromEntries(new URLSearchParams(query.replaceAll('&amp;', '&'))),
+    );
+  const without = (name: string) => Object.fromEntries(Object.entries(filter).filter(([other]) => other !== name));
+  expect(linksTo('events')).toEqual([
+    ...[{}, { status: 'parked' }, { effect_status: 'parked' }, { status: 'pending' }].map((view) => ({
+      ...kept,
+      ...rest,
+      ...view,
+    })),
+    ...Object.keys(kept).map(without),
+    { ...filter, cursor: expect.any(String) },
+  ]);
+  expect(linksTo('bulk')).toEqual(['retry', 'discard'].map((action) => ({ action, ...filter })));
+  const fields = page.matchAll(/<input (?:type="hidden" )?name="(\w+)" value="([^"]*)"/g);
+  const choices = page.matchAll(/<select name="(\w+)">(?:(?!<\/select>).)*value="([^"]*)" selected/gs);
+  expect(Object.fromEntries([...fields, ...choices].map(([, name, value]) => [name, value]))).toEqual(filter);
+  const types = page.matchAll(/<option value="(\w+)"><\/option>/g);
+  expect(Array.from(types, ([, type]) => type)).toEqual(['paid', 'refunded', 'sent']);
+});
+
+it('an event shows the beginning of a long body in lines, the last of many actions, and names up to three effects', async () => {
+  const { get, read } = start();
+  const path = '/ops/event?source=stripe&event_id=evt_1';
+  await sql(`insert into webhooks.bodies values ('stripe', 'evt_1', $1, '{}', $2)`, [
+    `[${'{"a":1},'.repeat(20_000)}1]`,
+    NOW,
+  ]);
+  await sql(
+    `update webhooks.events set status = 'done', completions = 1, actions = (
+       select jsonb_agg(jsonb_build_object('at', $1::text, 'who', 'oncall', 'action', 'retry', 'reason', 'number ' || n))
+       from generate_series(1, 300) n) where event_id = 'evt_1'`,
+    [NOW.toISOString()],
+  );
+  const add = (...names: string[]) =>
+    sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+       select 'stripe', 'evt_1', name, 'mail', '{}', 'parked', $1 from unnest($2::text[]) name`,
+      [NOW, names],
+    );
+  await add('a', 'b', 'c');
+  const page = await read(path);
+  expect((page.match(/^&quot;a&quot;: 1$/gm) ?? []).length).toBeGreaterThan(1000);
+  expect([/^number 300$/m.test(page), /^number 1$/m.test(page)]).toEqual([true, false]);
+  expect(page.match(/^Retry .*$/m)?.[0]).toBe('Retry its effect a, b, c');
+  const refresh = async () => /data-refresh="\d+"/.exec(await (await get(path)).text())?.[0];
+  expect(await refresh()).toBe(undefined);
+  await add('d');
+  expect((await read(path)).match(/^Retry .*$/m)?.[0]).toBe('Retry its 4 effects');
+  await sql(`update webhooks.effects set status = 'pending' where name = 'd'`);
+  expect(await refresh()).toBe('data-refresh="2"');
 });
 
 it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {
@@ -213,10 +358,14 @@ it('an event that is done says first that an effect of it is parked, and why', a
   );
 });
 
-it('an event that has failed again is not announced as a success', async () => {
+it('an event that has failed again is not announced as a success, and shows the values that its schema refused', async () => {
   const { read, send } = start();
+  await sql(`insert into webhooks.bodies values ('stripe', 'evt_1', '{"a":{"b":"a lot"}}', '{}', $1)`, [NOW]);
+  await sql(`update webhooks.events set failed_paths = '["a.b", "a.c"]'`);
   const retried = await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry' });
   expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
   await sql(failAgain);
-  expect(await read(retried)).toContain('Retried 1 event. It has failed again:');
+  expect(await read(retried)).toMatch(
+    /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nis not in the payload\n/,
+  );
 });

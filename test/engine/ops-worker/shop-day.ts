@@ -1,23 +1,4 @@
 // A day of a shop: busy and quiet sources, with the ids, types and errors that their providers and handlers really have.
-import { defineSources } from '../../../src/kit/index.ts';
-import { github } from '../../../src/providers/github.ts';
-import { hubspotV3 } from '../../../src/providers/hubspot-v3.ts';
-import { sendgrid } from '../../../src/providers/sendgrid.ts';
-import { sesmetric } from '../../../src/providers/sesmetric.ts';
-import { shopify } from '../../../src/providers/shopify.ts';
-import { stripe } from '../../../src/providers/stripe.ts';
-import { twilio } from '../../../src/providers/twilio.ts';
-
-export const shopSources = defineSources({
-  shopify: { provider: shopify, types: ['orders/create', 'orders/paid', 'products/update', 'refunds/create'] },
-  stripe: { provider: stripe, types: ['invoice.paid', 'charge.succeeded', 'customer.subscription.trial_will_end'] },
-  'github-org': { provider: github, types: ['push', 'workflow_run.completed'] },
-  sesmetric: { provider: sesmetric, types: ['delivery', 'bounce'] },
-  hubspot: { provider: hubspotV3, types: [] },
-  sendgrid: { provider: sendgrid, types: [] },
-  'twilio-status-callbacks-europe': { provider: twilio, types: [] },
-});
-
 type Sql = (query: string, params?: unknown[]) => Promise<object[]>;
 
 const BODY = {

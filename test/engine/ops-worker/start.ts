@@ -1,11 +1,13 @@
 // The ops Worker, called in Node: for tests that need another clock, environment or host than a Worker on this machine
 // has.
+import type { OpsDependencies } from '../../../src/ops/api.ts';
 import { createOps } from '../../../src/ops/app.tsx';
 import { learnCredentials, searchAnswer } from '../canaries/answers.ts';
 import { learn, search } from '../canaries/canaries.ts';
-import { sources } from '../fixture/sources.ts';
+import { sources as fixtureSources } from '../fixture/sources.ts';
 
-export const TOKEN = 'an-operator-token-of-more-than-32-characters';
+/** With a colon, because one ends the name before a password. */
+export const TOKEN = 'an-operator-token:of-more-than-32-characters';
 learn('operator token', TOKEN);
 
 /** A `ctx.access`, as the runtime fills it. */
@@ -21,6 +23,7 @@ export function basic(name: string, password = TOKEN): { authorization: string }
 export const BEARER = { authorization: `Bearer ${TOKEN}` };
 
 interface Options {
+  readonly sources?: OpsDependencies['sources'];
   readonly env?: Record<string, unknown>;
   readonly now?: Date;
   /** Whom Cloudflare Access has let in. */
@@ -28,7 +31,7 @@ interface Options {
 }
 
 /** Answers requests with one ops Worker, and keeps the lines of its log and the tickets it sends. */
-export function startOpsWorker({ env = {}, now = new Date(), access }: Options = {}) {
+export function startOpsWorker({ sources = fixtureSources, env = {}, now = new Date(), access }: Options = {}) {
   const lines: object[] = [];
   const sent: unknown[] = [];
   const queue = {

@@ -12,6 +12,7 @@ import { openDatabase, run } from '../../../src/db/client.ts';
 import { currentState, type Handler } from '../../../src/kit/index.ts';
 import { identify } from '../../../src/ops/access.ts';
 import { openOpsDatabase } from '../../../src/ops/api.ts';
+import { Metrics } from '../../../src/ops/metrics.ts';
 import { sendTickets } from '../../../src/queue/tickets.ts';
 import { sendOverdueTickets } from '../../../src/receiver/claim-or-forward.ts';
 import type { LogLine } from '../../../src/shared/log.ts';
@@ -199,6 +200,13 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     5000,
     expect.objectContaining({ outcome: 'known', who: 'access' }),
     () => identify(new Request('https://ops.example.com'), {}, { aud: 'app', getIdentity: never } as never),
+  ],
+  [
+    'the queues of a scrape, of which one hangs and one has no metrics',
+    1000,
+    '',
+    () =>
+      new Metrics().text({ EVENTS: { metrics: never }, EFFECTS: {} } as never, new Date('2026-03-01T12:08Z'), false),
   ],
   [
     'an alert',

@@ -32,7 +32,12 @@ const elaborate = defineProvider({
   occurredAt: { at: 'json:meta.at', unit: 'iso' },
 });
 
-const token: Provider = { ...billing, name: 'token', scheme: { token: 'header:x-token' } };
+const token: Provider = {
+  ...billing,
+  name: 'token',
+  scheme: { token: 'header:x-token' },
+  occurredAt: { at: 'json:at', unit: 's' },
+};
 
 const check = (provider: Provider, headers: Record<string, string>, body: string, secret: string) =>
   verify(
@@ -80,9 +85,11 @@ describe('a user’s own provider', () => {
     async (provider: Provider) => {
       const { secret, signingKey } = madeUpKeys(provider);
       const { types, id } = sampleOf(provider);
-      const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now: new Date() });
+      const now = new Date();
+      const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now });
       expect(await check(provider, headers, body, secret)).toMatchObject({ outcome: 'verified' });
       expect(headers['x-type'] ?? JSON.parse(body).type).toBe('sample.created');
+      if (provider === token) expect(JSON.parse(body).at).toBe(now.getTime() / 1000);
     },
   );
 });
