@@ -30,6 +30,12 @@ export const commands: readonly Mutant[] = [
     ['local/check'],
     [
       ['npm run check says ok to whatever fails', 'if (status !== 0) throw', 'if (status === null) throw'],
+      ['npm run check says ok to a program that is killed', 'if (status !== 0) throw', 'if (status) throw'],
+      [
+        'npm run check looks at no environment but the first',
+        'environments.map((each) => assertConfigured(',
+        'environments.slice(0, 1).map((each) => assertConfigured(',
+      ],
       ['npm run check does not compile', "await run('types', ['tsc', '-p', '.']);", ''],
       [
         'npm run check builds only the receiver',
@@ -40,6 +46,28 @@ export const commands: readonly Mutant[] = [
         'npm run check does not compare the tables with their migrations',
         "await step('drizzle/app matches your tables', assertMigrated);",
         '',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'scripts/database/additive.ts',
+    ['local/migrations'],
+    [
+      [
+        'as long as the app has no migrations, those of the engine are not judged',
+        'if (applied.length === 0) continue;',
+        'if (applied.length === 0) return [];',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'scripts/roles.ts',
+    ['local/roles-command'],
+    [
+      [
+        'the command for a secret of an environment names the Worker without one',
+        'environment: values.env })',
+        "environment: '' })",
       ],
     ],
   ),
