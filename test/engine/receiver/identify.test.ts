@@ -144,4 +144,6 @@ it('of the headers, those are kept that identified the event, who sent it, of wh
   expect(keptHeaders(providerOf('github'), new Headers({ ...sent, traceparent: 'invalid' }))).toEqual(kept);
   const time = { 'x-shopify-triggered-at': '2026-01-31T12:00:00Z' };
   expect(keptHeaders(providerOf('shopify'), new Headers({ ...time, 'x-shopify-hmac-sha256': 'AA==' }))).toEqual(time);
+  const id = { 'x-event-id': 'one' };
+  expect(keptHeaders(providerOf('coinbase-cdp'), new Headers({ ...id, 'x-hook0-signature': 't=1' }))).toEqual(id);
 });
