@@ -1,10 +1,7 @@
 // Messages that are more than the ticket of an event, or less: forwarded deliveries, and what somebody else may have sent.
 // docs/security.md says in words what a person can do who can write to the queues.
-import { env } from 'cloudflare:workers';
 import { sql } from 'drizzle-orm';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createConsumer } from '../../../src/consumer/consumer.ts';
-import { defineHandler } from '../../../src/kit/index.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { pack } from '../../../src/queue/forwarded.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import {
@@ -55,35 +52,6 @@ describe('a forwarded delivery', () => {
     expect(await query(sql`select body from webhooks.bodies`)).toEqual([
       { body: expect.stringContaining('"customer":"owner"') },
     ]);
-  });
-
-  it('of many events whose handlers are slow comes back for those that it had no time to begin', async () => {
-    const time = { ms: 0 };
-    const increments = defineHandler({
-      async handle() {
-        time.ms += 7000;
-        return [];
-      },
-    });
-    const { queue } = createConsumer({
-      ...{ handlers: { test: { increments } }, sources: {}, effects: {}, handlerMs: 30_000, effectMs: 1 },
-      now: () => new Date(time.ms),
-      random: () => 0,
-      log: () => {},
-    });
-    const message = {
-      ...(await forwarded(...Array.from({ length: 120 }, (_, n) => `e${n}`))),
-      attempts: 1,
-      retry: vi.fn(),
-    };
-    const batch = { queue: QUEUES.events, messages: [message] };
-    await queue?.(batch as unknown as MessageBatch, env as unknown as ConsumerEnv, {} as ExecutionContext);
-    const counts = sql`select status, count(*)::int from webhooks.events group by 1 order by 1`;
-    expect(await query(counts)).toEqual([
-      { status: 'done', count: 100 },
-      { status: 'pending', count: 20 },
-    ]);
-    expect(message.retry.mock.calls).toEqual([[{ delaySeconds: 1 }]]);
   });
 
   it('of which one event is broken has the others worked, comes back for the broken one, and is logged with its key', async () => {
@@ -205,22 +173,6 @@ describe('what cannot be read', () => {
       { status: 'parked' },
     ]);
   });
-});
-
-it('the messages of a queue that no variable names are kept, and the log names the queue', async () => {
-  const lines: object[] = [];
-  const retries: unknown[] = [];
-  const { queue } = createConsumer({
-    ...{ handlers: {}, sources: {}, effects: {}, handlerMs: 1, effectMs: 1 },
-    now: () => new Date(),
-    random: () => 0,
-    log: (line) => lines.push(line),
-  });
-  const batch = { queue: 'other-events', messages: [], retryAll: (options: unknown) => retries.push(options) };
-  const names = { EVENTS_QUEUE: 'events', EVENTS_DEAD_QUEUE: 'a', EFFECTS_QUEUE: 'b', EFFECTS_DEAD_QUEUE: 'c' };
-  await queue?.(batch as unknown as MessageBatch, names as ConsumerEnv, {} as ExecutionContext);
-  expect(lines).toEqual([{ step: 'configuration', outcome: 'unknown_queue', queue: 'other-events' }]);
-  expect(retries).toEqual([{ delaySeconds: 3600 }]);
 });
 
 it('a forged ticket names an event and brings nothing along that could change it', async () => {

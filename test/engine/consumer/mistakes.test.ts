@@ -57,7 +57,7 @@ it('a setting that the changes of one event set does not apply to the changes of
     { id: 'b', type: 'uses a setting', source: 'mistakes' },
     { id: 'c', type: 'uses a setting and changes it', source: 'mistakes' },
   );
-  // The setting doesn't exist yet, so it reads as null, and the statement of `b` fails. That is also what it must do alone.
+  // The setting is empty then, and the statement of `b` fails. That is also what it must do alone.
   await consume(['a', 'b', 'c'].map((id) => ticket(id, 'mistakes')));
   expect(await query(sql`select customer from fixture.balances order by 1`)).toEqual([
     { customer: 'before ' },

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import { NeonDbError } from '@neondatabase/serverless';
 import { sql } from 'drizzle-orm';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listen } from '../../../scripts/lib/port.ts';
-import { type Fault, startNeon } from '../../../scripts/local/neon/endpoint.ts';
+import { startNeon } from '../../../scripts/local/neon/endpoint.ts';
 import { type Database, openDatabase, run } from '../../../src/db/client.ts';
 import { DatabaseError } from '../../../src/db/errors.ts';
 import { useDatabase } from '../database.ts';
@@ -11,10 +11,6 @@ import { useDatabase } from '../database.ts';
 const database = useDatabase();
 
 const CANARY = 'canary-51c0';
-
-afterEach(() => {
-  database.stack.neon.fault = undefined;
-});
 
 async function errorOf(promise: Promise<unknown>): Promise<DatabaseError> {
   const error = await promise.then(
@@ -27,8 +23,7 @@ async function errorOf(promise: Promise<unknown>): Promise<DatabaseError> {
   return known;
 }
 
-/** Any query. It doesn't reach Postgres if a fault is injected. */
-const ask = (db: Database = database.db) => run(db, sql`select ${CANARY}::text`);
+const ask = (db: Database) => run(db, sql`select ${CANARY}::text`);
 const withUrl = (change: (url: URL) => void) => {
   const url = new URL(database.stack.databaseUrl);
   change(url);
@@ -47,19 +42,6 @@ async function askServer(answer: RequestListener, limit?: AbortSignal): Promise<
 }
 const answeredWith = (status: number, text: string) =>
   askServer((_request, response) => void response.writeHead(status).end(text));
-
-it.each<[fault: Fault, retryable: boolean]>([
-  [{ kind: 'connection died' }, true],
-  [{ kind: 'server error' }, true],
-  [{ kind: 'server error', message: 'Too many connections to this endpoint' }, true],
-  [{ kind: 'server error', message: 'Your project has exceeded the data transfer quota. Upgrade your plan.' }, false],
-  [{ kind: 'refused' }, true],
-  [{ kind: 'reply dropped' }, true],
-  [{ kind: 'not JSON' }, true],
-])('the fault %j is retryable: %s', async (fault, retryable) => {
-  database.stack.neon.fault = () => fault;
-  expect(await errorOf(ask())).toMatchObject({ retryable, code: undefined });
-});
 
 describe('retryable errors', () => {
   it('a deadlock is retryable, and the error has nothing of what Postgres said but its SQLSTATE', async () => {

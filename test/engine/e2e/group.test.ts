@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { claim } from '../../../src/db/claim.ts';
+import type { EffectKey } from '../../../src/db/keys.ts';
 import { defineHandler, Effect, PermanentError, RetryLater } from '../../../src/kit/index.ts';
 import { pack } from '../../../src/queue/forwarded.ts';
 import { MESSAGE_VERSION } from '../../../src/queue/tickets.ts';
+import type { LogLine } from '../../../src/shared/log.ts';
 import { useDatabase } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
@@ -15,23 +17,25 @@ import { consumeInNode, FakeMessage } from './in-node.ts';
 const database = useDatabase();
 const { sql } = database;
 
-/** What becomes of an event: its row, and whether its ticket is acknowledged or comes back after some seconds. */
+const A_DAY = 86_400;
+
+/** What becomes of an event: its row, and after how many seconds its ticket comes back. 0: it is acknowledged. */
 const FATES = {
-  done: [{ status: 'done', attempts: 1, failure: null, effects: 1 }, 'acked'],
-  'failed before': [{ status: 'done', attempts: 2, failure: null, effects: 1 }, 'acked'],
-  unwanted: [{ status: 'ignored', attempts: 1, failure: null, effects: 0 }, 'acked'],
-  'parked before': [{ status: 'parked', attempts: 0, failure: 'handler', effects: 0 }, 'acked'],
-  'done before': [{ status: 'done', attempts: 1, failure: null, effects: 0 }, 'acked'],
-  waits: [{ status: 'pending', attempts: 0, failure: null, effects: 0 }, 'a day'],
+  done: [{ status: 'done', attempts: 1, failure: null, effects: 1 }, 0],
+  'failed before': [{ status: 'done', attempts: 2, failure: null, effects: 1 }, 0],
+  unwanted: [{ status: 'ignored', attempts: 1, failure: null, effects: 0 }, 0],
+  'parked before': [{ status: 'parked', attempts: 0, failure: 'handler', effects: 0 }, 0],
+  'done before': [{ status: 'done', attempts: 1, failure: null, effects: 0 }, 0],
+  waits: [{ status: 'pending', attempts: 0, failure: null, effects: 0 }, A_DAY],
   // `random` is 0.5, so the first wait is half of five seconds.
   throws: [{ status: 'pending', attempts: 1, failure: 'handler', effects: 0 }, 3],
   'asks for time': [{ status: 'pending', attempts: 1, failure: 'retry_later', effects: 0 }, 90],
-  'is given up': [{ status: 'parked', attempts: 1, failure: 'permanent', effects: 0 }, 'acked'],
+  'is given up': [{ status: 'parked', attempts: 1, failure: 'permanent', effects: 0 }, 0],
   'breaks a constraint': [{ status: 'pending', attempts: 1, failure: 'database', effects: 0 }, 3],
-  'repeats an effect': [{ status: 'parked', attempts: 1, failure: 'changes', effects: 0 }, 'acked'],
-  'has another shape': [{ status: 'parked', attempts: 1, failure: 'schema', effects: 0 }, 'acked'],
-  'lost its body': [{ status: 'parked', attempts: 0, failure: 'body_gone', effects: 0 }, 'acked'],
-  unknown: [undefined, 'acked'],
+  'repeats an effect': [{ status: 'parked', attempts: 1, failure: 'changes', effects: 0 }, 0],
+  'has another shape': [{ status: 'parked', attempts: 1, failure: 'schema', effects: 0 }, 0],
+  'lost its body': [{ status: 'parked', attempts: 0, failure: 'body_gone', effects: 0 }, 0],
+  unknown: [undefined, 0],
 } as const;
 type Fate = keyof typeof FATES;
 
@@ -88,15 +92,6 @@ async function messageOf([first, ...others]: readonly Made[]): Promise<FakeMessa
   return new FakeMessage(id, 1, await pack(deliveryOf([first, ...others])));
 }
 
-/** A message comes back after the longest wait of its events. */
-function settledAs(made: readonly Made[]): 'acked' | 'a day' | number {
-  const waits = made.map(({ fate }) => FATES[fate][1]);
-  if (waits.includes('a day')) return 'a day';
-  return waits.reduce<'acked' | number>((longest, wait) => {
-    return typeof wait === 'number' && (longest === 'acked' || wait > longest) ? wait : longest;
-  }, 'acked');
-}
-
 it('whatever becomes of the other events of its message and of its batch, each event and each message gets what is its own', async () => {
   const made = fc.uniqueArray(
     fc.record({
@@ -124,8 +119,9 @@ it('whatever becomes of the other events of its message and of its batch, each e
       const now = new Date();
       await consumeInNode(messages, handler, database.stack.workerUrls.consumer, { sent, now: () => now });
 
-      const settled = messages.map(({ settled: as }) => (typeof as === 'number' && as > 80_000 ? 'a day' : as));
-      expect(settled).toEqual(contents.map(settledAs));
+      const settled = messages.map(({ settled: as }) => (as === 'acked' ? 0 : Number(as) > 80_000 ? A_DAY : as));
+      // A message comes back after the longest wait of its events.
+      expect(settled).toEqual(contents.map((those) => Math.max(...those.map(({ fate }) => FATES[fate][1]))));
       const order = ({ source, id }: Pick<Made, 'source' | 'id'>) => `${source} ${id}`;
       const worked = all.filter((one) => contents.flat().includes(one) && FATES[one.fate][0] !== undefined);
       const expected = worked.map(({ source, id, fate }) => ({ source, id, ...FATES[fate][0] }));
@@ -140,15 +136,36 @@ it('whatever becomes of the other events of its message and of its batch, each e
       expect(await sql('select customer from fixture.balances order by 1')).toEqual(
         done.map((one) => ({ customer: order(one) })).toSorted((a, b) => (a.customer < b.customer ? -1 : 1)),
       );
-      const ticketsOfEffects = done.map(({ source, id }) => ({
-        version: MESSAGE_VERSION,
-        source,
-        eventId: id,
-        name: 'post',
-      }));
-      expect(sent.tickets).toHaveLength(ticketsOfEffects.length);
-      expect(sent.tickets).toEqual(expect.arrayContaining(ticketsOfEffects));
+      const keyOf = ({ source, eventId, name }: EffectKey) => `${source} ${eventId} ${name}`;
+      expect((sent.tickets as EffectKey[]).map(keyOf).sort()).toEqual(done.map((one) => `${order(one)} post`).sort());
     }),
     { ...RUNS, numRuns: 40 },
   );
+});
+
+it('a forwarded delivery of many events whose handlers are slow comes back for those that it had no time to begin', async () => {
+  await sql('delete from webhooks.events');
+  let time = 0;
+  const slow = defineHandler({
+    async handle() {
+      time += 7000;
+      return [];
+    },
+  });
+  const ids = Array.from({ length: 120 }, (_, n) => `e${n}`);
+  const message = new FakeMessage('a', 1, await pack(claimRequest(ids, { receivedAt: new Date() })));
+  await consumeInNode([message], slow, database.stack.workerUrls.consumer, { now: () => new Date(time) });
+  expect(await sql('select status, count(*)::int from webhooks.events group by 1 order by 1')).toEqual([
+    { status: 'done', count: 100 },
+    { status: 'pending', count: 20 },
+  ]);
+  expect(message.settled).toBe(1);
+});
+
+it('the messages of a queue that no variable names are kept, and the log names the queue', async () => {
+  const lines: LogLine[] = [];
+  const message = new FakeMessage('a');
+  await consumeInNode([message], handler, database.stack.workerUrls.consumer, { queue: 'another', lines });
+  expect(lines).toEqual([{ step: 'configuration', outcome: 'unknown_queue', queue: 'another' }]);
+  expect(message.settled).toBe(3600);
 });

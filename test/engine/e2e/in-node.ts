@@ -44,7 +44,7 @@ export async function hurried<Result>(work: () => Promise<Result>): Promise<Resu
 }
 
 interface Options {
-  readonly queue?: 'events' | 'effects' | 'events-dead';
+  readonly queue?: 'events' | 'effects' | 'events-dead' | 'another';
   readonly effects?: ConsumerDependencies['effects'];
   readonly handlerMs?: number;
   readonly vars?: Record<string, string>;
@@ -85,7 +85,10 @@ export async function consumeInNode(
     handlerMs,
     effectMs,
   });
-  const batch = { queue, messages } as unknown as MessageBatch;
+  const retryAll = (options: QueueRetryOptions) => {
+    for (const message of messages) message.retry(options);
+  };
+  const batch = { queue, messages, retryAll } as unknown as MessageBatch;
   const env = {
     ...vars,
     DATABASE_URL: databaseUrl,
