@@ -23,62 +23,54 @@ const onlyToday = () => today;
 const onlyPrevious = () => previous;
 const either = () => (random() < 0.5 ? today : previous);
 
-for (const { title, receiver, worksEvents, sendsEffects } of [
-  {
-    title: "the previous receiver's messages are worked by today's consumer, and its effects sent by the previous one",
-    receiver: onlyPrevious,
-    worksEvents: onlyToday,
-    sendsEffects: onlyPrevious,
-  },
-  {
-    title: "today's messages are worked by the previous consumer, as after a rollback, and its effects sent by today's",
-    receiver: onlyToday,
-    worksEvents: onlyPrevious,
-    sendsEffects: onlyToday,
-  },
-  {
-    title: 'both receivers and both consumers work side by side on the same queues, as during a deploy',
-    receiver: either,
-    worksEvents: either,
-    sendsEffects: either,
-  },
-]) {
-  it(title, async () => {
-    const { queues, stack, sql } = cloud;
-    await sql('truncate webhooks.events, fixture.balances cascade');
-    stack.outside.requests.length = 0;
+it.each([
+  [
+    "the previous receiver's messages are worked by today's consumer, and its effects sent by the previous one",
+    { receiver: onlyPrevious, worksEvents: onlyToday, sendsEffects: onlyPrevious },
+  ],
+  [
+    "today's messages are worked by the previous consumer, as after a rollback, and its effects sent by today's",
+    { receiver: onlyToday, worksEvents: onlyPrevious, sendsEffects: onlyToday },
+  ],
+  [
+    'both receivers and both consumers work side by side on the same queues, as during a deploy',
+    { receiver: either, worksEvents: either, sendsEffects: either },
+  ],
+])('%s', async (title, { receiver, worksEvents, sendsEffects }) => {
+  const { queues, stack, sql } = cloud;
+  await sql('truncate webhooks.events, fixture.balances cascade');
+  stack.outside.requests.length = 0;
 
-    // Nothing is consumed yet, and a part of the claims fails: so tickets and forwarded deliveries wait on the queue.
-    queues.consume = undefined;
-    stack.neon.fault = () => (random() < 0.5 ? { kind: 'server error' } : undefined);
-    // Each event twice, as providers do.
-    const deliveries = Array.from({ length: EVENTS * 2 }, (_, n) => n % EVENTS).values();
-    const sender = async () => {
-      for (const n of deliveries) expect((await receiver().deliver('stripe', charge(n))).status).toBe(200);
-    };
-    await Promise.all(Array.from({ length: SENDERS }, sender));
-    stack.neon.fault = undefined;
+  // Nothing is consumed yet, and a part of the claims fails: so tickets and forwarded deliveries wait on the queue.
+  queues.consume = undefined;
+  stack.neon.fault = () => (random() < 0.5 ? { kind: 'server error' } : undefined);
+  // Each event twice, as providers do.
+  const deliveries = Array.from({ length: EVENTS * 2 }, (_, n) => n % EVENTS).values();
+  const sender = async () => {
+    for (const n of deliveries) expect((await receiver().deliver('stripe', charge(n))).status).toBe(200);
+  };
+  await Promise.all(Array.from({ length: SENDERS }, sender));
+  stack.neon.fault = undefined;
 
-    const waiting = queues.waitingOn('deadline-events');
-    const forwarded = waiting.flatMap(({ bytes }) => (bytes ? [versionOf(bytes)] : []));
-    const tickets = waiting.flatMap(({ json }) => (json ? [Reflect.get(json, 'version')] : []));
-    expect([new Set(forwarded), new Set(tickets)]).toEqual([new Set([1]), new Set([1])]);
+  const waiting = queues.waitingOn('deadline-events');
+  const forwarded = waiting.flatMap(({ bytes }) => (bytes ? [versionOf(bytes)] : []));
+  const tickets = waiting.flatMap(({ json }) => (json ? [Reflect.get(json, 'version')] : []));
+  expect([new Set(forwarded), new Set(tickets)]).toEqual([new Set([1]), new Set([1])]);
 
-    queues.loseTickets('deadline-events');
-    await worksEvents().tick(new Date(Date.now() + 3_600_000));
-    queues.consume = (queue, messages) =>
-      (queue === 'deadline-events' ? worksEvents : sendsEffects)().consume(queue, messages);
-    await expectChargedOnce(EVENTS, { sql, queues, outside: stack.outside });
-    report('old beside new', {
-      case: title,
-      events: EVENTS,
-      tickets: tickets.length,
-      forwarded: forwarded.length,
-      lost: 0,
-      doubled: 0,
-    });
+  queues.loseTickets('deadline-events');
+  await worksEvents().tick(new Date(Date.now() + 3_600_000));
+  queues.consume = (queue, messages) =>
+    (queue === 'deadline-events' ? worksEvents : sendsEffects)().consume(queue, messages);
+  await expectChargedOnce(EVENTS, { sql, queues, outside: stack.outside });
+  report('old beside new', {
+    case: title,
+    events: EVENTS,
+    tickets: tickets.length,
+    forwarded: forwarded.length,
+    lost: 0,
+    doubled: 0,
   });
-}
+});
 
 function versionOf(forwarded: string): unknown {
   return JSON.parse(gunzipSync(Buffer.from(forwarded, 'base64')).toString()).version;
