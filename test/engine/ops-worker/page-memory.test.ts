@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../../scripts/config/worker-config.ts';
 import { beginningOf } from '../../../src/ops/pages/body.tsx';
 import { bundle } from '../../../workshop/bundle.ts';
+import { search } from '../canaries/canaries.ts';
 import { useDatabase } from '../database.ts';
 import { TOKEN } from './start.ts';
 
@@ -32,6 +33,7 @@ async function open(path: string): Promise<{ status: number; length: number; sen
   const args = [...flags, 'test/engine/ops-worker/page-memory.ts', resolve(script), path];
   const child = spawn(process.execPath, args, { env });
   const [out, error, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  search(out, 'the output of the console', ['body']);
   expect(code, `needs more than ${HEAP_MIB} MiB: ${error.trim().slice(0, 400)}`).toBe(0);
   return JSON.parse(out.trim().split('\n').at(-1) ?? '');
 }
