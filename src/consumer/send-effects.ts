@@ -32,7 +32,7 @@ export async function sendEffects(
     const db = openDatabase(env.DATABASE_URL);
     const effects = await loadEffects(db, [...tickets.values()], beginningOf(messages, now()));
     // The group in which they were begun never came back, so one of them may kill its isolate.
-    const toSendAlone = new Set(messages.length > 1 ? effects.filter(({ isUnended }) => isUnended).map(keyText) : []);
+    const toSendAlone = new Set(messages.length > 1 ? effects.filter(({ neverEnded }) => neverEnded).map(keyText) : []);
     const others = effects.filter((effect) => !toSendAlone.has(keyText(effect)));
     const outcomes = await sendLoaded(others, db, env, dependencies);
     const messagesToSendAlone = messages.filter(({ body }) => isEffectTicket(body) && toSendAlone.has(keyText(body)));

@@ -96,7 +96,7 @@ async function workLoaded(
     if (event.status !== 'pending') outcomes.set(keyText(event), { outcome: 'already_finished' });
     else if (!event.hasBody) outcomes.set(keyText(event), BODY_GONE);
     else if (seconds > 0) outcomes.set(keyText(event), { outcome: 'not_due', seconds });
-    else if (isGroup && (event.attempts > 0 || event.isUnended)) toWorkAlone.add(keyText(event));
+    else if (isGroup && (event.attempts > 0 || event.neverEnded)) toWorkAlone.add(keyText(event));
     else if (!isWorkable(event)) outcomes.set(keyText(event), DEFERRED);
     else workable.push(event);
   }

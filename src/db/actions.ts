@@ -2,7 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
-import { type EventFilter, failedSo, matches } from './filter.ts';
+import { type EventFilter, failedFor, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type UNDO, type WorkTable } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
@@ -13,9 +13,9 @@ export interface OperatorAction {
   readonly filter: EventFilter;
   /** As loadMatching gave it. Nothing is changed if other events match by now: the operator has not seen those. */
   readonly expected?: string | undefined;
-  /** For a rerun: nothing is changed if the event has run again since the operator saw that it was finished then. */
+  /** When the event of a rerun was finished, as the operator saw it. Nothing is changed if it has run again since. */
   readonly finishedAt?: Date | undefined;
-  /** To discard, it is needed: it is all that will be left to say why. */
+  /** A discard needs one: nothing else will say why. */
   readonly reason?: string | undefined;
   /** For a rerun. */
   readonly sendEffectsAgain: boolean;
@@ -42,10 +42,10 @@ export type ActionResult =
     })
   | { readonly outcome: 'unexpected' | 'too_many'; readonly matching: number };
 
-/** A rerun makes changes a second time, and finished events have no index: so it is about this many at most. */
+/** At most this many events run again at a time: their changes are made twice, and no index finds them. */
 export const MAX_RERUN = 5000;
 
-/** 200 calls of a queue, which take a few seconds. The sweep sends the tickets of the rest: all are due. */
+/** Their tickets take 200 calls of a queue, a few seconds. The sweep sends those of the rest, which are due as well. */
 const MAX_KEYS = 20_000;
 
 export async function runAction(db: Database, operation: OperatorAction): Promise<ActionResult> {
@@ -92,7 +92,7 @@ export const Matching = v.strictObject({
       events: Count,
       effects: Count,
       event_ids: v.pipe(v.array(v.string()), v.description('The first five')),
-      others: v.pipe(Count, v.description('How many events these are beside the first five')),
+      others: v.pipe(Count, v.description('How many events are not among the first five')),
     }),
   ),
 });
@@ -116,15 +116,15 @@ export async function loadMatching(db: Database, action: ActionName, filter: Eve
   return row as Matching;
 }
 
-/** Which events an action is about, and not only how many: others may take their place while the operator looks. */
+/** A hash of the events that an action is about. Their number is not enough: others may take their place meanwhile. */
 const EXPECTED = sql`(select concat(count(*), '-', to_hex(bit_xor(hash))) from parts)`;
 
 type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
 
 /**
- * The CTEs that find what an action is about: its events, as `target`, and what happens to them, as `parts`, each with a
- * hash that is another one when the event has failed or run again. Only a change locks their rows, because that writes
- * to every row.
+ * The CTEs that find what an action is about: `target` has its events, and `parts` each event and effect that it
+ * changes, with a hash that differs once the event has failed or run again. Only a change locks the rows: a lock is a
+ * write to each of them.
  */
 function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQL {
   const lock = (table: WorkTable) => (isChange ? sql`for update of ${lockName(table)}` : sql``);
@@ -134,8 +134,8 @@ function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQ
 type Lock = (table: WorkTable) => SQL;
 
 /**
- * Two lists, because each has an index of what is parked, and fails on its own. An `or` would read the whole table. A
- * retry of one event, or of what is pending, is also about what waits for its next attempt: it need not wait any longer.
+ * Events and effects are found by two queries, because each table has its own index of what is parked. One with an `or`
+ * would read the whole table. A retry of one event, or of what is pending, also ends the wait for the next attempt.
  */
 function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const { failure, error, ...filter } = all;
@@ -152,14 +152,14 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
       select ${events.source} as source, ${events.eventId} as event_id, ${events.failure} as failure,
         ${events.finishedAt} as finished_at
       from ${events}
-      where ${isStuck(events, filter.status)} and ${failedSo(events, why)} and ${matches(filter)}
+      where ${isStuck(events, filter.status)} and ${failedFor(events, why)} and ${matches(filter)}
       ${lock(events)}
     ),
     parked_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
         ${effects.failure} as failure
       from ${effects} join ${events} on ${itsEvent}
-      where ${isStuck(effects, filter.effect_status)} and ${failedSo(effects, why)} and ${matches(filter)}
+      where ${isStuck(effects, filter.effect_status)} and ${failedFor(effects, why)} and ${matches(filter)}
       ${lock(effects)}
     ),
     parts as (
@@ -171,11 +171,11 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
 }
 
 /**
- * Finished events that can run again: their bodies are still there. Not more than one too many are looked for, and none
- * from before the oldest body.
+ * Finished events that can run again: their bodies are still there. The search stops at one too many, and at the oldest
+ * body.
  */
 function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock: Lock): SQL {
-  // What we show of times ends with the milliseconds.
+  // The operator saw this time in milliseconds, and Postgres has microseconds.
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
       select ${events.source} as source, ${events.eventId} as event_id, ${events.finishedAt} as finished_at from ${events}
@@ -201,16 +201,16 @@ export interface Note extends Pick<OperatorAction, 'at' | 'who' | 'reason'> {
   readonly action: ActionName | typeof UNDO;
 }
 
-/** The action is added to those before it. */
+/** Appends the action to those before it. */
 export function noteAction({ at: time, who, action, reason }: Note, more = sql`'{}'::jsonb`): SQL {
   const entry = JSON.stringify({ at: time.toISOString(), who, action, reason: reason ?? null });
   return sql`${eventColumn.actions} = coalesce(${events.actions}, '[]') || (${entry}::jsonb || ${more})`;
 }
 
-/** The beginning of an error says which it was. It is kept as often as the event is retried. */
+/** In characters. Each retry keeps the error before it, and its beginning is enough to recognise it. */
 const MAX_PAST_ERROR = 200;
 
-/** What an action overwrites: the console still tells it, and an undo restores it. */
+/** What an action overwrites. The console shows it, and an undo restores `finished_at` from it. */
 const WAS = sql`jsonb_build_object('was', jsonb_build_object('status', ${events.status},
           'finished_at', ${events.finishedAt}, 'attempts', ${events.attempts},
           'error', left(${events.lastError}, ${MAX_PAST_ERROR})))`;
@@ -224,21 +224,20 @@ const returningEvent = sql`
 const returningEffect = sql`
       returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name`;
 
-/** The names are kept, because other effects of the same event stay as they are. */
+/** The names of the effects that it is about, because other effects of the same event stay as they are. */
 const NAMED_EFFECTS = sql`
     named_effects as (
       select source, event_id, string_agg(name, ', ') as names, jsonb_build_object('effects', jsonb_agg(name)) as named
       from parked_effects group by 1, 2
     )`;
+/** Of an action on effects whose event stays as it is. */
 const ofEffectsAlone = sql`
       from named_effects, checked where as_expected and ${isEvent('named_effects')}
         and not exists (select from parked_events where ${isEvent('parked_events')})
       ${returningEvent}`;
 const ALL_NOTED = sql`noted as (select * from changed_events union all select * from noted_only)`;
 
-/**
- * Gives parked events, and parked effects, all their attempts back. Their tickets are for the caller to send.
- */
+/** Makes events and effects pending, and all their attempts start again. The caller sends their tickets. */
 function retry(operation: OperatorAction): SQL {
   const now = at(operation.at);
   return sql`
@@ -264,9 +263,9 @@ function retry(operation: OperatorAction): SQL {
 }
 
 /**
- * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable. They are finished
- * only now: their bodies are kept for BODY_DAYS from now on, so that an undo finds them.
- * A parked effect is deleted, and its event's summary says so.
+ * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable. They are
+ * finished only now, so that their bodies are kept for another BODY_DAYS and an undo finds them. A parked effect is
+ * deleted, and its event's summary says so.
  */
 function discard(operation: OperatorAction): SQL {
   const reason = operation.reason ?? '';
@@ -314,12 +313,12 @@ function rerun(operation: OperatorAction): SQL {
       ${returningEvent}
     ),
     noted as (select * from changed_events),
-    -- The handler asks for its effects, so none of them needs a ticket now.
+    -- The handler's next run enqueues its effects, so none of them needs a ticket now.
     changed_effects as (select null as source, null as event_id, null as name where false)`;
 }
 
 /**
- * The CTEs that change it, if the events are those expected: `changed_events`, `changed_effects`, and `noted` with
- * all events whose `actions` it is kept in.
+ * The CTEs of each action, which change nothing unless the events are those expected: `changed_events`,
+ * `changed_effects`, and `noted`, which has every event whose `actions` were added to.
  */
 const CHANGES: Readonly<Record<ActionName, (operation: OperatorAction) => SQL>> = { retry, discard, rerun };

@@ -20,15 +20,16 @@ export interface DoneAction {
 const isLastAction = ({ action, at: time }: DoneAction) => sql`
   (${events.actions} -> -1 ->> 'at', ${events.actions} -> -1 ->> 'action') = (${time.toISOString()}, ${action})`;
 
-/** Whether the action was about a row of effects, and not only about others of the same event. */
+/** Whether it was a retry of this effect, and not only of others of the same event. */
 const isOwnEffect = ({ action, at: time }: DoneAction) => sql`
-  (${action === 'retry'} and ${events.actions} @> jsonb_build_array(jsonb_build_object('at', ${time.toISOString()}::text, 'effects', jsonb_build_array(${effects.name}))))`;
+  (${action === 'retry'} and ${events.actions} @> jsonb_build_array(
+    jsonb_build_object('at', ${time.toISOString()}::text, 'effects', jsonb_build_array(${effects.name}))))`;
 
-/** An operator took a retry back before its first attempt, or a discard. */
+/** Whether an operator took it back: a discard, or a retry before its first attempt. */
 const isTakenBack = (table: WorkTable, { action }: DoneAction) =>
   sql`(${events.actions} -> -1 ->> 'action' = ${UNDO} and (${action === 'discard'} or ${table.attempts} = 0)) is true`;
 
-/** Of a retry: it can be taken back. A rerun leaves no failure. */
+/** A retry that can still be taken back. (A rerun clears `failure`.) */
 const hasNotBegun = (table: WorkTable) =>
   sql`${table.status} = 'pending' and ${table.attempts} = 0 and ${table.failure} is not null`;
 
@@ -50,7 +51,7 @@ export interface Progress {
 /** What became of the events and effects of an action. What is not among these numbers is finished. */
 export async function loadProgress(db: Database, done: DoneAction): Promise<Progress> {
   const isOfAction = matches({ action_at: done.at });
-  // Other effects came with events that were done since, or the action was not about them.
+  // Other effects count only if the runs since then enqueued them: their events are done since.
   const isOwn = isOwnEffect(done);
   const isAbout = (table: WorkTable) =>
     table === events

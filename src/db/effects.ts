@@ -14,7 +14,7 @@ export interface LoadedEffect extends EffectKey {
   readonly attempts: number;
   readonly notBefore: Date | null;
   /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
-  readonly isUnended: boolean;
+  readonly neverEnded: boolean;
   /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
   readonly traceparent: string | null;
 }
@@ -60,7 +60,7 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[], begu
     sql`
     ${begun === undefined ? sql`` : beginEffects(keys, begun)}
     select ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name,
-           ${effects.generation} as generation, ${effects.begunAt} is not null and ${effects.status} = 'pending' as "isUnended",
+           ${effects.generation} as generation, ${effects.begunAt} is not null and ${effects.status} = 'pending' as "neverEnded",
            ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
            ${effects.attempts} as attempts, ${effects.notBefore} as "notBefore",
            ${bodies.headers} ->> 'traceparent' as traceparent

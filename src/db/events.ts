@@ -18,7 +18,7 @@ export interface LoadedEvent extends EventKey {
   readonly failure: Failure | null;
   readonly notBefore: Date | null;
   /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
-  readonly isUnended: boolean;
+  readonly neverEnded: boolean;
   readonly hasBody: boolean;
   /** Null if it isn't needed, or not loaded this time. */
   readonly body: string | null;
@@ -58,7 +58,7 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
     loaded as (
       select ${events.source} as source, ${events.eventId} as "eventId", ${events.type} as type,
              ${events.occurredAt} as "occurredAt", ${events.receivedAt} as "receivedAt",
-             ${events.notBefore} as "notBefore", ${events.begunAt} is not null as "isUnended",
+             ${events.notBefore} as "notBefore", ${events.begunAt} is not null as "neverEnded",
              ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
              ${bodies.headers} as headers, ${bodies.body} as body,
              ${bodies.source} is not null as "hasBody", ${sizeBefore} as size_before
@@ -66,7 +66,7 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
       join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
       left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
     )
-    select source, "eventId", type, "occurredAt", "receivedAt", "notBefore", "isUnended", status, attempts, failure,
+    select source, "eventId", type, "occurredAt", "receivedAt", "notBefore", "neverEnded", status, attempts, failure,
            headers, "hasBody",
            case when status = 'pending' and size_before < ${MAX_BYTES} then body end as body
     from loaded`,

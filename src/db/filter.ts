@@ -10,7 +10,7 @@ export const STATUSES = events.status.enumValues;
 /** There is no `sent`: those are too many to be found by an index. */
 export const EFFECT_STATUSES = ['pending', 'parked'] as const;
 
-/** Of the ids with a common beginning, so many of each source are looked at: whoever wants others types more of it. */
+/** How many ids with a common beginning are looked at for each source. To find others, one types more of the id. */
 export const MAX_COMMON = 500;
 
 // A message is the end of a sentence that begins with the name of the field.
@@ -44,8 +44,8 @@ export const Filter = only('filter', {
   source: optional(Text, 'Only of this source'),
   status: optional(oneOf(STATUSES), 'Only with this status'),
   type: optional(Text, 'Only of this type'),
-  failure: optional(oneOf(FAILURES), 'Only if they, or unsent effects of theirs, failed so'),
-  error: optional(Text, 'Only if they, or unsent effects of theirs, have such an error. Ids in it may differ'),
+  failure: optional(oneOf(FAILURES), 'Only if they or their unsent effects failed for this reason'),
+  error: optional(Text, 'Only if they or their unsent effects have this error. Ids in it may differ'),
   effect_status: optional(oneOf(EFFECT_STATUSES), 'Only with an effect of this status'),
   q: optional(
     Text,
@@ -99,12 +99,12 @@ type Why = Pick<EventFilter, 'failure' | 'error'>;
 function hasFailed(why: Why): SQL {
   // Each status has an index of its own, and Postgres uses neither for both.
   const ofEffect = (status: string) =>
-    hasEffect(sql`${effects.status} = ${sql.raw(status)} and ${failedSo(effects, why)}`);
-  return sql`(${failedSo(events, why)} or ${ofEffect("'pending'")} or ${ofEffect("'parked'")})`;
+    hasEffect(sql`${effects.status} = ${sql.raw(status)} and ${failedFor(effects, why)}`);
+  return sql`(${failedFor(events, why)} or ${ofEffect("'pending'")} or ${ofEffect("'parked'")})`;
 }
 
 /** Whether a row of events or of effects failed for this reason. */
-export function failedSo(table: WorkTable, { failure, error }: Why): SQL {
+export function failedFor(table: WorkTable, { failure, error }: Why): SQL {
   const isFailure = failure === undefined ? sql`true` : sql`${table.failure} = ${failure}`;
   return error === undefined
     ? isFailure
@@ -116,7 +116,7 @@ export function kindOfError(error: PgColumn | SQL | string): SQL {
   return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
 }
 
-/** A status is part of the text, and not a parameter: only so can Postgres see that a partial index has all of them. */
+/** A status in it is part of the text, and not a parameter: so Postgres can use the partial index of this status. */
 function hasEffect(condition: SQL): SQL {
   return sql`(${events.source}, ${events.eventId}) in (
     select ${effects.source}, ${effects.eventId} from ${effects} where ${condition})`;

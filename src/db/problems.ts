@@ -27,7 +27,7 @@ export const Problem = v.strictObject({
   latest: v.pipe(
     TimeOrNull,
     v.description(
-      'When the last one was parked. Of effects: their event was done; of what is pending: it was received',
+      'Of parked events: when the last one was parked. Of pending events: received. Of effects: their event was done',
     ),
   ),
   next_attempt_at: v.pipe(TimeOrNull, v.description('Of what is pending: when the first of them is tried again')),

@@ -117,8 +117,8 @@ export const events = webhooks.table(
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
     /**
-     * What operators did to the event, oldest first, what this overwrote, and which effects were retried. Null, and so
-     * without cost, until somebody does something.
+     * What operators did to the event, oldest first, with what it overwrote and the effects that it was about. Null, and
+     * so without cost, until somebody does something.
      */
     actions:
       jsonb('actions').$type<

@@ -51,7 +51,7 @@ export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
 export const Status = v.strictObject({
   problems: v.pipe(
     v.array(Problem),
-    v.description(`What is parked, and then what keeps failing, the most first: ${MAX_PROBLEMS} at most`),
+    v.description(`What is parked, and then what keeps failing, the largest groups first: ${MAX_PROBLEMS} at most`),
   ),
   sources: v.array(SourceStatus),
   effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: TimeOrNull }),

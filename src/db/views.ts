@@ -31,7 +31,10 @@ export const ListedEvent = v.strictObject({
   last_error: v.nullable(v.string()),
   position: ErrorPosition,
   summary: v.pipe(v.nullable(v.string()), v.description('What was done. Of a discarded event: the reason')),
-  completions: v.pipe(Count, v.description('1 once it was completed: it can run again while its body is there')),
+  completions: v.pipe(
+    Count,
+    v.description('1 once it is completed. Then it can run again as long as its body is kept'),
+  ),
   parked_effects: Count,
   effect_error: v.pipe(v.nullable(v.string()), v.description('Of a parked effect: its name, and its error')),
   received_at: Time,
@@ -85,7 +88,7 @@ export const EventDetails = v.strictObject({
       effects: v.optional(
         v.pipe(
           v.array(v.string()),
-          v.description('The names of the effects that were retried, or that alone were discarded'),
+          v.description('The names of the effects that were retried, or discarded without their event'),
         ),
       ),
     }),

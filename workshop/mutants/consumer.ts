@@ -135,7 +135,7 @@ export const consumer: readonly Mutant[] = [
       ],
       [
         'effects that killed their isolate are sent as a group again and again',
-        'messages.length > 1 ? effects.filter(({ isUnended }) => isUnended).map(keyText) : []',
+        'messages.length > 1 ? effects.filter(({ neverEnded }) => neverEnded).map(keyText) : []',
         '[]',
       ],
       [
@@ -169,7 +169,7 @@ export const consumer: readonly Mutant[] = [
       ],
       [
         'a group of redelivered tickets that killed its isolate is worked as a group again and again',
-        ' || event.isUnended',
+        ' || event.neverEnded',
         '',
       ],
       ['a hundred handlers are asked at once', 'HANDLERS_AT_ONCE = 6', 'HANDLERS_AT_ONCE = 100'],
