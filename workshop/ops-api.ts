@@ -124,7 +124,7 @@ export const openApi = {
         responses: {
           200: json({ oneOf: [ref('Counts'), ref('Matching')] }, 'How many were changed, or what would be'),
           400: problem('A field is not valid'),
-          409: problem('Other events match than expected. Nothing was changed'),
+          409: problem('Other events match than expected, or too many for a rerun. Nothing was changed'),
           415: problem('The body is not JSON'),
           ...REFUSALS,
         },

@@ -117,7 +117,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
         return c.redirect(`/ops/result?done=${encodeResult({ action: name, ...result })}`, 303);
       case 'too_many':
       case 'unexpected': {
-        const text = 'Nothing was changed: by now, these are other events than those you have seen.';
+        const text = 'Nothing was changed: by now, other events match than those that you have seen.';
         const refused = { text, reason: action.value.reason };
         const matching = await loadMatching(db, name, filter);
         const page = <Bulk {...contextOf(c)} action={name} filter={filter} matching={matching} refused={refused} />;

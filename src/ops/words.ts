@@ -73,7 +73,7 @@ export function headline({ totals, effects, problems, sources }: Omit<Status, 'e
   return silent === 0 ? 'Nothing is parked' : `${counted(silent, 'source')} ${silent === 1 ? 'is' : 'are'} silent`;
 }
 
-/** `5 of 12`, while more attempts can follow, and after all of them. */
+/** `5 of 12` while more attempts can follow and when all are used up, otherwise `5`. */
 export function attemptsOf(one: { status: string; attempts: number; max_attempts: number | null }): string {
   const { status, attempts, max_attempts: max } = one;
   return max !== null && (status === 'pending' || attempts === max) ? `${attempts} of ${max}` : String(attempts);

@@ -27,26 +27,26 @@ const WORDS: Readonly<Record<ActionName, Words>> = {
   retry: {
     question: (what) => `Retry ${what}`,
     consequence:
-      'Each is tried at once, and all its attempts start again. You can stop those that have not begun: they are parked.',
+      'Each is tried at once, and all its attempts start again. You can stop those that have not begun: they are parked again.',
     all: 'All that is parked',
-    nothing: 'Nothing of this is parked, or waits for its next attempt.',
+    nothing: 'None of these is parked or waits for its next attempt.',
   },
   discard: {
     question: (what) => `Discard ${what}`,
     consequence: 'Their handlers will not run. The events leave the overview, and can be put back.',
     all: 'All that is parked',
-    nothing: 'Nothing of this is parked.',
+    nothing: 'None of these is parked.',
   },
   rerun: {
     question: (what) => `Run ${what} again`,
     consequence:
       'Their handlers run once more. Events whose bodies were deleted are left out. This cannot be taken back.',
     all: 'All finished events whose bodies are still there',
-    nothing: 'No event of this is finished and has its body still.',
+    nothing: 'None of these is finished and still has its body.',
   },
 };
 
-/** Asks back before an action on many events. What is sent holds the number that the operator saw. */
+/** Asks before an action on many events. The form says which events the operator saw, so that no others are changed. */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
   const isTryNow = action === 'retry' && (filter.status === 'pending' || filter.effect_status === 'pending');
@@ -155,13 +155,13 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
 const NAMES: Readonly<Record<string, string>> = {
   q: 'event id',
   effect_status: 'its effects',
-  error: 'such an error',
+  error: 'error like',
   since: 'received since',
   until: 'received before',
   action_at: 'of the action at',
 };
 
-/** What an operator has to say for an action. */
+/** What an action asks of the operator. */
 export function ActionFields({ action, reason }: { action: ActionName; reason?: string | undefined }) {
   return (
     <>

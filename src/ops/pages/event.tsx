@@ -158,7 +158,7 @@ function Waiting({ event, now }: { event: ShownEvent; now: Date }) {
   const { status, attempts, not_before, due_at } = event;
   if (status !== 'pending') return null;
   const next = upcoming(not_before ?? due_at, now);
-  const queued = next === 'now' ? 'queued' : `queued, and again ${next} if nothing happens`;
+  const queued = next === 'now' ? 'queued' : `queued, and sent again ${next} if nothing happens`;
   return <span class="quiet">{attempts === 0 ? queued : `failed ${attemptsOf(event)} times, next ${next}`}</span>;
 }
 
@@ -167,11 +167,10 @@ function subjectOf(
   event: ShownEvent,
   isStuck: (one: Pick<EventDetails, 'not_before'> & { status: string }) => boolean,
 ) {
-  const { status, effects } = event;
   if (isStuck(event)) return 'this event';
-  const names = effects.filter(isStuck).map(({ name }) => name);
+  const names = event.effects.filter(isStuck).map(({ name }) => name);
   if (names.length === 0) return undefined;
-  return names.length > 3 || status === 'parked' ? `its ${names.length} effects` : `its effect ${names.join(', ')}`;
+  return names.length > 3 ? `its ${names.length} effects` : `its effect ${names.join(', ')}`;
 }
 
 function Actions({ event }: Pick<EventPageProps, 'event'>) {

@@ -30,7 +30,7 @@ export function ProblemItem({ problem, now, among }: { problem: Problem; now: Da
         </a>
       </h2>
       <Origin
-        parts={[...originOf(problem).map((one) => <bdi>{visible(one)}</bdi>), errors > 1 && `${errors} such errors`]}
+        parts={[...originOf(problem).map((one) => <bdi>{visible(one)}</bdi>), errors > 1 && `${errors} similar errors`]}
       />
       <p class="since">
         <strong>
@@ -73,8 +73,8 @@ export function Cause({ failure, last_error, position }: Pick<ListedEvent, 'fail
 }
 
 /**
- * Why an event is parked, or is tried again: the whole error, where it was thrown, and which values did not match. Of one
- * that is done, why its first effect is parked.
+ * Why an event is parked, or is tried again: the whole error, where it was thrown, and which values did not match. If only
+ * effects are parked, why the first of them is.
  */
 export function Failure({ event }: { event: ShownEvent }) {
   const { failed_paths, body } = event;

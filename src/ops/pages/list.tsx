@@ -23,7 +23,7 @@ interface ListProps extends PageContext {
   readonly filter: EventFilter;
   readonly events: readonly ListedEvent[];
   readonly nextCursor: string | null;
-  /** Until when the search for events has come, if the page is not full. */
+  /** How far back the events were searched, if the page is not full. */
   readonly searchedTo: string | undefined;
   readonly isFirstPage: boolean;
   /** To choose from. Other names can be in the address. */
@@ -183,7 +183,7 @@ function RetryButton(event: ListedEvent) {
 
 /** Only actions that can match: what is shown says whether something is parked. */
 function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
-  // What a search finds by the beginning of an id is for a look.
+  // A list also finds the beginning of an id, and an action takes only a whole one.
   if (filter.q !== undefined) return null;
   const isAbout = (status: string) => filter.status === status || filter.effect_status === status;
   const isPending = isAbout('pending');
@@ -195,7 +195,7 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
     <p class="buttons">
       {(isPending || hasParked) && (
         <a class="button" href={bulkPath('retry', filter)}>
-          {isPending ? 'Try now what has failed' : `Retry ${these}`}…
+          {isPending ? 'Try the failed ones now' : `Retry ${these}`}…
         </a>
       )}
       {!isPending && hasParked && (

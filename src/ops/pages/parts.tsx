@@ -22,7 +22,7 @@ export function oneLine(text: string): string {
   return visible(text).replaceAll('\n', '⟦U+000A⟧').replaceAll('\t', '⟦U+0009⟧');
 }
 
-/** A path that is too long for its line breaks after a point, and not inside of a word. */
+/** A path that is too long for its line breaks after a dot, and not inside a word. */
 const breakable = (text: string) => text.split(/(?<=\w\.)(?=\w)/).map((part, index) => [index > 0 && <wbr />, part]);
 
 /** `bdi`: letters that are written from right to left stay within their place. */
@@ -42,7 +42,7 @@ export function Code({ value }: { value: string }) {
 const MAX_ID_LENGTH = 25;
 const END_LENGTH = 6;
 
-/** An id in one line. Of a long one the style hides the middle: it is all there for whoever hovers, copies or searches. */
+/** An id in one line. The style hides the middle of a long one: hovering shows it, and copying and searching find it. */
 export function Id({ value }: { value: string }) {
   const chars = [...oneLine(value)];
   if (chars.length <= MAX_ID_LENGTH) return <Code value={value} />;
@@ -181,7 +181,7 @@ export function Table<Row>({ caption, rows, edge, style = 'cards', ...props }: T
   );
 }
 
-/** An event may have a thousand effects, and a script may retry it as often. */
+/** An event may have a thousand effects, or may have been retried a thousand times by a script. */
 export const MAX_ROWS = 200;
 
 export function Limited({ to, of, noun }: { to: 'first' | 'last'; of: number; noun: string }) {

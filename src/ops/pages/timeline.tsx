@@ -36,12 +36,12 @@ function timelineOf(event: ShownEvent): Moment[] {
   const { status, attempts, effects, actions } = event;
   const moments: Moment[] = [{ at: event.received_at, what: 'received, and claimed in Postgres' }];
   if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
-  // A discard finishes the event. An undo parks it again, since the time before or since now.
-  const told = new Set(actions.filter(({ action }) => action === 'discard' || action === UNDO).map(({ at }) => at));
+  // A discard and an undo may set `finished_at` to their own time, and have a line of their own.
+  const shown = new Set(actions.filter(({ action }) => action === 'discard' || action === UNDO).map(({ at }) => at));
   for (const one of actions) {
     const { at, who, action, reason, was } = one;
-    if (was?.finished_at && !told.has(was.finished_at)) {
-      told.add(was.finished_at);
+    if (was?.finished_at && !shown.has(was.finished_at)) {
+      shown.add(was.finished_at);
       moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
     }
     // When it had failed while it waited is not stored, only how often.
@@ -51,7 +51,7 @@ function timelineOf(event: ShownEvent): Moment[] {
     const what = `${subjectText(one)}${DONE[action]?.past ?? action}${before}${why} by ${who}`;
     moments.push({ at, what, note: reason ?? undefined });
   }
-  if (event.finished_at !== null && !told.has(event.finished_at)) {
+  if (event.finished_at !== null && !shown.has(event.finished_at)) {
     moments.push({ at: event.finished_at, what: wasText({ status, attempts }), style: status });
   }
   for (const { name, status: sent, sent_at, not_before } of effects) {

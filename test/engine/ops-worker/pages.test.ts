@@ -207,7 +207,7 @@ it('every number of the overview and every problem leads to as many events, what
   expect(await expectCounts('/ops')).toBe(99);
   expect(await read('/ops')).toMatch(/\nof stripe, the slowest\n/);
   expect((await read('/ops/events?status=pending')).match(/^Try now$/gm)).toHaveLength(24);
-  expect(await read('/ops/events?effect_status=pending')).toContain('Try now what has failed…');
+  expect(await read('/ops/events?effect_status=pending')).toContain('Try the failed ones now…');
 });
 
 it('every link of a list keeps its filter, and its form too', async () => {
@@ -283,7 +283,7 @@ it('what keeps failing can be tried together: from the overview, and from the li
   const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
   const bulk = path.replaceAll('&amp;', '&');
   expect(await read(bulk)).toMatch(/^\nTry 3 events now\?\nEach is tried at once, and all its attempts start again\./);
-  expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try now what has failed/);
+  expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try the failed ones now/);
   sent.length = 0;
   await confirm(bulk);
   expect(sent).toHaveLength(3);
