@@ -24,7 +24,7 @@ what came out. Exit code: 0 if everything is as it must be and no handler or eff
 export default async function main(): Promise<void> {
   readArguments({ usage: USAGE });
   console.log('starting PostgreSQL, the Neon endpoint and the Workers …');
-  // At an exit, Postgres and the Workers end, and the data is removed. Without this, a signal would leave them behind.
+  // `process.exit` ends Postgres and the Workers and removes the data. A signal alone would leave all of it behind.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
   const app = await startApp();
   try {

@@ -11,7 +11,7 @@ import { migrate } from './database/migrations.ts';
 import { unmigrated } from './database/schema-changes.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
-import { firstDelivery, type SmokeOptions, smoke } from './setup/smoke.ts';
+import { type DeliveryOptions, firstDelivery, smoke } from './setup/smoke.ts';
 
 const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
 npm run deploy -- --rollback [--env <name>]
@@ -53,12 +53,12 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
   await ownerOf(client, url, configs.receiver.name);
   console.log('looking for what would fail');
   const account = await openAccount();
-  const trial = await trialOf(account, configs.receiver);
+  const options = await deliveryOptions(account, configs.receiver);
   const problems = await Promise.all([
     unmigrated(),
     missingAtCloudflare(account, configs),
     unsafeStatements(client),
-    trial && firstDelivery(trial).then((made) => (made ? undefined : unsignable(trial))),
+    options && firstDelivery(options).then((delivery) => (delivery ? undefined : unsignable(options))),
   ]);
   const found = problems.flat().filter((problem) => problem !== undefined);
   if (found.length > 0) throw new UserError(['nothing was changed, because', ...found].join('\n'));
@@ -72,14 +72,12 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
     }
   }
   await deployWorkers(configs);
-  if (trial) return sendOne({ ...trial, client });
+  if (options) return sendOne(options, client);
   console.log('hint: with SMOKE_SOURCE and its SMOKE_SECRET in the shell, a delivery is sent through the new Workers');
 }
 
-type Trial = Omit<SmokeOptions, 'client'>;
-
-/** One delivery on the way of every delivery, if the shell knows how a source signs. */
-async function trialOf(account: Account, config: WorkerConfig): Promise<Trial | undefined> {
+/** For the delivery that is sent at the end, if the shell has a source and its secret. */
+async function deliveryOptions(account: Account, config: WorkerConfig): Promise<DeliveryOptions | undefined> {
   const { SMOKE_SOURCE, SMOKE_SECRET } = process.env;
   const receiver = await addressOf(account, config);
   if (!SMOKE_SOURCE || !SMOKE_SECRET || !receiver) return undefined;
@@ -87,14 +85,14 @@ async function trialOf(account: Account, config: WorkerConfig): Promise<Trial | 
   return { sources, handlers, keys: { [SMOKE_SOURCE]: SMOKE_SECRET }, receiver };
 }
 
-function unsignable({ keys }: Trial): string {
+function unsignable({ keys }: DeliveryOptions): string {
   return `there is no delivery of ${Object.keys(keys)} that SMOKE_SECRET could sign`;
 }
 
-async function sendOne(trial: SmokeOptions): Promise<void> {
+async function sendOne(options: DeliveryOptions, client: pg.Client): Promise<void> {
   try {
-    const sent = await smoke(trial);
-    if (!sent) throw new UserError(unsignable(trial));
+    const sent = await smoke({ ...options, client });
+    if (!sent) throw new UserError(unsignable(options));
     console.log(
       `a delivery of ${sent.source}: 200 after ${sent.answeredMs} ms, ignored by the consumer ${sent.ignoredMs} ms later`,
     );

@@ -31,13 +31,13 @@ npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provid
 which   --source NAME --status pending|done|ignored|parked --type TYPE --since TIME --until TIME (of receipt)
         --id ID (a list takes its beginning as well)
         --failure WHY (schema, permanent, time_limit … as the list shows it, of the event or of an effect)
-        --error TEXT (with such an error: ids in it may differ) --effect-status pending|parked (events with such an effect)
+        --error TEXT (with this error: ids in it may differ) --effect-status pending|parked (events with such an effect)
         TIME is 30m, 2h, 7d, today, or 2026-01-31T12:00Z. An action on many events needs at least one of these
---yes   acts without asking. Needed where nobody can be asked, and if a script runs it
+--yes   acts without asking. A script needs it, because nobody can be asked
 --json  one JSON object per line, for pipes: npm run -s ops -- list --json | jq .event_id
 --url   a deployed ops Worker: --url https://ops.example.com. Without it: that of npm run dev.
---env   the deployed ops Worker of an environment, for who is logged in to Cloudflare: --env staging. --env= is the one
-        without a name
+--env   the deployed ops Worker of an environment, if you are logged in to Cloudflare: --env staging. --env= is the
+        environment without a name
         The environment says who you are: OPS_TOKEN, or the service token of Cloudflare Access as CF_ACCESS_CLIENT_ID
         and CF_ACCESS_CLIENT_SECRET
 

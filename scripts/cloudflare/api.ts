@@ -112,7 +112,7 @@ async function call<Result>(token: string, method: string, path: string, body?: 
         authorization: `Bearer ${token}`,
         'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
       },
-      // Setup and deploy hold a lock meanwhile.
+      // Setup and deploy hold a lock meanwhile, which a call without an answer would keep.
       signal: AbortSignal.timeout(60_000),
       ...(body ? { body: JSON.stringify(body) } : {}),
     });

@@ -239,7 +239,7 @@ function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, enviro
 /** As TOML: `path` is the name of the table. Texts have the same escapes as in JSON. */
 function toml(table: object, path: string, brackets = '[]'): string {
   const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-  // An empty list may be of anything, and is written: `routes = []` keeps out the routes at the top of the file.
+  // An empty list has to be written: `routes = []` keeps out the routes at the top of the file.
   const isTables = (value: unknown): value is object[] =>
     Array.isArray(value) && value.length > 0 && value.every(isTable);
   const lines: string[] = [];

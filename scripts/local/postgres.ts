@@ -39,7 +39,7 @@ export interface PostgresOptions {
 /** Neon's own name for the superuser that its customers don't get. */
 const SUPERUSER = 'cloud_admin';
 
-/** A server without fsync ends in a tenth of a second. */
+/** Without fsync, a server ends in a tenth of a second. */
 const ENDS_WITHIN_MS = 300;
 
 /** Starts a real PostgreSQL on loopback, on a free port. */
@@ -47,9 +47,9 @@ export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Pr
   forgetPgVariables();
   const programs = await findPrograms();
   const dataDir = keepIn ? keptDir(keepIn) : await throwAwayDir();
-  // Somebody may call `process.exit`, as miniflare does at a signal.
+  // If something calls `process.exit`, as miniflare does at a signal, `stop` is never called.
   const removeWithUs = () => {
-    // The server is told to end just before, and still writes.
+    // The server got its signal just before this, and still writes.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ENDS_WITHIN_MS);
     rmSync(dataDir, { recursive: true, force: true });
   };
@@ -109,7 +109,7 @@ async function launch(
   });
   const output = collect(child);
   const endWithUs = () => child.kill('SIGINT');
-  // Before its data is removed.
+  // Prepended, so that the server ends before its data is removed.
   process.prependListener('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));
   await new Promise<void>((started, failed) => {

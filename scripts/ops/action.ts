@@ -26,7 +26,7 @@ export async function actOnOne(
 ): Promise<ActionCounts> {
   const path = pathOf(source, id);
   const { name } = action;
-  // Nothing is run that has run again since it was looked at.
+  // The API refuses if the event has run again since this.
   const seen = name === 'rerun' ? await ofOneEvent(api, () => api.get(path, ShownEvent)) : undefined;
   if (seen && !seen.finished_at) throw nothingToDo(name);
   if (seen) await confirm('rerun this event', action, ask);
@@ -35,8 +35,8 @@ export async function actOnOne(
 }
 
 /**
- * Acts on all events that match. They are counted first, and shown. The action is refused if others match by then, so
- * that nothing is changed that nobody has seen.
+ * Acts on all events that match. First it shows what they are. The API refuses the action if other events match by then,
+ * so that nothing is changed unseen.
  */
 export async function actOnMany(
   api: OpsApi,

@@ -56,7 +56,7 @@ export function readBundle(folder: string): Bundle | undefined {
   const file = join(folder, `${BUNDLE}.map`);
   if (!existsSync(file)) return undefined;
   const map = JSON.parse(readFileSync(file, 'utf8')) as ConstructorParameters<typeof SourceMap>[0];
-  // esbuild writes them as URLs do: a folder ö is %C3%B6.
+  // esbuild writes the paths as in a URL: a folder ö is %C3%B6.
   return { folder, map: new SourceMap({ ...map, sources: map.sources.map((path) => decodeURIComponent(path)) }) };
 }
 

@@ -7,13 +7,17 @@ import { eventsIn, makeDelivery, type SignedDelivery } from '../samples/delivery
 /** No handler takes it, so nothing happens but that it is `ignored`. */
 const TYPE = 'setup.check';
 
-export interface SmokeOptions {
+/** What a delivery of ours is made of. */
+export interface DeliveryOptions {
   readonly sources: Readonly<Record<string, Source>>;
   readonly handlers: Handlers;
   /** What each source's sender signs with, as far as it is known. */
   readonly keys: Readonly<Record<string, string>>;
   /** The receiver's address. */
   readonly receiver: string;
+}
+
+interface SmokeOptions extends DeliveryOptions {
   /** Of the owner. */
   readonly client: pg.Client;
   /** A new address needs a minute until every part of Cloudflare knows it. */
@@ -26,7 +30,7 @@ export interface Smoke {
   readonly ignoredMs: number;
 }
 
-/** When a delivery of ours was last ignored, as it should be. */
+/** The last delivery of ours that the consumer has ignored, as it should, and when. */
 export async function lastSmoke(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ source: string; time: string }>(
     `select source, to_char(finished_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI') as time from webhooks.events
@@ -71,7 +75,7 @@ export async function smoke(options: SmokeOptions): Promise<Smoke | undefined> {
 
 /** A signed delivery of an event that no handler takes. `undefined`: no source whose key is known can sign one. */
 export async function firstDelivery(
-  options: Pick<SmokeOptions, 'sources' | 'handlers' | 'keys' | 'receiver'>,
+  options: DeliveryOptions,
 ): Promise<{ source: string; delivery: SignedDelivery; eventId: string } | undefined> {
   const { sources, handlers, keys, receiver } = options;
   for (const [name, source] of Object.entries(sources)) {
