@@ -105,7 +105,7 @@ async function start(
   const startAgain = async () => {
     if (isStopping()) return;
     if (!ready) return stop(1);
-    // Watched before it is said: who reads it may save at once.
+    // Watched before the message below, because its reader may save at once.
     const { promise: saved, resolve } = Promise.withResolvers<void>();
     const stopWatching = watchFolder('src', resolve);
     ends.defer(stopWatching);

@@ -41,10 +41,10 @@ export type Outcome =
 const RUN_MS = 10 * 60_000;
 
 /**
- * Divides a batch into portions: messages that arrive for the first time, then those that were delivered before. Why a
- * message is redelivered, its queue doesn't say: Postgres was away, or a message killed the isolate. Postgres may know, so
- * `work` returns those messages that it didn't settle because they must be worked alone: the most redelivered last, the
- * others in random order, so that a bad message is not always in front of the same others.
+ * Divides a batch into portions: messages that arrive for the first time, then those that were delivered before. The
+ * queue doesn't say why a message is redelivered: Postgres was away, or a message killed the isolate. Postgres may know,
+ * so `work` returns the messages that must be worked alone, without settling them. They are worked last, the most
+ * redelivered at the end, and otherwise at random, so that a bad one is not always in front of the same others.
  *
  * If `work` throws a DatabaseError, the rest of the batch is returned to the queue without another try: asking Postgres
  * again for every message would take longer than a consumer may run. But a group that fails because of the size of its
@@ -92,7 +92,10 @@ export async function workInPortions(
   for (const { message } of alone) await workPortion([message]);
 }
 
-/** When a group of redelivered messages is begun. Others need no note: the first delivery is one, and so is being alone. */
+/**
+ * When a group of redelivered messages is begun: the next delivery then knows if this one never ended. A first delivery
+ * needs no such note, because `attempts` tells, and a message that is worked alone harms no other.
+ */
 export function beginningOf(messages: readonly Message[], now: Date): Date | undefined {
   return messages.length > 1 && messages.every(({ attempts }) => attempts > 1) ? now : undefined;
 }

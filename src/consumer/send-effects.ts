@@ -31,7 +31,7 @@ export async function sendEffects(
     for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyText(body), body);
     const db = openDatabase(env.DATABASE_URL);
     const effects = await loadEffects(db, [...tickets.values()], beginningOf(messages, now()));
-    // The group in which they were begun never came back, so one of them may kill its isolate.
+    // Their last group never ended, so one of them may kill its isolate.
     const toSendAlone = new Set(messages.length > 1 ? effects.filter(({ neverEnded }) => neverEnded).map(keyText) : []);
     const others = effects.filter((effect) => !toSendAlone.has(keyText(effect)));
     const outcomes = await sendLoaded(others, db, env, dependencies);

@@ -76,8 +76,8 @@ const UNREADABLE: Outcome = { outcome: 'unreadable' };
 
 /**
  * Works the events that can be worked now. `isGroup`: they are of several messages. Then those that may harm the others
- * are not worked, and returned as `toWorkAlone`: they have failed before and may hang again until their time limit, or the
- * group in which they were begun never came back.
+ * are not worked, but returned as `toWorkAlone`: those that have failed before, which may hang again until their time
+ * limit, and those whose last group never ended.
  */
 async function workLoaded(
   loaded: readonly LoadedEvent[],

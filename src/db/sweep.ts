@@ -88,9 +88,7 @@ export async function prune(
       select ${events.source}, ${events.eventId} from ${events}
       where ${events.receivedAt} < ${before(dedupeDays)} and ${events.status} in ('done', 'ignored')
         and not exists (
-          select from ${effects}
-          where ${itsEvent}
-            and ${effects.status} <> 'sent')
+          select from ${effects} where ${itsEvent} and ${effects.status} <> 'sent')
       order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked
     ),
     old_bodies as (

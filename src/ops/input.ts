@@ -97,7 +97,7 @@ export function readAction(action: ActionName, fields: Fields, key?: EventKey): 
     : parse(ManyEventsFields, Array.isArray(fields.filter) ? {} : fields);
   if (read.outcome === 'invalid') return read;
   const { filter = {}, expected, finished_at: finishedAt, reason, effects = false } = read.value;
-  if (action === 'discard' && !reason) return invalid('reason is missing: it is all that will be left to say why');
+  if (action === 'discard' && !reason) return invalid('reason is missing: nothing else will say why');
   if (action === 'rerun' && key && !finishedAt) {
     return invalid('finished_at is missing: with it, a request that is repeated runs the event only once more');
   }

@@ -116,7 +116,7 @@ describe('an action', () => {
     ['retry', { filter: {}, finished_at: FINISHED }, false, /^there is no field "finished_at": filter, expected, /],
     ['retry', { effects: 'yes' }, true, /^effects is true or false$/],
     ['retry', { reason: 7 }, true, /^reason is a text$/],
-    ['discard', {}, true, /^reason is missing: it is all that will be left to say why$/],
+    ['discard', {}, true, /^reason is missing: nothing else will say why$/],
     ['discard', { reason: ' \n' }, true, /^reason is missing/],
     ['rerun', {}, true, /^finished_at is missing: with it, a request that is repeated runs the event only once more$/],
   ])('%s with %j (one event: %s) is refused', (action, fields, isOne, detail) => {
