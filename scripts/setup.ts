@@ -92,10 +92,10 @@ async function setUp(terminal: Terminal, environment: string, dryRun: boolean): 
   const { receiver } = configs;
   const name = receiver.name.replace(/-receiver\b/, '');
   const database = await findDatabase(terminal, { name, dryRun });
-  if (!database) return foresee(context);
+  if (!database) return printPlan(context);
   await withDatabase(database, receiver.name, async (locked) => {
     terminal.step('ok', 'database', describe(database));
-    if (dryRun) await foresee(context, locked);
+    if (dryRun) await printPlan(context, locked);
   });
   if (dryRun) return;
   const subdomain = before.subdomain ?? (await chooseSubdomain(account, terminal, name));
@@ -106,7 +106,7 @@ async function setUp(terminal: Terminal, environment: string, dryRun: boolean): 
     throw new UserError('nothing was deployed');
   }
 
-  // Nobody else was kept out while a person looked for a secret: Neon ends a session that is idle for so long.
+  // No lock was held while a person looked for a secret, because Neon ends a session that is idle for so long.
   await withDatabase(database, receiver.name, async (locked) => {
     if (undoneIn(configs, await existing(account, configs)) !== undone) {
       throw new UserError('somebody else has changed the Workers meanwhile: run this again');
@@ -138,7 +138,7 @@ function undoneIn(configs: WorkerConfigs, state: Existing): string {
 }
 
 /** For --dry-run. */
-async function foresee({ terminal, configs, before }: Context, locked?: LockedDatabase): Promise<void> {
+async function printPlan({ terminal, configs, before }: Context, locked?: LockedDatabase): Promise<void> {
   const look = (name: string, missing: readonly string[], does: string) => {
     if (missing.length > 0) terminal.step('would', name, `${does} ${missing.join(', ')}`);
     else terminal.step('ok', name, 'all are there');
@@ -214,7 +214,8 @@ async function deployAll(
     if (!hasUrl || withoutRole.includes(kind)) {
       own.DATABASE_URL = (await createWorkerRoles(url.href, { rotate: [kind] })).urls[kind] ?? '';
     }
-    // Not earlier, because a run that ends makes up others the next time. Not later, because nobody else would have them.
+    // Not earlier, because a run that ends before this makes up others the next time. Not later, because nobody would have
+    // them if it ended after they are stored.
     for (const secret of terminal.isAsking ? secrets.madeUp : []) {
       if (own[secret]) terminal.note(`made up, and only shown now: ${secret}=${own[secret]}`);
     }

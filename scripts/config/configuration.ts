@@ -136,7 +136,7 @@ export function assertConfigured(configuration: Configuration): readonly string[
   return hints;
 }
 
-/** Two environments must not share a Worker or a queue. Who deploys one would change the other. */
+/** Two environments must not share a Worker or a queue: a deploy of one would change the other. */
 export function sharedByEnvironments(all: readonly WorkerConfigs[]): string[] {
   const owner = new Map<string, string>();
   return all.flatMap(listed).flatMap((config) => {

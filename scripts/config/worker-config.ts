@@ -44,19 +44,19 @@ export interface WorkerConfigs {
   readonly ops: WorkerConfig | undefined;
 }
 
-/** `planned`: an environment that a file lacks is as setup will add it. */
+/** `planned`: if a file lacks the environment, it is read as setup will add it. */
 export function readConfigs(environment = '', { planned } = { planned: false }): WorkerConfigs {
   const { receiver, consumer, ops } = CONFIGS;
   const read = (path: string) => readConfig(path, environment, { planned });
   return { receiver: read(receiver), consumer: read(consumer), ops: existsSync(ops) ? read(ops) : undefined };
 }
 
-/** Those that there are. */
+/** The Workers that have a file. */
 export function listed({ receiver, consumer, ops }: WorkerConfigs): readonly WorkerConfig[] {
   return [receiver, consumer, ...(ops ? [ops] : [])];
 }
 
-/** What tells wrangler which file and which environment. An empty `--env` is no other, whatever CLOUDFLARE_ENV says. */
+/** What tells wrangler which file and which environment. An empty `--env` keeps CLOUDFLARE_ENV from choosing another. */
 export function wranglerArguments({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string[] {
   return ['-c', path, `--env=${environment}`];
 }
@@ -191,7 +191,7 @@ export function addEnvironment(path: string, environment: string): void {
   append(path, `${title}\n${toml(ownOf(readRaw(path), environment), `env.${environment}`)}`);
 }
 
-/** `isOwn`: the file says so, and not only for what the environment inherits from. */
+/** `isOwn`: the environment has a placement of its own, and does not inherit it from the top of the file. */
 export function placementOf({ path, environment, raw }: WorkerConfig): {
   readonly placement: { readonly region?: string } | undefined;
   readonly isOwn: boolean;

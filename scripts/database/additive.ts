@@ -199,7 +199,7 @@ function unquoted(name: string): string {
   return name.replaceAll(/"([^"]+)"|(\w+)/g, (_, quoted?: string, bare = '') => quoted ?? bare.toLowerCase());
 }
 
-/** The tables after the newest of these migrations, by names such as `public.invoices`. One written by hand may note none. */
+/** The tables after the newest of these migrations, by names such as `public.invoices`. One by hand may have no snapshot. */
 function newestTables(folder: string, entries: readonly JournalEntry[]): Tables {
   const files = entries.map(({ idx }) => `${folder}/meta/${String(idx).padStart(4, '0')}_snapshot.json`);
   const newest = files.findLast((file) => existsSync(file));

@@ -114,7 +114,7 @@ function journalFile(folder: string): string {
   return `${folder}/meta/_journal.json`;
 }
 
-/** When each of those that were applied was generated, as its journal has it. */
+/** The applied migrations, by the times in their journal at which they were generated. */
 export async function appliedMigrations(client: pg.Client, table: string): Promise<readonly number[]> {
   const { rows: tables } = await client.query<{ there: boolean }>(`select to_regclass($1) is not null as there`, [
     `drizzle.${table}`,

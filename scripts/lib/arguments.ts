@@ -4,7 +4,7 @@ import { UserError } from './user-error.ts';
 interface Usage {
   /** What `--help` prints. */
   readonly usage?: string;
-  /** How many words it takes that are not options. None, if it doesn't say. */
+  /** How many words that are not options it takes. Default: none. */
   readonly words?: number;
 }
 

@@ -61,7 +61,7 @@ export function lastLine(output: string): string {
 const PARENT_EVERY_MS = 1000;
 
 /**
- * npm may be killed without a signal for us. Whoever is left alone gets another parent: we do, or on Linux the shell in
+ * If npm is killed, we get no signal. But a process without its parent gets another one: we do, or on Linux the shell in
  * which npm starts us. (On macOS that shell has replaced itself by us.)
  */
 function parentsNow(): string {

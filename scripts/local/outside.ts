@@ -17,7 +17,7 @@ export interface Outside {
   readonly url: string;
   /** All calls so far, in their order. */
   readonly requests: OutsideRequest[];
-  /** What it answers, or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` stands for `{}`. */
+  /** What it answers, or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` means `{}`. */
   answer: ((request: OutsideRequest) => object | undefined) | undefined;
   /** Is called for every request: `npm run dev` prints them. */
   onRequest: ((request: OutsideRequest) => void) | undefined;

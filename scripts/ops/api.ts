@@ -41,7 +41,7 @@ export function connect(urlOption: string | undefined): OpsApi {
   const token = process.env.OPS_TOKEN || (local ? readDevVars().OPS_TOKEN : undefined);
   const headers = {
     accept: 'application/json',
-    // Who did it, for the event's actions. A header takes only ASCII for sure.
+    // Who did it, for the event's actions. Only ASCII is safe in a header.
     'x-ops-actor': userInfo().username.replaceAll(/[^\x20-\x7e]/g, '?'),
     ...(token ? { authorization: `Bearer ${token}` } : {}),
     ...serviceToken(),
@@ -113,7 +113,7 @@ function errorOf({ status }: Response, json: unknown, origin: string, token: str
           : `${origin} asks for a token: set OPS_TOKEN in the environment`,
       );
     case 403:
-      // The page of Cloudflare Access is no problem of ours.
+      // The answer of Cloudflare Access is a page, and not problem details.
       return new UserError(
         problem.success
           ? `${origin}: ${words}`

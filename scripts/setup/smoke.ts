@@ -4,7 +4,7 @@ import type { Handlers, Source } from '../../src/kit/index.ts';
 import { UserError } from '../lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from '../samples/delivery.ts';
 
-/** No handler takes it, so nothing happens but that it is `ignored`. */
+/** No handler takes events of this type, so the consumer only marks them as `ignored`. */
 const TYPE = 'setup.check';
 
 /** What a delivery of ours is made of. */

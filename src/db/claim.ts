@@ -212,7 +212,7 @@ const REASON = {
 
 /**
  * `replay_number` is 0 for the first event of a replay key, and unique for each of its replays. Of the numbers that may
- * still be given, a replay takes a random one, so that concurrent replays rarely meet at the same. Only as many numbers
+ * still be given, a replay takes a random one, so that concurrent replays rarely choose the same. Only as many numbers
  * may be given as there is room below MAX_REPLAYS, so that concurrent replays can't exceed it together.
  */
 const PARK = builtOnce(sql`

@@ -92,7 +92,7 @@ export function changesSettings(text: string): boolean {
 }
 
 const ENGINE_TABLES = [events, bodies, effects, alerts, hours].map(getTableName).join('|');
-/** Only where a table can stand: `"webhooks"."events"` elsewhere may be a column of a table of the app. */
+/** Only where a table can be named: `"webhooks"."events"` elsewhere may be a column of a table of the app. */
 const NAMES_ENGINE = new RegExp(
   `\\b(from|join|update|into|using|only|table)\\s+("?\\w+"?\\s*\\.\\s*)?"?${webhooks.schemaName}"?\\s*\\.\\s*"?(${ENGINE_TABLES})\\b`,
   'i',

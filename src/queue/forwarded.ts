@@ -33,8 +33,9 @@ function unpackedSize(packed: Uint8Array): number {
 }
 
 /**
- * `undefined` if `pack` has not made this message, or can't have: it would be too large. Every value is checked, because another version of the receiver, or
- * another program, may have written the message. A broken event doesn't take the others of its delivery along.
+ * `undefined` if `pack` has not made this message, or can't have, because it would be too large. Every value is checked,
+ * because another version of the receiver, or another program, may have written the message. A broken event doesn't take
+ * the others of its delivery along.
  */
 export async function unpack(message: unknown): Promise<ForwardedDelivery | undefined> {
   const packed = await readPacked(message);

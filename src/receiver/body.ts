@@ -52,7 +52,7 @@ export async function readBody(
   budget: BodyBudget,
 ): Promise<Body> {
   const { headers } = request;
-  // Of a chunked body, an announced length says nothing (RFC 9112, section 6.3), and workerd hands us both headers.
+  // The announced length of a chunked body says nothing (RFC 9112, section 6.3), and workerd hands us both headers.
   const announced = headers.has('transfer-encoding') ? Number.NaN : Number(headers.get('content-length'));
   if (announced > maxBytes) return { outcome: 'too_large' };
 

@@ -81,8 +81,8 @@ async function claimWithSecondTry(
 }
 
 /**
- * Sends the tickets of duplicates again that may be lost. After the answer, because no sender waits for it. If it fails,
- * the sweep sends them.
+ * Sends the tickets of duplicates again, because the first may be lost. No sender waits for this, so it comes after the
+ * answer. If it fails, the sweep sends them.
  */
 export async function sendOverdueTickets(
   source: string,

@@ -196,7 +196,7 @@ function timeOf({ occurredAt }: Provider, values: TemplateValues): Date | null {
 const WITHOUT_ZONE = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(:\d\d([.,]\d+)?)?)$/;
 
 function parseTime(text: string, unit: Time['unit']): Date | undefined {
-  // `Date` takes many a text for a time, such as "-1".
+  // `Date` accepts many texts as times, such as "-1".
   if (unit === 'iso') return /^\d{4}-/.test(text) ? new Date(text.replace(WITHOUT_ZONE, '$1T$2Z')) : undefined;
   return /^\d+(\.\d+)?$/.test(text) ? new Date(Number(text) * (unit === 's' ? 1000 : 1)) : undefined;
 }
