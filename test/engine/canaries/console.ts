@@ -1,5 +1,5 @@
 // Runs before every test file: nothing that is printed may contain a canary.
-import { afterAll, afterEach } from 'vitest';
+import { afterAll, afterEach, assert } from 'vitest';
 import { once, search, takeLeaks } from './canaries.ts';
 
 once('console', () => {
@@ -18,7 +18,7 @@ const MAX_SHOWN = 5;
 
 function failIfLeaked(): void {
   const leaks = new Set(takeLeaks());
-  if (leaks.size > 0) throw new Error([...leaks].slice(0, MAX_SHOWN).join('\n'));
+  if (leaks.size > 0) assert.fail([...leaks].slice(0, MAX_SHOWN).join('\n'));
 }
 
 afterEach(failIfLeaked);
