@@ -52,8 +52,9 @@ interface Report {
   }[];
 }
 
-/** `expect(…).rejects` and `resolves` throw a plain error, and fast-check one that tells of the assertion. */
-const ASSERTION = /^(AssertionError|Error: promise (resolved|rejected) |Error: Property failed .*AssertionError)/s;
+/** `expect.poll` and `expect(…).rejects` throw a plain error, and fast-check one that tells of the assertion. */
+const ASSERTION =
+  /^(AssertionError|Error: (expected|promise (resolved|rejected)) |Error: Property failed .*AssertionError)/s;
 
 function read(file: string, folder: string, output: string): TestRun {
   const { testResults } = JSON.parse(readFileSync(file, 'utf8')) as Report;
