@@ -214,8 +214,8 @@ async function deployAll(
     if (!hasUrl || withoutRole.includes(kind)) {
       own.DATABASE_URL = (await createWorkerRoles(url.href, { rotate: [kind] })).urls[kind] ?? '';
     }
-    // Not earlier, because a run that ends before this makes up others the next time. Not later, because nobody would have
-    // them if it ended after they are stored.
+    // Secrets that were made up are shown just before they are stored. Earlier, a run that ends before this would have shown
+    // secrets that are never used. Later, a run that ends in between would have stored secrets that were never shown.
     for (const secret of terminal.isAsking ? secrets.madeUp : []) {
       if (own[secret]) terminal.note(`made up, and only shown now: ${secret}=${own[secret]}`);
     }

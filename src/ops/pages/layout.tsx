@@ -23,7 +23,7 @@ interface LayoutProps extends PageContext {
   readonly children?: Child;
 }
 
-/** Without JavaScript the whole page is loaded again. More often, nobody could read it. */
+/** Without JavaScript the whole page is loaded again. If that happened more often, it would disturb the reader. */
 const REFRESH_SECONDS = 5;
 
 /** A whole page. */

@@ -422,7 +422,7 @@ describe('what an operator takes back', () => {
       { event_id: 'done_2', name: 'mail', status: 'parked' },
       { event_id: 'done_2', name: 'receipt', status: 'parked' },
     ]);
-    // Who undoes an action must not stop a newer one.
+    // An undo of one action must not stop a newer one.
     const again = { ...by, at: new Date(LATER.getTime() + 1), action: 'retry', filter: { source: 'test' } } as const;
     expect(await runAction(database.ops, again)).toEqual(changed(1, 2));
     expect(await undo(done)).toEqual({ events: 0, effects: 0 });

@@ -106,7 +106,8 @@ describe('loadStatus', () => {
   });
 
   it('loadStatus groups what fails by source, type, failure and error, whatever ids are in the error', async () => {
-    // What is tried again is the newest, and nobody's retry changes since when something is wrong. Of equal errors, and of errors that differ in ids, the newest tells where it was.
+    // The newest events are the retried ones: a retry must not change `since`. The position is that of the newest error,
+    // among equal ones and among those that differ in ids.
     await sql(
       `insert into webhooks.events (source, event_id, type, status, attempts, failure, last_error, position, received_at,
          due_at, actions)
