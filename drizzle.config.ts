@@ -7,7 +7,7 @@ const local = existsSync('.dev.vars') ? parseEnv(readFileSync('.dev.vars', 'utf8
 
 export default defineConfig({
   dialect: 'postgresql',
-  schema: './src/app/tables.ts',
-  out: './drizzle/app',
+  schema: './src/tables.ts',
+  out: './drizzle',
   dbCredentials: { url: process.env.DATABASE_URL ?? local.DATABASE_URL ?? '' },
 });

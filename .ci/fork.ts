@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { STRANGE_FOLDER } from '../workshop/checkout.ts';
+import { STRANGE_FOLDER } from '../engine/workshop/checkout.ts';
 
 /** Whoever owns a fork reads it in an evening, and is not bothered with updates of packages that only we need. */
 const MOST = { files: 260, devDependencies: 12, scripts: 16 };
@@ -84,7 +84,7 @@ function fromClone(fork: string): void {
   for (const command of ['test', 'check', 'demo']) run('npm', 'run', command);
 }
 
-/** What is in a fork, and that nothing in it refers to what is not. (Links on its pages: test/engine/local/docs.test.ts.) */
+/** What is in a fork, and that nothing in it refers to what is not. (Links on its pages: engine/test/local/docs.test.ts.) */
 function checkFork(fork: string, name: string, commit: string | null, most = MOST.files): void {
   const files = git(fork, 'ls-files').trim().split('\n');
   const own = JSON.parse(readFileSync(join(fork, 'package.json'), 'utf8'));

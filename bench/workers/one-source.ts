@@ -1,9 +1,0 @@
-import { defineSources } from '../../src/kit/index.ts';
-import { stripe } from '../../src/providers/stripe.ts';
-import { createReceiver } from '../../src/receiver/receive.ts';
-import { log } from '../../src/shared/log.ts';
-
-// For the size of the bundle: as src/receiver/index.ts, with one provider.
-const sources = defineSources({ stripe: { provider: stripe, types: [] } });
-
-export default createReceiver({ sources, now: () => new Date(), log });

@@ -1,6 +1,0 @@
-import { createReceiver } from '../../src/receiver/receive.ts';
-import { log } from '../../src/shared/log.ts';
-import { sources } from './sources.ts';
-
-// As src/receiver/index.ts, but with the sources of the benchmark.
-export default createReceiver({ sources, now: () => new Date(), log });

@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readArguments } from '../cli/lib/arguments.ts';
+import { UserError } from '../cli/lib/user-error.ts';
+import { measure, RATIOS } from './aims.ts';
+import { checkFigures, ratioTable, writeFigures } from './figures.ts';
+import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writeResults } from './results.ts';
+
+const USAGE = 'npm run -w engine bench -- [--short | --long] [part …]';
+
+/**
+ * Measures what engine/bench/figures.md says, and writes it there: everything but the parts that take much longer, or with `--long`
+ * only those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the
+ * last run, if that was on this machine with the same versions.
+ */
+export default async function main(): Promise<void> {
+  const { values, positionals: names } = readArguments({
+    words: Number.POSITIVE_INFINITY,
+    options: {
+      short: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
+      figures: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+    },
+  });
+  if (values.check) return checkFigures();
+  const published = readResults();
+  if (values.figures) {
+    if (!published) throw new UserError('there is no engine/bench/results.json: run npm run -w engine bench');
+    return writeFigures(published);
+  }
+  if (values.short && values.long) throw new UserError(USAGE);
+  const form = values.short ? 'short' : values.long ? 'long' : 'default';
+
+  // Without this, a signal ends the process before it has ended its children.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  install();
+  const before = kept(published, thisMachine());
+  const needsOthers = form === 'long' || (form === 'default' && names.length > 0);
+  if (needsOthers && Object.keys(before).length === 0) {
+    throw new UserError(
+      'engine/bench/results.json is of another machine or other versions: run npm run -w engine bench first',
+    );
+  }
+  const measured = await run(form, names);
+  const results = { ...thisMachine(), parts: measured };
+  console.log(`\n${ratioTable(results, [...RATIOS.default, ...RATIOS.long]).join('\n')}`);
+  if (form === 'short') return;
+
+  const all = { ...results, parts: { ...before, ...measured } };
+  writeResults(all);
+  writeFigures(all);
+  console.log(
+    '\nwrote engine/bench/results.json and engine/bench/figures.md. Written by hand from them: README.md, docs/scale.md and docs/deploy.md',
+  );
+  if (names.length > 0) return;
+  // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
+  const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
+  if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
+}
+
+/** The packages that only the benchmarks need. */
+function install(): void {
+  if (existsSync('engine/bench/node_modules')) return;
+  const { status } = spawnSync('npm', ['ci'], { cwd: 'bench', stdio: 'inherit' });
+  if (status !== 0) throw new UserError('npm ci failed in bench/');
+}
+
+async function run(
+  form: 'short' | 'default' | 'long',
+  names: readonly string[],
+): Promise<Record<string, MeasuredPart>> {
+  // Only now: its modules need the packages of bench/.
+  const { parts } = await import('./parts.ts');
+  const unknown = names.filter((name) => !(name in parts));
+  if (unknown.length > 0)
+    throw new UserError(`there is no part ${unknown.join(', ')}, but ${Object.keys(parts).join(', ')}`);
+  const benches = Object.entries(parts).flatMap(([name, forms]) => {
+    const bench = forms[form];
+    return bench && (names.length === 0 || names.includes(name)) ? [{ name, bench }] : [];
+  });
+  if (benches.length === 0) throw new UserError(`the ${form} form has no part ${names.join(', ')}`);
+  const measured: Record<string, MeasuredPart> = {};
+  for (const { name, bench } of benches) {
+    const begin = performance.now();
+    measured[name] = toPart(await bench());
+    console.log(`${name}: ${((performance.now() - begin) / 1000).toFixed(0)} s`);
+  }
+  return measured;
+}
+
+/** What was measured before with this machine and these versions. Other figures would be compared with the new ones. */
+function kept(published: Results | undefined, { machine, versions }: ReturnType<typeof thisMachine>): Results['parts'] {
+  const isSame = JSON.stringify([published?.machine, published?.versions]) === JSON.stringify([machine, versions]);
+  return published && isSame ? published.parts : {};
+}

@@ -1,0 +1,156 @@
+import { bundle } from './bundle.ts';
+import type { BenchDatabase } from './database.ts';
+import { bodySql, totalOf } from './invoices.ts';
+import type { Measured } from './rows.ts';
+import { startWorkerd } from './workerd.ts';
+import type { handlers } from './workers/consumer.ts';
+import type { Job } from './workers/queue.ts';
+
+/** Events that are worked in one measurement. */
+export interface Work {
+  readonly events: number;
+  /** How many rows the increments of all events share. */
+  readonly customers: number;
+  /** Batches that the queue delivers at the same time, and tickets in each. Peers have no batches, and a fixed concurrency. */
+  readonly consumers: number;
+  readonly batch: number;
+  /** The type of all events, which chooses their handler. Peers have only one. */
+  readonly type: keyof typeof handlers;
+  /** How often each ticket has been delivered, this time included. During an outage, Postgres learns nothing of it. */
+  readonly deliveries: number;
+}
+
+/** A program that works events until none is left. */
+export interface Drainer extends AsyncDisposable {
+  readonly name: string;
+  /** Throws if an event was not worked, or was worked twice. */
+  drain(work: Work): Promise<Measured>;
+}
+
+/** In a schema of their own, and so in no migration. */
+export async function createTables({ client }: BenchDatabase): Promise<void> {
+  await client.query(`
+    create schema bench;
+    create table bench.invoices (id text primary key, customer text not null, amount bigint not null);
+    create table bench.balances (customer text primary key, balance bigint not null);
+    create table bench.done (source text, event_id text, primary key (source, event_id))`);
+}
+
+export const CONSUMER_VARS = {
+  EVENTS_QUEUE: 'events',
+  EVENTS_DEAD_QUEUE: 'events-dead',
+  EFFECTS_QUEUE: 'effects',
+  EFFECTS_DEAD_QUEUE: 'effects-dead',
+};
+
+/** The consumer as deployed, in workerd. The queue that calls it is in the same process, and so in its CPU time. */
+export async function startClaimcheck(database: BenchDatabase): Promise<Drainer> {
+  const vars = { DATABASE_URL: database.url, ...CONSUMER_VARS };
+  const workerd = await startWorkerd({
+    queue: {
+      script: bundle('engine/bench/workers/queue.ts').script,
+      services: { CONSUMER: 'consumer' },
+      flags: ['service_binding_extra_handlers'],
+    },
+    consumer: {
+      script: bundle('engine/bench/workers/consumer.ts', 'consumer').script,
+      vars,
+      queues: { EVENTS: 'sink', EFFECTS: 'sink' },
+    },
+    sink: { script: bundle('engine/bench/workers/sink.ts').script },
+  });
+  return {
+    name: 'claimcheck',
+    async drain({ events, customers, consumers, batch, type, deliveries }) {
+      const job: Job = { events, batch, consumers, deliveries };
+      await emptyTables(database);
+      await addEvents(database, events, customers, type);
+      await database.counts();
+      const endpoint = database.endpointCpu();
+      let returned = 0;
+      const measured = await measure(events, workerd.cpu, database, async () => {
+        const response = await fetch(workerd.url, { method: 'POST', body: JSON.stringify(job) });
+        if (!response.ok) throw new Error(`the queue ended with ${response.status}`);
+        ({ returned } = (await response.json()) as { returned: number });
+      });
+      const { requests, statements } = await database.counts();
+      await checkChanges(database, events);
+      await checkLedger(database, events, type === 'paid, with an effect');
+      return {
+        ...measured,
+        'CPU ms per event in the endpoint': (database.endpointCpu() - endpoint) / events,
+        'SQL round trips per event': requests / events,
+        'SQL statements per event': statements / events,
+        'tickets returned per event': returned / events,
+      };
+    },
+    [Symbol.asyncDispose]: workerd[Symbol.asyncDispose],
+  };
+}
+
+/** CPU time is that of the contender, without Postgres. */
+export async function measure(
+  events: number,
+  cpu: () => number,
+  database: BenchDatabase,
+  work: () => Promise<unknown>,
+): Promise<Measured> {
+  const started = performance.now();
+  const own = cpu();
+  const postgres = database.cpu();
+  await work();
+  const seconds = (performance.now() - started) / 1000;
+  return {
+    'events/s': events / seconds,
+    'CPU ms per event': (cpu() - own) / events,
+    'CPU ms per event in Postgres': (database.cpu() - postgres) / events,
+  };
+}
+
+export async function emptyTables({ client }: BenchDatabase): Promise<void> {
+  await client.query('truncate webhooks.events, bench.invoices, bench.balances, bench.done cascade');
+}
+
+/** The rows that the receiver would have written. */
+async function addEvents(database: BenchDatabase, events: number, customers: number, type: string): Promise<void> {
+  const { client } = database;
+  await client.query(
+    `insert into webhooks.events (source, event_id, type, received_at, due_at)
+     select 'bench', 'evt_' || n, $2, now(), now() + interval '10 minutes' from generate_series(0, $1::int - 1) n`,
+    [events, type],
+  );
+  await client.query(
+    `insert into webhooks.bodies (source, event_id, body, headers, received_at)
+     select 'bench', 'evt_' || n, ${bodySql('$2::int')}, '{}', now() from generate_series(0, $1::int - 1) n`,
+    [events, customers],
+  );
+  await settle(database);
+}
+
+/** Otherwise autovacuum and the checkpointer would do this at any time, and so in the middle of a measurement. */
+export async function settle({ client }: BenchDatabase): Promise<void> {
+  await client.query('vacuum analyze');
+}
+
+/** Each event has changed its two rows once. */
+export async function checkChanges({ client }: BenchDatabase, events: number): Promise<void> {
+  const { rows } = await client.query(
+    'select (select count(*) from bench.invoices)::int as invoices, (select sum(balance) from bench.balances)::int as total',
+  );
+  const [found] = rows as { invoices: number; total: number }[];
+  if (found?.invoices !== events || found.total !== totalOf(events)) {
+    throw new Error(`the changes of ${events} events are not exact: ${JSON.stringify(found)}`);
+  }
+}
+
+/** Each event is done, with one attempt, and has its effect. */
+async function checkLedger({ client }: BenchDatabase, events: number, effect: boolean): Promise<void> {
+  const { rows } = await client.query(
+    `select (select count(*) from webhooks.events where status = 'done' and completions = 1 and attempts = 1)::int as done,
+            (select count(*) from webhooks.effects)::int as effects`,
+  );
+  const [found] = rows as { done: number; effects: number }[];
+  if (found?.done !== events || found.effects !== (effect ? events : 0)) {
+    throw new Error(`${events} events are not done once: ${JSON.stringify(found)}`);
+  }
+}

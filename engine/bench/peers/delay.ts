@@ -1,0 +1,22 @@
+// A program: `node engine/bench/peers/delay.ts <port of Postgres>`. A wire to Postgres whose answers come later, by as many milliseconds as
+// its parent says.
+
+import { type AddressInfo, connect, createServer } from 'node:net';
+
+const postgres = Number(process.argv[2]);
+let latencyMs = 0;
+
+const server = createServer((client) => {
+  const wire = connect(postgres, '127.0.0.1').setNoDelay();
+  client.setNoDelay().pipe(wire);
+  wire.on('data', (chunk) => setTimeout(() => client.write(chunk), latencyMs));
+  wire.on('close', () => client.destroy());
+  client.on('close', () => wire.destroy());
+  for (const socket of [client, wire]) socket.on('error', () => {});
+});
+server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+
+process.on('message', (ms: number) => {
+  latencyMs = ms;
+  process.send?.('set');
+});

@@ -1,0 +1,7 @@
+import { Hono } from 'hono';
+import { createReceiver } from '../../src/receiver/receive.ts';
+import { log } from '../../src/shared/log.ts';
+import { sources } from './sources.ts';
+
+// As engine/src/receiver/index.ts, but with the sources of the benchmark.
+export default new Hono().route('/webhooks', createReceiver({ sources, now: () => new Date(), log }));

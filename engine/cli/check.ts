@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process';
+import {
+  assertConfigured,
+  differencesBetween,
+  sharedByEnvironments,
+  typesWithoutHandler,
+} from './config/configuration.ts';
+import { readExample } from './config/dev-vars.ts';
+import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
+import { assertMigrated } from './database/schema-changes.ts';
+import { loadHandlers, loadSources, programOf } from './lib/app.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
+import { types } from './types.ts';
+
+const USAGE = `npm run check
+
+Checks what a test run doesn't see: the wrangler files, types, lint, imports, generated files, migrations, and whether the
+Workers build. It changes nothing, and needs no network.`;
+
+/** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */
+export default async function main(): Promise<void> {
+  readArguments({ usage: USAGE });
+  const environments = allEnvironments().map((name) => readConfigs(name));
+  const [configs = readConfigs()] = environments;
+  const sources = await loadSources();
+  const hints = await step('the wrangler files fit each other and the sources', () => {
+    const [found = []] = environments.map((each) => assertConfigured({ sources, ...each, example: readExample() }));
+    const problems = [...sharedByEnvironments(environments), ...differencesBetween(environments)];
+    if (problems.length > 0) throw new UserError(problems.join('\n'));
+    return found;
+  });
+  await run('types', ['tsc', '-p', '.']);
+  await run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
+  for (const command of types()) await run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
+  await step('drizzle matches your tables', assertMigrated);
+  for (const [worker, config] of Object.entries(configs)) {
+    if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', ...wranglerArguments(config)]);
+  }
+  // Only now: a handler that can't be loaded must not keep the checks above from saying why.
+  const handlers = await loadHandlers();
+  for (const hint of [...hints, ...typesWithoutHandler(sources, handlers)]) console.log(`hint: ${hint}`);
+}
+
+/** Does one part of a check, and says in a line that it passed. */
+export async function step<Result>(title: string, work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    const result = await work();
+    console.log(`ok  ${title}`);
+    return result;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(`failed at ${title}\n${error.message}`);
+  }
+}
+
+/** Programs whose package has another name. */
+const PACKAGES: Readonly<Record<string, string>> = { tsc: 'typescript', biome: '@biomejs/biome' };
+
+/** A part of a check that is a program. What it prints is shown only if it fails. */
+export async function run(title: string, [program = '', ...args]: readonly string[]): Promise<void> {
+  await step(title, () => {
+    const { status, stdout, stderr, error } = spawnSync(
+      process.execPath,
+      [programOf(PACKAGES[program] ?? program, program), ...args],
+      {
+        encoding: 'utf8',
+        // A program that asks a question gets no answer, and fails.
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    if (error) throw new UserError(`${program} can't be started (${error.message}): npm ci installs it`);
+    if (status !== 0) throw new UserError((stdout + stderr).trim());
+  });
+}

@@ -1,0 +1,194 @@
+import { handlerOf } from '../../src/consumer/ask-handler.ts';
+import type { Handlers, Source } from '../../src/kit/index.ts';
+import { secretName } from '../../src/receiver/secrets.ts';
+import { UserError } from '../lib/user-error.ts';
+import { listed, type WorkerConfig, type WorkerConfigs } from './worker-config.ts';
+
+export interface Configuration extends WorkerConfigs {
+  readonly sources: Readonly<Record<string, Source>>;
+  /** What .dev.vars.example names, if there is one. */
+  readonly example?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface Findings {
+  /** What would fail in production. Each says what is wrong and what to do. */
+  readonly errors: readonly string[];
+  /** What is probably not meant. */
+  readonly hints: readonly string[];
+}
+
+/** Compares the wrangler files with each other and with the sources. */
+export function checkConfiguration(configuration: Configuration): Findings {
+  return {
+    errors: [
+      ...missingSecrets(configuration),
+      ...forgottenTooEarly(configuration),
+      ...wrongNames(configuration),
+      ...wrongQueues(configuration),
+    ],
+    hints: [...unusedSecrets(configuration), ...staleExample(configuration)],
+  };
+}
+
+/** Without its secret a source answers every delivery with 503, and nothing else would tell before. */
+function missingSecrets({ sources, receiver }: Configuration): string[] {
+  return Object.keys(sources)
+    .filter((source) => !receiver.secrets.includes(secretName(source)))
+    .map(
+      (source) => `source ${source} has no secret: add "${secretName(source)}" to secrets.required in ${receiver.path}`,
+    );
+}
+
+function unusedSecrets({ sources, receiver }: Configuration): string[] {
+  const used = Object.keys(sources).map(secretName);
+  return receiver.secrets
+    .filter((name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name))
+    .map((name) => `${name} in secrets.required of ${receiver.path} belongs to no source: a deploy would demand it`);
+}
+
+/** Cloudflare's deploy button asks for every name in the example, and deploys the values that it finds there. */
+function staleExample(configuration: Configuration): string[] {
+  const { example } = configuration;
+  if (!example) return [];
+  const names = Object.keys(example);
+  const required = [...new Set(listed(configuration).flatMap(({ secrets }) => secrets))];
+  const missing = required.filter((name) => !names.includes(name));
+  const unused = names.filter((name) => !required.includes(name));
+  const filled = names.filter((name) => example[name] !== '');
+  return [
+    ...missing.map(
+      (name) => `.dev.vars.example doesn't name ${name}, which a wrangler file requires: add the line ${name}=`,
+    ),
+    ...unused.map((name) => `.dev.vars.example names ${name}, which no wrangler file requires`),
+    ...filled.map((name) => `.dev.vars.example has a value for ${name}: people would deploy it, so leave it empty`),
+  ];
+}
+
+/** An event that is sent again after its key has been forgotten is worked a second time. */
+function forgottenTooEarly({ sources, consumer }: Configuration): string[] {
+  const days = Number(consumer.vars.DEDUPE_DAYS);
+  if (!(days > 0)) return [`DEDUPE_DAYS in [vars] of ${consumer.path} must be a number of days`];
+  return Object.entries(sources).flatMap(([source, { provider }]) => {
+    const { name, retriesForDays = 0 } = provider;
+    if (retriesForDays < days) return [];
+    return `source ${source}: ${name} retries for ${retriesForDays} days, but keys are forgotten after ${days}: set DEDUPE_DAYS in ${consumer.path} to ${retriesForDays + 1} or more`;
+  });
+}
+
+function wrongNames(configuration: Configuration): string[] {
+  const workers = listed(configuration);
+  return workers.flatMap(({ path, name }, index) => {
+    if (name === '') return `${path} has no name`;
+    const same = workers.slice(0, index).find((other) => other.name === name);
+    return same ? `${same.path} and ${path} have the same name: the second deploy would replace the first Worker` : [];
+  });
+}
+
+/** Four variables tell the consumer which queue holds what. A typo in one would leave the work of a queue undone. */
+function wrongQueues(configuration: Configuration): string[] {
+  const { receiver, consumer } = configuration;
+  const errors: string[] = [];
+  const variableOf = new Map<string, string>();
+  const queueOf = (variable: string): string | undefined => {
+    const queue = consumer.vars[variable];
+    const { path } = consumer;
+    if (typeof queue !== 'string' || queue === '') errors.push(`${variable} is missing in [vars] of ${path}`);
+    else if (!consumer.consumes.includes(queue)) errors.push(`${variable} is ${queue}, which ${path} doesn't consume`);
+    else if (variableOf.has(queue))
+      errors.push(`${variable} and ${variableOf.get(queue)} in ${path} are the same queue`);
+    else {
+      variableOf.set(queue, variable);
+      return queue;
+    }
+    return undefined;
+  };
+  for (const kind of ['EVENTS', 'EFFECTS']) {
+    const queue = queueOf(`${kind}_QUEUE`);
+    const dead = queueOf(`${kind}_DEAD_QUEUE`);
+    if (!queue) continue;
+    const configured = consumer.deadLetterQueues[queue] ?? 'not set';
+    if (dead && configured !== dead) {
+      errors.push(
+        `${kind}_DEAD_QUEUE is ${dead}, but the dead letter queue of ${queue} in ${consumer.path} is ${configured}`,
+      );
+    }
+    // The receiver only sends tickets of events. The others also send those of effects.
+    for (const worker of listed(configuration)) {
+      if (worker === receiver && kind === 'EFFECTS') continue;
+      const target = worker.produces[kind] ?? 'nothing';
+      if (target === queue) continue;
+      errors.push(
+        `the producer ${kind} in ${worker.path} sends to ${target}, but ${kind}_QUEUE in ${consumer.path} is ${queue}`,
+      );
+    }
+  }
+  if (errors.length > 0) return errors;
+  const unnamed = consumer.consumes.filter((queue) => !variableOf.has(queue));
+  return unnamed.map((queue) => `${consumer.path} consumes ${queue}, but none of its variables says what it holds`);
+}
+
+/** For `check`, `deploy` and `setup`: everything that is wrong, in one error. */
+export function assertConfigured(configuration: Configuration): readonly string[] {
+  const { errors, hints } = checkConfiguration(configuration);
+  const { environment } = configuration.receiver;
+  const where = environment === '' ? '' : `environment ${environment}: `;
+  if (errors.length > 0) throw new UserError(errors.map((error) => where + error).join('\n'));
+  return hints;
+}
+
+/** Two environments must not share a Worker or a queue: a deploy of one would change the other. */
+export function sharedByEnvironments(all: readonly WorkerConfigs[]): string[] {
+  const owner = new Map<string, string>();
+  return all.flatMap(listed).flatMap((config) => {
+    const { name, consumes } = config;
+    return [`the name ${name}`, ...consumes.map((queue) => `the queue ${queue}`)].flatMap((one) => {
+      const taken = owner.get(one);
+      owner.set(one, placeOf(config));
+      return taken ? [`${placeOf(config)} and ${taken} share ${one}: two environments never share one`] : [];
+    });
+  });
+}
+
+/** What one environment has and another lacks. The first is the one without a name. */
+export function differencesBetween([first, ...others]: readonly WorkerConfigs[]): string[] {
+  return others.flatMap(listed).flatMap((config) => {
+    const original = first && listed(first).find(({ path }) => path === config.path);
+    if (!original) return [];
+    const expected = namesIn(original);
+    const names = namesIn(config);
+    const place = placeOf(config);
+    return [
+      ...expected
+        .filter((one) => !names.includes(one))
+        .map((one) => `${place} lacks ${one}, which the file has at the top`),
+      ...names
+        .filter((one) => !expected.includes(one))
+        .map((one) => `${place} has ${one}, which the file lacks at the top`),
+    ];
+  });
+}
+
+function placeOf({ path, environment }: WorkerConfig): string {
+  return environment === '' ? path : `[env.${environment}] in ${path}`;
+}
+
+/** Everything that the code of a Worker can ask its environment for. */
+function namesIn({ vars, secrets, raw }: WorkerConfig): string[] {
+  const lists = Object.values({ ...raw, ...raw.queues })
+    .filter(Array.isArray)
+    .flat();
+  return [
+    ...Object.keys(vars).map((name) => `the variable ${name}`),
+    ...secrets.map((name) => `the required secret ${name}`),
+    ...lists.filter((one) => one?.binding).map(({ binding }) => `the binding ${binding}`),
+  ];
+}
+
+/** A hint for each type that a source names and no handler takes: its events will be parked. */
+export function typesWithoutHandler(sources: Readonly<Record<string, Source>>, handlers: Handlers): string[] {
+  return Object.entries(sources).flatMap(([source, { types }]) =>
+    types
+      .filter((type) => handlerOf({ source, type }, handlers) === undefined)
+      .map((type) => `no handler for ${source}/${type}: write one, or remove the type from src/sources.ts`),
+  );
+}

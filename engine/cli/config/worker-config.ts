@@ -1,0 +1,255 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { UserError } from '../lib/user-error.ts';
+
+type Wrangler = typeof import('wrangler');
+export type RawConfig = ReturnType<Wrangler['experimental_readRawConfig']>['rawConfig'];
+
+export const WORKERS = ['receiver', 'consumer', 'ops'] as const;
+export type WorkerKind = (typeof WORKERS)[number];
+
+/** The wrangler file of each Worker. */
+export const CONFIGS: Readonly<Record<WorkerKind, string>> = {
+  receiver: 'wrangler.toml',
+  consumer: 'wrangler.consumer.toml',
+  ops: 'wrangler.ops.toml',
+};
+
+/** What our scripts need to know of a wrangler file, or of one environment in it. */
+export interface WorkerConfig {
+  readonly path: string;
+  /** Of `[env.<name>]`. Empty: what is outside of all environments. */
+  readonly environment: string;
+  readonly name: string;
+  readonly main: string;
+  readonly vars: Readonly<Record<string, unknown>>;
+  /** The names in `secrets.required`. */
+  readonly secrets: readonly string[];
+  /** Names of the queues that it consumes. */
+  readonly consumes: readonly string[];
+  /** The dead letter queue of each queue that it consumes. */
+  readonly deadLetterQueues: Readonly<Record<string, string | undefined>>;
+  /** By binding: the queue that it sends to. */
+  readonly produces: Readonly<Record<string, string | undefined>>;
+  /** The file as wrangler reads it. */
+  readonly raw: RawConfig;
+}
+
+export interface WorkerConfigs {
+  readonly receiver: WorkerConfig;
+  readonly consumer: WorkerConfig;
+  /** The ops Worker is optional: without its file there is no console. */
+  readonly ops: WorkerConfig | undefined;
+}
+
+/** `planned`: if a file lacks the environment, it is read as setup will add it. */
+export function readConfigs(environment = '', { planned } = { planned: false }): WorkerConfigs {
+  const { receiver, consumer, ops } = CONFIGS;
+  const read = (path: string) => readConfig(path, environment, { planned });
+  return { receiver: read(receiver), consumer: read(consumer), ops: existsSync(ops) ? read(ops) : undefined };
+}
+
+/** The Workers that have a file. */
+export function listed({ receiver, consumer, ops }: WorkerConfigs): readonly WorkerConfig[] {
+  return [receiver, consumer, ...(ops ? [ops] : [])];
+}
+
+/** What tells wrangler which file and which environment. An empty `--env` keeps CLOUDFLARE_ENV from choosing another. */
+export function wranglerArguments({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string[] {
+  return ['-c', path, `--env=${environment}`];
+}
+
+/** The same, in a command for a person. */
+export function wranglerFlags({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string {
+  return `-c ${path}${environment && ` --env ${environment}`}`;
+}
+
+export function readConfig(path: string, environment = '', { planned } = { planned: false }): WorkerConfig {
+  const file = readRaw(path);
+  const own = file.env?.[environment] ?? (planned ? ownOf(file, environment) : undefined);
+  const raw = inEnvironment(path, file, environment, own);
+  const { name = '', main = '', vars = {}, secrets, queues } = raw;
+  const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
+  const producers: { binding: string; queue?: string }[] = queues?.producers ?? [];
+  return {
+    path,
+    environment,
+    name,
+    main,
+    vars,
+    secrets: secrets?.required ?? [],
+    consumes: consumers.map(({ queue }) => queue),
+    deadLetterQueues: Object.fromEntries(consumers.map((consumer) => [consumer.queue, consumer.dead_letter_queue])),
+    produces: Object.fromEntries(producers.map(({ binding, queue }) => [binding, queue])),
+    raw,
+  };
+}
+
+/** What wrangler reads for an environment: `own` is what the file says of it. Bindings and variables are not inherited. */
+function inEnvironment(path: string, file: RawConfig, environment: string, own: object | undefined): RawConfig {
+  const { env = {}, vars, secrets, queues, ...inherited } = file;
+  if (environment === '') return { ...inherited, vars, secrets, queues };
+  if (own) return { ...inherited, name: `${file.name}-${environment}`, ...own } as RawConfig;
+  throw new UserError(
+    `${path} has no environment ${environment} (it has ${Object.keys(env).join(', ') || 'none'}): npm run setup -- --env ${environment} adds it`,
+  );
+}
+
+/** The names of the environments of a wrangler file, without the one that has none. */
+function environmentsIn(path: string): string[] {
+  return Object.keys(readRaw(path).env ?? {});
+}
+
+/** With these variables wrangler sends no request for the machine's location, for updates or for statistics. */
+export const OFFLINE = {
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_SEND_METRICS: 'false',
+  // Otherwise it asks the npm registry for a newer version, to name it in its banner.
+  WRANGLER_HIDE_BANNER: 'true',
+};
+
+/**
+ * Wrangler is loaded only when it is needed, because that takes more than a second. An `import` would take longer still:
+ * Node would search its 14 MB of source for the names of its exports.
+ */
+export function loadWrangler(): Wrangler {
+  return createRequire(resolve('package.json'))('wrangler');
+}
+
+/** What wrangler has read is kept, by the file's content: without wrangler, a command starts several times faster. */
+const KEPT = 'node_modules/.cache/claimcheck/configs';
+
+export function readRaw(path: string): RawConfig {
+  const content = existsSync(path) ? readFileSync(path) : '';
+  const kept = join(KEPT, `${createHash('sha256').update(content).digest('hex')}.json`);
+  if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8'));
+  const raw = readByWrangler(path);
+  try {
+    mkdirSync(KEPT, { recursive: true });
+    // Renamed, because another command may be reading it.
+    writeFileSync(`${kept}.${process.pid}`, JSON.stringify(raw));
+    renameSync(`${kept}.${process.pid}`, kept);
+  } catch {
+    // The packages are another user's: it is read again next time.
+  }
+  return raw;
+}
+
+function readByWrangler(path: string): RawConfig {
+  try {
+    return loadWrangler().experimental_readRawConfig({ config: path }).rawConfig;
+  } catch (error) {
+    const { message, location } = error as Error & { location?: { line?: number } };
+    throw new UserError(`${path}${location?.line ? `:${location.line}` : ''} can't be read: ${message}`);
+  }
+}
+
+/** All secrets but the database's URL, which each Worker gets from elsewhere. */
+const otherSecrets = ({ secrets }: Pick<WorkerConfig, 'secrets'>) => secrets.filter((name) => name !== 'DATABASE_URL');
+
+/** Some secrets are URLs, like that of a Slack webhook. Only their names can tell. */
+const isUrlByName = (name: string) => name.endsWith('_URL');
+
+/** The stand-in for the outside in place of every URL: http(s) among a Worker's variables, and secrets by their names. */
+export function standInVars(
+  config: Pick<WorkerConfig, 'vars' | 'secrets'>,
+  outsideUrl: string,
+): Record<string, string> {
+  const isUrl = ([, value]: [string, unknown]) => typeof value === 'string' && /^https?:/i.test(value);
+  const variables = Object.entries(config.vars)
+    .filter(isUrl)
+    .map(([name]) => name);
+  const names = [...variables, ...otherSecrets(config).filter(isUrlByName)];
+  return Object.fromEntries(names.map((name) => [name, outsideUrl]));
+}
+
+/** Random values for the secrets that a Worker requires, except URLs. */
+export function randomSecrets(config: Pick<WorkerConfig, 'secrets'>): Record<string, string> {
+  const names = otherSecrets(config).filter((name) => !isUrlByName(name));
+  return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
+}
+
+// Standard wrangler environments: `[env.staging]` in each of the wrangler files. They are only appended to, so that every
+// comment stays.
+
+const files = () => Object.values(CONFIGS).filter((path) => existsSync(path));
+
+/** All environments that any of the wrangler files has. The empty name is what is outside of all of them. */
+export function allEnvironments(): string[] {
+  return ['', ...new Set(files().flatMap(environmentsIn))];
+}
+
+/** The wrangler files that lack an environment. */
+export function filesWithout(environment: string): string[] {
+  return environment === '' ? [] : files().filter((path) => !environmentsIn(path).includes(environment));
+}
+
+export function addEnvironment(path: string, environment: string): void {
+  const title = `# The environment ${environment}: what wrangler doesn't take from above. npm run check compares them.`;
+  append(path, `${title}\n${toml(ownOf(readRaw(path), environment), `env.${environment}`)}`);
+}
+
+/** `isOwn`: the environment has a placement of its own, and does not inherit it from the top of the file. */
+export function placementOf({ path, environment, raw }: WorkerConfig): {
+  readonly placement: { readonly region?: string } | undefined;
+  readonly isOwn: boolean;
+} {
+  const file = readRaw(path);
+  return { placement: raw.placement, isOwn: (environment ? file.env?.[environment] : file)?.placement !== undefined };
+}
+
+/** Where the Worker's `fetch` handler runs: beside the database. */
+export function addPlacement({ path, environment }: WorkerConfig, region: string): void {
+  const at = environment === '' ? 'placement' : `env.${environment}.placement`;
+  append(
+    path,
+    `# Beside the database, so that a delivery doesn't cross the world once for its statement.\n[${at}]\nregion = "${region}"\n`,
+  );
+}
+
+function append(path: string, text: string): void {
+  const before = readFileSync(path, 'utf8');
+  appendFileSync(path, `${before.endsWith('\n') ? '' : '\n'}\n${text}`);
+}
+
+/** An inherited custom domain would be taken away from the Worker that has it. */
+function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, environment: string): object {
+  const producers: { queue?: string }[] = queues?.producers ?? [];
+  const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
+  const shared = new Set([
+    ...producers.map(({ queue }) => queue),
+    ...consumers.flatMap((one) => [one.queue, one.dead_letter_queue]),
+  ]);
+  const withOwnQueues = (table: object) =>
+    Object.fromEntries(
+      Object.entries(table).map(([key, value]) => [key, shared.has(value) ? `${value}-${environment}` : value]),
+    );
+  const lists = Object.entries({ producers, consumers }).filter(([, list]) => list.length > 0);
+  return {
+    name: `${name}-${environment}`,
+    ...(route || routes ? { workers_dev: true, routes: [] } : {}),
+    ...(vars ? { vars: withOwnQueues(vars) } : {}),
+    ...(secrets ? { secrets } : {}),
+    queues: Object.fromEntries(lists.map(([key, list]) => [key, list.map(withOwnQueues)])),
+  };
+}
+
+/** As TOML: `path` is the name of the table. Texts have the same escapes as in JSON. */
+function toml(table: object, path: string, brackets = '[]'): string {
+  const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  // An empty list has to be written: `routes = []` keeps out the routes at the top of the file.
+  const isTables = (value: unknown): value is object[] =>
+    Array.isArray(value) && value.length > 0 && value.every(isTable);
+  const lines: string[] = [];
+  const tables: string[] = [];
+  for (const [key, value] of Object.entries(table)) {
+    if (isTable(value)) tables.push(toml(value, `${path}.${key}`));
+    else if (isTables(value)) tables.push(...value.map((one) => toml(one, `${path}.${key}`, '[[]]')));
+    else lines.push(`${key} = ${JSON.stringify(value, undefined, Array.isArray(value) ? 2 : 0)}\n`);
+  }
+  const [open = '', close = ''] = [brackets.slice(0, brackets.length / 2), brackets.slice(brackets.length / 2)];
+  const own = lines.length > 0 ? [`${open}${path}${close}\n${lines.join('')}`] : [];
+  return [...own, ...tables].join('\n');
+}

@@ -1,0 +1,206 @@
+import { existsSync } from 'node:fs';
+import pg from 'pg';
+import { CONFIGS } from './config/worker-config.ts';
+import { type AppSamples, loadSamples, loadSources, type Sources } from './lib/app.ts';
+import { readArguments } from './lib/arguments.ts';
+import { type Stack, seedTables, startStack } from './local/stack.ts';
+import { startWorkers, type Workers } from './local/workers.ts';
+import { KINDS, makeStorm, type Storm, type StormDelivery } from './samples/storm.ts';
+
+/** Deliveries on their way at the same moment. */
+const CONCURRENCY = 25;
+/** Nothing takes this long unless it is stuck. */
+const QUIET_WITHIN_MS = 60_000;
+/** An event that its handler has failed at waits for its next attempt: the demo doesn't wait longer than this for it. */
+const FAILING_WITHIN_MS = 10_000;
+
+const USAGE = `npm run demo
+
+Runs your app on throw-away data and free ports, sends it a storm of deliveries (good, repeated, forged, stale), and counts
+what came out. Exit code: 0 if everything is as it must be and no handler or effect has failed, or else 1.`;
+
+/** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
+export default async function main(): Promise<void> {
+  readArguments({ usage: USAGE });
+  console.log('starting PostgreSQL, the Neon endpoint and the Workers …');
+  // `process.exit` ends Postgres and the Workers and removes the data. A signal alone would leave all of it behind.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
+  const app = await startApp();
+  try {
+    const storm = await makeStorm(app);
+    console.log(`sending ${storm.deliveries.length} deliveries, ${CONCURRENCY} at a time …\n`);
+    const answers = await deliverAll(storm.deliveries);
+    const result = await resultOf(app, storm);
+    const isRight = report(storm, answers, outcomesLogged(app), result);
+    explain(storm, result, isRight);
+    if (!isRight || result.failures.length > 0) process.exitCode = 1;
+  } finally {
+    await app.stop();
+  }
+}
+
+interface RunningApp {
+  readonly sources: Sources;
+  readonly samples: AppSamples;
+  readonly stack: Stack;
+  readonly workers: Workers;
+  stop(): Promise<void>;
+}
+
+async function startApp(): Promise<RunningApp> {
+  const stack = await startStack();
+  try {
+    const [sources, samples] = [await loadSources(), await loadSamples()];
+    stack.outside.answer = samples.answers;
+    await seedTables(stack.databaseUrl, samples.seed);
+    const { ops, ...configs } = CONFIGS;
+    const workers = await startWorkers(stack, { sources, ...configs, ops: existsSync(ops) ? ops : undefined });
+    const stop = async () => {
+      await workers.harness.close();
+      await stack.stop();
+    };
+    return { sources, samples, stack, workers, stop };
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+/** The status of each answer. */
+async function deliverAll(deliveries: readonly StormDelivery[]): Promise<number[]> {
+  const answers: number[] = [];
+  const rest = deliveries.entries();
+  const sender = async () => {
+    for (const [index, { url, headers, body }] of rest) {
+      const response = await fetch(url, { method: 'POST', headers, body });
+      await response.arrayBuffer();
+      answers[index] = response.status;
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, sender));
+  return answers;
+}
+
+/** Some providers demand an answer of their own, so what became of a delivery is read from the receiver's log. */
+function outcomesLogged({ workers }: RunningApp): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { message } of workers.harness.getLogs()) {
+    const logged = /"step":"delivery".*"outcome":"(\w+)"/.exec(message)?.[1];
+    if (!logged) continue;
+    const outcome = message.includes('"forwarded":true') ? 'forwarded' : logged;
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  }
+  return counts;
+}
+
+interface Result {
+  readonly events: readonly { readonly source: string; readonly event_id: string; readonly status: string }[];
+  readonly failures: readonly { readonly what: string; readonly error: string; readonly count: number }[];
+  readonly effects: number;
+  readonly effectsSent: number;
+  readonly keysSeenOutside: number;
+}
+
+/** Waits until everything is worked, and asks Postgres and the outside what happened. */
+async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Result> {
+  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  await client.connect();
+  const rows = async <Row>(query: string): Promise<Row[]> => (await client.query(query)).rows;
+  try {
+    const pending = `
+      select (select count(*)::int from webhooks.events) as claimed,
+        count(*)::int as pending, count(*) filter (where attempts = 0)::int as untried from (
+        select attempts from webhooks.events where status = 'pending'
+        union all select attempts from webhooks.effects where status = 'pending') as work`;
+    const started = Date.now();
+    for (;;) {
+      const [left] = await rows<{ claimed: number; pending: number; untried: number }>(pending);
+      const waited = Date.now() - started;
+      if (!left || waited > QUIET_WITHIN_MS) break;
+      // The consumer claims what was forwarded.
+      const isClaimed = left.claimed >= total(events);
+      if (isClaimed && left.pending === 0) break;
+      if (isClaimed && left.untried === 0 && waited > FAILING_WITHIN_MS) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const effects = await rows<{ status: string }>('select status from webhooks.effects');
+    return {
+      events: await rows('select source, event_id, status from webhooks.events'),
+      failures: await rows(`
+        select source || coalesce(' ' || type, '') as what, status || ': ' || last_error as error, count(*)::int as count
+        from webhooks.events where last_error is not null and status <> 'done' group by 1, 2
+        union all
+        select 'effect ' || name, status || ': ' || last_error, count(*)::int
+        from webhooks.effects where last_error is not null and status <> 'sent' group by 1, 2`),
+      effects: effects.length,
+      effectsSent: effects.filter(({ status }) => status === 'sent').length,
+      keysSeenOutside: new Set(stack.outside.requests.flatMap(({ idempotencyKey }) => idempotencyKey ?? [])).size,
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+type Line = [title: string, count: number, expected?: number];
+
+const total = (counts: ReadonlyMap<string, number>): number =>
+  [...counts.values()].reduce((sum, count) => sum + count, 0);
+
+/** Prints what went in and what came out. True if it is what must come out. */
+function report(
+  { deliveries, distinct, events, ids }: Storm,
+  answers: readonly number[],
+  outcomes: ReadonlyMap<string, number>,
+  result: Result,
+): boolean {
+  const sent = (kind: StormDelivery['kind']) => deliveries.filter((delivery) => delivery.kind === kind).length;
+  const refused = (kind: StormDelivery['kind']) =>
+    deliveries.filter((delivery, index) => delivery.kind === kind && answers[index] === KINDS[kind]).length;
+  const accepted = outcomes.get('accepted') ?? 0;
+  const forwarded = outcomes.get('forwarded') ?? 0;
+  // If Postgres doesn't answer a claim in time, its delivery is forwarded, whether it is a duplicate or not.
+  const expectedAccepted = forwarded === 0 ? distinct : Math.min(accepted, distinct);
+  const known = new Set(result.events.map(({ source, event_id }) => `${source} ${event_id}`));
+  const withStatus = (...statuses: string[]) => result.events.filter(({ status }) => statuses.includes(status)).length;
+
+  const lines: Line[] = [
+    ['deliveries sent', deliveries.length],
+    ['  accepted', accepted, expectedAccepted],
+    ...(forwarded === 0 ? [] : [['  forwarded, not claimed by Postgres', forwarded] satisfies Line]),
+    ['  duplicates', outcomes.get('duplicate') ?? 0, sent('good') - expectedAccepted - forwarded],
+    ['  refused, forged (401)', refused('forged'), sent('forged')],
+    ['  refused, tampered (401)', refused('tampered'), sent('tampered')],
+    ['  refused, stale (401)', refused('stale'), sent('stale')],
+    ['  refused, malformed (400)', refused('malformed'), sent('malformed')],
+    ['events in the ledger', result.events.length, total(events)],
+    ['  done, or ignored without a handler', withStatus('done', 'ignored')],
+    ['  parked or waiting for a retry', withStatus('parked', 'pending')],
+    ['effects asked for', result.effects],
+    ['  sent', result.effectsSent],
+    ['  different keys seen outside', result.keysSeenOutside],
+    ['events lost', [...ids].filter((id) => !known.has(id)).length, 0],
+  ];
+  for (const [title, count, expected = count] of lines) {
+    const verdict = count === expected ? 'ok' : `should be ${expected}`;
+    console.log(`${title.padEnd(38)}${String(count).padStart(6)}   ${verdict}`);
+  }
+  return lines.every(([, count, expected = count]) => count === expected);
+}
+
+/** What the table can't say: handlers that failed, and sources that sent nothing. */
+function explain({ silent }: Storm, { failures }: Result, isRight: boolean): void {
+  for (const source of silent) console.log(`\n${source}: its sample holds no event, so nothing was sent for it.`);
+  for (const { what, error, count } of failures) console.log(`\n${what}, ${count} times ${error}`);
+  if (failures.length > 0) {
+    console.log(
+      '\nThese events are kept. If a sample is not what your handler expects, write one in src/samples.ts. Rows that it needs: `seed` there.',
+    );
+  }
+  console.log(`\n${isRight ? conclusion(failures) : 'Something is wrong: see "should be" above.'}`);
+}
+
+function conclusion(failures: Result['failures']): string {
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  if (failed > 0) return `Nothing is lost, but ${failed} handlers or effects FAILED: see above.`;
+  return 'Every event once, nothing lost.';
+}

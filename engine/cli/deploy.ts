@@ -1,0 +1,105 @@
+import type pg from 'pg';
+import { type Account, addressOf, openAccount } from './cloudflare/api.ts';
+import { deployWorkers, missingAtCloudflare, rollBack } from './cloudflare/deploys.ts';
+import { assertConfigured } from './config/configuration.ts';
+import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
+import { readConfigs, type WorkerConfig, type WorkerConfigs } from './config/worker-config.ts';
+import { unsafeStatements } from './database/additive.ts';
+import { asOwner, DEPLOYING, describeDatabase, ownerOf } from './database/connect.ts';
+import { migrate } from './database/migrations.ts';
+import { unmigrated } from './database/schema-changes.ts';
+import { loadHandlers, loadSources } from './lib/app.ts';
+import { readArguments } from './lib/arguments.ts';
+import { UserError } from './lib/user-error.ts';
+import { type DeliveryOptions, firstDelivery, smoke } from './setup/smoke.ts';
+
+const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
+npm run deploy -- --rollback [--env <name>]
+
+Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. What would fail halfway
+is refused before anything is changed, and so is a deploy while another one runs.
+DATABASE_URL is that of the owner of the tables, and comes from the shell only. With SMOKE_SOURCE and SMOKE_SECRET, the name of a
+source and its secret, it sends a delivery through the new Workers, and fails if that doesn't arrive.
+  --rollback   takes the Workers back to the deploy before. The database stays as it is`;
+
+export default async function main(): Promise<void> {
+  const { values } = readArguments({
+    usage: USAGE,
+    options: { env: { type: 'string', default: '' }, rollback: { type: 'boolean', default: false } },
+  });
+  const configs = readConfigs(values.env);
+  if (values.rollback) {
+    for (const line of await rollBack(await openAccount(), configs)) console.log(line);
+    console.log(
+      'The database keeps its tables, with all that newer migrations have added: the older Workers leave that alone. Queues, crons and addresses stay as well.',
+    );
+    return;
+  }
+
+  for (const hint of assertConfigured({ sources: await loadSources(), ...configs })) console.log(`hint: ${hint}`);
+  // Never from .dev.vars: that database is the local one, and the deployed Workers would find no tables.
+  const { DATABASE_URL } = process.env;
+  if (!DATABASE_URL || isLocal(databaseUrlOf(DATABASE_URL))) {
+    throw new UserError(
+      'set DATABASE_URL in the shell to the database that the deployed Workers use, as the owner of its tables: it is migrated first',
+    );
+  }
+  await asOwner(DATABASE_URL, (client) => deploy(configs, DATABASE_URL, client), DEPLOYING);
+}
+
+/** The database first, because Workers answer 503 on old tables. */
+async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Client): Promise<void> {
+  const url = databaseUrlOf(databaseUrl);
+  await ownerOf(client, url, configs.receiver.name);
+  console.log('looking for what would fail');
+  const account = await openAccount();
+  const options = await deliveryOptions(account, configs.receiver);
+  const problems = await Promise.all([
+    unmigrated(),
+    missingAtCloudflare(account, configs),
+    unsafeStatements(client),
+    options && firstDelivery(options).then((delivery) => (delivery ? undefined : unsignable(options))),
+  ]);
+  const found = problems.flat().filter((problem) => problem !== undefined);
+  if (found.length > 0) throw new UserError(['nothing was changed, because', ...found].join('\n'));
+
+  console.log(`migrating ${describeDatabase(url)}`);
+  const withoutRole = await migrate(databaseUrl);
+  console.log('the database is up to date');
+  for (const worker of withoutRole) {
+    if (worker !== 'ops' || configs.ops) {
+      console.log(`hint: the ${worker} has no role of its own: npm run db:roles creates it`);
+    }
+  }
+  await deployWorkers(configs);
+  if (options) return sendOne(options, client);
+  console.log('hint: with SMOKE_SOURCE and its SMOKE_SECRET in the shell, a delivery is sent through the new Workers');
+}
+
+/** For the delivery that is sent at the end, if the shell has a source and its secret. */
+async function deliveryOptions(account: Account, config: WorkerConfig): Promise<DeliveryOptions | undefined> {
+  const { SMOKE_SOURCE, SMOKE_SECRET } = process.env;
+  const receiver = await addressOf(account, config);
+  if (!SMOKE_SOURCE || !SMOKE_SECRET || !receiver) return undefined;
+  const handlers = await loadHandlers();
+  return { sources: await loadSources(), handlers, keys: { [SMOKE_SOURCE]: SMOKE_SECRET }, receiver };
+}
+
+function unsignable({ keys }: DeliveryOptions): string {
+  return `there is no delivery of ${Object.keys(keys)} that SMOKE_SECRET could sign`;
+}
+
+async function sendOne(options: DeliveryOptions, client: pg.Client): Promise<void> {
+  try {
+    const sent = await smoke({ ...options, client });
+    if (!sent) throw new UserError(unsignable(options));
+    console.log(
+      `a delivery of ${sent.source}: 200 after ${sent.answeredMs} ms, ignored by the consumer ${sent.ignoredMs} ms later`,
+    );
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(
+      `everything is deployed, but a delivery did not get through it: ${error.message}. To go back, run this with --rollback`,
+    );
+  }
+}

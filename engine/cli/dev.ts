@@ -1,0 +1,152 @@
+import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { ownDatabase } from './config/dev-vars.ts';
+import { migrate } from './database/migrations.ts';
+import { createConfigurator, watchFiles, watchFolder } from './dev/configurator.ts';
+import { createPrinter, openLocalEvents } from './dev/printer.ts';
+import { startWrangler } from './dev/wrangler.ts';
+import { AGAIN, loadSamples, loadSources, SAMPLES } from './lib/app.ts';
+import { readArguments } from './lib/arguments.ts';
+import { LOOPBACK, listen } from './lib/port.ts';
+import { describeProcess, type Lifetime, noteRunning, runningDev, untilStopped } from './lib/processes.ts';
+import { UserError } from './lib/user-error.ts';
+import { seedTables, startStack } from './local/stack.ts';
+
+/** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
+const CRON_EVERY_MS = 60_000;
+
+/** `npm run db:generate` writes it. */
+const JOURNAL = 'drizzle/meta/_journal.json';
+
+const USAGE = `npm run dev [-- --fresh] [-- --tunnel] [-- --verbose] [-- --json]
+
+Runs everything on this machine until Ctrl-C: PostgreSQL, the Neon endpoint, the Workers, and a stand-in for the outside.
+PORT is the port of deliveries and of the console: PORT=8080 npm run dev. It is 8787 otherwise.
+  --fresh     starts over with an empty database
+  --tunnel    lets providers reach the receiver, through a Quick Tunnel of Cloudflare. The console then asks for OPS_TOKEN
+  --verbose   also prints tickets that found nothing to do (deferred, not_due, already_finished)
+  --json      prints the Workers' log as it is, and everything else on the standard error`;
+
+/** The Workers with everything around them on this machine, until Ctrl-C. */
+export default async function main(): Promise<void> {
+  const flag = { type: 'boolean', default: false } as const;
+  const { values } = readArguments({ usage: USAGE, options: { fresh: flag, json: flag, verbose: flag, tunnel: flag } });
+  const port = Number(process.env.PORT ?? 8787);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UserError('PORT takes a number from 1 to 65535');
+  assertOnly();
+  await assertFree(port);
+  await untilStopped((lifetime) => start(port, values, lifetime));
+}
+
+async function start(
+  port: number,
+  { fresh, json, verbose, tunnel }: Record<'fresh' | 'json' | 'verbose' | 'tunnel', boolean>,
+  { ends, stop, isStopping }: Lifetime,
+): Promise<void> {
+  // With --json the standard output holds nothing but the log of the Workers.
+  const say = json ? console.error : console.log;
+  const sources = await loadSources();
+  const configurator = await createConfigurator(sources, tunnel, say);
+  const databaseUrl = ownDatabase(configurator.databaseUrl).href;
+  if (isStopping()) return;
+  const stack = await startStack({ dataDir: '.data/postgres', databaseUrl, fresh });
+  ends.defer(() => stack.stop());
+  say(`PostgreSQL   ${stack.postgres.dataDir}, port ${stack.postgres.port}`);
+  say(`Neon         ${LOOPBACK}:${stack.neon.port}, HTTP and psql. The DATABASE_URL in .dev.vars owns the tables`);
+  say(`the outside  ${stack.outside.url}, in place of every URL in [vars] and of secrets named …_URL`);
+  if (isStopping()) return;
+
+  const url = `http://${LOOPBACK}:${port}`;
+  const tick = () => fetch(`${url}/cdn-cgi/local/scheduled`).catch(() => undefined);
+  const events = openLocalEvents(stack.databaseUrl);
+  ends.defer(() => events.close());
+  const printer = createPrinter({ events, json, verbose, say });
+  const useSamples = async () => {
+    try {
+      const { answers, seed } = await loadSamples(AGAIN());
+      stack.outside.answer = answers;
+      await seedTables(stack.databaseUrl, seed);
+    } catch (error) {
+      say((error as Error).message);
+    }
+  };
+  await useSamples();
+  ends.defer(watchFiles([SAMPLES], useSamples));
+  stack.outside.onRequest = printer.outside;
+  stack.neon.onRefusal = printer.refusal;
+  configurator.write(stack);
+  ends.defer(configurator.watch(stack));
+
+  // A reload empties the local queues. The tickets of events that wait for their next attempt are lost with them.
+  const tryAgain = async (why: string) => {
+    const pending = await events.makePendingDue();
+    say(pending > 0 ? `${why}, and pending events and effects are tried again now: ${pending}` : why);
+    if (pending > 0) await tick();
+  };
+  const migrated = () => migrate(stack.databaseUrl).then(() => tryAgain('the migrations are applied'));
+  ends.defer(watchFiles([JOURNAL], () => void migrated().catch((error) => say(String(error)))));
+
+  const startWorkers = () =>
+    startWrangler({
+      port,
+      names: configurator.names,
+      tunnel,
+      onPrinted: printer.worker,
+      onReload: () => {
+        printer.readBundles();
+        return tryAgain('reloaded');
+      },
+    });
+  let wrangler = startWorkers();
+  ends.defer(() => wrangler.stop());
+  let ready = false;
+  // A file that throws while it is loaded ends wrangler. It has printed the error, and a developer will save a correction.
+  const startAgain = async () => {
+    if (isStopping()) return;
+    if (!ready) return stop(1);
+    // Watched before the message below, because its reader may save at once.
+    const { promise: saved, resolve } = Promise.withResolvers<void>();
+    const stopWatching = watchFolder('src', resolve);
+    ends.defer(stopWatching);
+    await wrangler.stop();
+    // The error names a line of the bundle, which wrangler has deleted. Node loads the same files, and names theirs.
+    const load = ['--import', './src/consumer.ts', '--eval', 'process.exit()'];
+    spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
+    say('the Workers cannot start: see above. Save a correction in src');
+    await saved;
+    stopWatching();
+    if (isStopping()) return;
+    wrangler = startWorkers();
+    void wrangler.exited.then(startAgain);
+    await wrangler.ready(url);
+    printer.readBundles();
+    await tryAgain('started again');
+  };
+  void wrangler.exited.then(startAgain);
+  void wrangler.ready(url).then(() => {
+    ready = true;
+    printer.readBundles();
+    const timer = setInterval(tick, CRON_EVERY_MS);
+    ends.defer(() => clearInterval(timer));
+    noteRunning(port);
+    const [name = '<source>'] = Object.keys(sources);
+    const shown = `http://localhost:${port}`;
+    const access = tunnel ? ' (needs OPS_TOKEN)' : '';
+    const consoleUrl = configurator.names.has('ops') ? `, console ${shown}/ops${access}` : '';
+    say(`ready        ${shown}/webhooks/<source>${consoleUrl}; in another terminal: npm run send -- ${name}`);
+  });
+}
+
+/** Two runs in one checkout would write the same files. */
+function assertOnly(): void {
+  const other = runningDev();
+  if (!other) return;
+  throw new UserError(`it runs in this checkout already, on port ${other.port}: ${describeProcess(other.pid)}`);
+}
+
+/** Checked first, so that nothing has been started when the port is refused. */
+async function assertFree(port: number): Promise<void> {
+  const probe = createServer();
+  await listen(probe, port, `PORT=${port + 1} npm run dev chooses another`);
+  await new Promise((resolve) => probe.close(resolve));
+}

@@ -1,0 +1,215 @@
+import pg from 'pg';
+import { quoted } from '../../src/ops/words.ts';
+import type { LogLine } from '../../src/shared/log.ts';
+import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
+import type { Refusal } from '../local/neon/endpoint.ts';
+import type { OutsideRequest } from '../local/outside.ts';
+import { devFolder } from '../local/worker-copies.ts';
+import { type Bundle, mapPosition, readDevBundle } from '../ops/decode.ts';
+import { jsonLine, printable } from '../ops/print.ts';
+import type { Printed } from './wrangler.ts';
+
+export interface PrinterOptions {
+  readonly events: Pick<LocalEvents, 'detailsOf' | 'keepPlace'>;
+  /** The log lines as they are. */
+  readonly json: boolean;
+  /** Also those that say that nothing happened. */
+  readonly verbose: boolean;
+  readonly say: (text: string) => void;
+}
+
+/** Prints what happens, one line for each step of an event's path, in the order in which it happened. */
+export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
+  let last: Promise<void> = Promise.resolve();
+  const inOrder = (print: () => Promise<void>) => {
+    last = last.then(print).catch((error) => console.error(error));
+  };
+  // Read when the Workers have started: after a build that fails there is none, and the former code still runs.
+  const bundles = new Map<WorkerKind, Bundle | undefined>();
+  // By SQLSTATE: what Postgres said last. Its sentences quote data, so the Workers log only the SQLSTATE.
+  const refusals = new Map<string, string>();
+  const framesOf = ({ position }: LogLine, worker: WorkerKind) =>
+    typeof position === 'string' ? mapPosition(position, bundles.get(worker)) : [];
+  const textOf = async (line: LogLine, worker: WorkerKind) => {
+    const details = await events.detailsOf(line).catch(() => ({}));
+    const frames = framesOf(line, worker);
+    const said = refusals.get(sqlStateOf(line) ?? '');
+    return readable(line, { ...details, said, frames: helpfulFrames(frames, line) });
+  };
+  return {
+    /** To be called whenever new code runs. */
+    readBundles(): void {
+      for (const worker of WORKERS) bundles.set(worker, readDevBundle(devFolder(worker)));
+    },
+    worker(printed: Exclude<Printed, { kind: 'reloaded' }>): void {
+      inOrder(async () => {
+        if (printed.kind === 'text') return say(printed.text);
+        // The console shows what is stored.
+        const frames = framesOf(printed.line, printed.worker);
+        if (printed.worker === 'consumer' && frames.length > 0 && printed.line.event_id) {
+          void events.keepPlace(printed.line, frames.join(' < ')).catch(() => {});
+        }
+        if (json) return console.log(jsonLine(printed.line));
+        if (verbose || !saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
+      });
+    },
+    outside({ method, path, idempotencyKey }: OutsideRequest): void {
+      const key = idempotencyKey ? `  idempotency key ${idempotencyKey.slice(0, 12)}…` : '';
+      inOrder(async () => say(`outside        ${method} ${printable(path)}${key}`));
+    },
+    refusal({ code, message, detail }: Refusal): void {
+      if (code) refusals.set(code, [message, detail].filter(Boolean).join('. '));
+    },
+  };
+}
+
+function sqlStateOf({ reason }: LogLine): string | undefined {
+  return /SQLSTATE (\w{5})/.exec(String(reason))?.[1];
+}
+
+/**
+ * The frames in the user's own files, if there are any. Others help only if the handler threw the error: what it returned,
+ * and its payload, are judged in the engine.
+ */
+export function helpfulFrames(frames: readonly string[], { failure }: Partial<LogLine>): readonly string[] {
+  const own = frames.filter((frame) => /(^|\()src\//.test(frame));
+  return own.length > 0 || (failure !== undefined && failure !== 'handler') ? own : frames;
+}
+
+/** What Postgres knows of an event or an effect, and the log may not say. */
+export interface Details {
+  readonly type?: string | null | undefined;
+  readonly attempts?: number | undefined;
+  /** The message of the last failure. */
+  readonly error?: string | null | undefined;
+  /** What Postgres said. */
+  readonly said?: string | undefined;
+  /** `position`, translated into the user's files. */
+  readonly frames?: readonly string[] | undefined;
+}
+
+/** They have a place of their own in the line, or are of no use to a reader. */
+const PLACED = new Set(
+  'step source type event_id event_ids name outcome reason error position ms idempotency_key'.split(' '),
+);
+
+/** The longest step is `configuration`. */
+const STEP_WIDTH = 13;
+
+/** A line of the log as a person reads it. */
+export function readable(line: LogLine, details: Details = {}): string {
+  const rest = Object.entries(line)
+    .filter(([field, value]) => !PLACED.has(field) && value !== undefined && value !== null)
+    .filter(([field]) => !(field === 'events' && 'event_ids' in line))
+    .map(([field, value]) => `${field} ${value}`);
+  const failed = line.outcome === 'retry' || line.outcome === 'parked';
+  const error = failed && details.error ? details.error : text(line.reason);
+  const words = [
+    text(line.source),
+    text(line.type ?? details.type),
+    eventsOf(line),
+    text(line.name),
+    line.outcome + (failed && details.attempts ? ` (attempt ${details.attempts})` : ''),
+    ...rest,
+    line.ms === undefined ? undefined : `${line.ms} ms`,
+    error,
+  ].filter((word) => word !== undefined && word !== '');
+  const below = [
+    details.said && `Postgres: ${details.said}`,
+    ...(details.frames ?? []).map((frame) => `at ${frame}`),
+    line.outcome === 'parked' ? retryCommand(line) : undefined,
+  ].filter((one) => one !== undefined);
+  const first = `${line.step.padEnd(STEP_WIDTH)}  ${words.join('  ')}`;
+  return [first, ...below.map((one) => ' '.repeat(STEP_WIDTH + 4) + one)].map((one) => printable(one)).join('\n');
+}
+
+/** How a second ticket ends, and one that comes too early. */
+const NOTHING_DONE = ['deferred', 'not_due', 'already_finished'];
+
+/** The cron is ticked every minute, and mostly finds nothing to do. */
+export function saysNothing(line: LogLine): boolean {
+  if (NOTHING_DONE.includes(line.outcome)) return true;
+  if (line.step !== 'sweep' && line.step !== 'prune') return false;
+  return line.outcome === 'done' && ['events', 'effects', 'bodies'].every((field) => !line[field]);
+}
+
+function eventsOf({ event_id, event_ids, events }: LogLine): string | undefined {
+  if (typeof event_id === 'string') return event_id;
+  if (!Array.isArray(event_ids)) return undefined;
+  const more = typeof events === 'number' && events > event_ids.length ? ', …' : '';
+  return events === 0 ? 'no event' : `${events} events: ${event_ids.join(', ')}${more}`;
+}
+
+function retryCommand({ source, event_id }: LogLine): string | undefined {
+  if (typeof event_id !== 'string') return undefined;
+  return `to try it again: npm run ops -- retry ${source} ${quoted(event_id)}`;
+}
+
+function text(value: LogLine[string]): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The line of an effect is logged before its failure is written: it is there soon after. */
+const LOOKS = 10;
+const LOOK_EVERY_MS = 50;
+
+/** What `npm run dev` reads and changes in the local database, beside the Workers. */
+export interface LocalEvents {
+  /** The type, attempts and last error behind a line of the log. */
+  detailsOf(line: LogLine): Promise<Details>;
+  /** Puts the lines of the files into the place of a `position` that the consumer has stored. */
+  keepPlace(line: LogLine, place: string): Promise<void>;
+  /** Makes everything that is pending due now, and says how much that is. */
+  makePendingDue(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export function openLocalEvents(databaseUrl: string): LocalEvents {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  // Postgres may be stopped while dev runs. The next query connects again.
+  pool.on('error', () => {});
+  return {
+    async keepPlace({ source, event_id, name, step, position }, place) {
+      const table = step === 'effect' ? 'effects' : 'events';
+      const values = [place, position, source, event_id, ...(step === 'effect' ? [name] : [])];
+      const isIt = `position = $2 and source = $3 and event_id = $4 ${step === 'effect' ? 'and name = $5' : ''}`;
+      for (let look = 1; look <= LOOKS; look++) {
+        if ((await pool.query(`update webhooks.${table} set position = $1 where ${isIt}`, values)).rowCount) return;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+    },
+    async detailsOf({ source, event_id, name, step, outcome, reason }) {
+      if (typeof source !== 'string' || typeof event_id !== 'string') return {};
+      const query = step === 'effect' ? EFFECT : EVENT;
+      const values = step === 'effect' ? [source, event_id, name] : [source, event_id];
+      const failed = outcome === 'retry' || outcome === 'parked';
+      for (let look = 1; ; look++) {
+        const { rows } = await pool.query<Details>(query, values);
+        const written = !failed || rows[0]?.error?.startsWith(String(reason));
+        if (written || look === LOOKS) return rows[0] ?? {};
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
+    },
+    async makePendingDue() {
+      const { rows } = await pool.query<{ pending: number }>(MAKE_DUE);
+      return rows[0]?.pending ?? 0;
+    },
+    close: () => pool.end(),
+  };
+}
+
+const EVENT = 'select type, attempts, last_error as error from webhooks.events where source = $1 and event_id = $2';
+
+const EFFECT = `
+  select event.type, effect.attempts, effect.last_error as error
+  from webhooks.effects effect join webhooks.events event using (source, event_id)
+  where source = $1 and event_id = $2 and name = $3`;
+
+const MAKE_DUE = `
+  with events as (
+    update webhooks.events set due_at = now(), not_before = null where status = 'pending' returning 1
+  ),
+  effects as (
+    update webhooks.effects set due_at = now(), not_before = null where status = 'pending' returning 1
+  )
+  select ((select count(*) from events) + (select count(*) from effects))::int as pending`;

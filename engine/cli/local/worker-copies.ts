@@ -1,0 +1,124 @@
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, extname, join, resolve } from 'node:path';
+import { type RawConfig, standInVars, type WorkerConfig, type WorkerKind } from '../config/worker-config.ts';
+
+// The Workers as they run on this machine. wrangler reads copies of their files and never the files themselves, so that no
+// `.dev.vars` beside a file reaches a Worker that should not have it, and a URL that is added to [vars] is never called: the
+// copy has the stand-in for the outside in its place.
+
+/** A file beside this one: TypeScript in a workspace, JavaScript in the package. */
+const OWN = (name: string) => resolve(import.meta.dirname, name + extname(import.meta.filename));
+
+export type LocalConfig = RawConfig & { readonly name: string; readonly main: string };
+
+/** What a Worker reads besides what its wrangler file names. The receiver reads secrets of its sources. */
+const OPTIONAL: Readonly<Record<Exclude<WorkerKind, 'receiver'>, readonly string[]>> = {
+  consumer: ['OPS_URL', 'ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET', 'ALERT_PENDING_MINUTES'],
+  ops: ['OPS_TOKEN', 'ACCESS_AUD'],
+};
+
+/** As in production, a Worker doesn't get what is another's: a handler never sees the secret of a source. */
+export function valuesFor(
+  worker: WorkerKind,
+  { vars, secrets }: WorkerConfig,
+  values: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const named = new Set([...Object.keys(vars), ...secrets, ...(worker === 'receiver' ? [] : OPTIONAL[worker])]);
+  const others = new Set(Object.values(OPTIONAL).flat());
+  const isFor = (name: string) => named.has(name) || (worker === 'receiver' && !others.has(name));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => isFor(name)));
+}
+
+/** `values` become variables: wrangler passes on no secret that `secrets.required` doesn't list. */
+export function localConfig(
+  config: WorkerConfig,
+  outsideUrl: string,
+  values: Readonly<Record<string, string>>,
+): LocalConfig {
+  // The cron is ticked through the front Worker, and wrangler would warn that it doesn't run. With a route, wrangler would
+  // give the Worker another URL than the one that was called.
+  const { secrets: _secrets, triggers: _triggers, route: _route, routes: _routes, ...raw } = config.raw;
+  return {
+    ...raw,
+    name: config.name,
+    main: resolve(dirname(config.path), config.main),
+    vars: { ...config.vars, ...standInVars(config, outsideUrl), ...values },
+  };
+}
+
+/** See front.ts. If the console is open, it has the [access.dev] of the ops Worker, because wrangler fills `ctx.access` where HTTP comes in. */
+export function frontConfig(
+  receiver: WorkerConfig,
+  consumer: WorkerConfig | undefined,
+  ops: WorkerConfig | undefined,
+  { isOpen } = { isOpen: true },
+): LocalConfig {
+  const services = [
+    { binding: 'RECEIVER', service: receiver.name },
+    ...(consumer ? [{ binding: 'CONSUMER', service: consumer.name }] : []),
+    ...(ops ? [{ binding: 'OPS', service: ops.name }] : []),
+  ];
+  return {
+    name: 'local-front',
+    main: OWN('front'),
+    compatibility_date: receiver.raw.compatibility_date,
+    compatibility_flags: ['service_binding_extra_handlers'],
+    services,
+    ...(ops?.raw.access && isOpen ? { access: ops.raw.access } : {}),
+  };
+}
+
+/**
+ * A consumer whose `fetch` calls no real host: its entry is a file in `folder` that loads guard.ts first. With the folder of
+ * the app, it also prints what a schema of it expected, and which statements a handler has built in vain.
+ */
+export function guarded(folder: string, config: LocalConfig, app?: string): LocalConfig {
+  const main = resolve(folder, 'index.ts');
+  const worker = JSON.stringify(config.main);
+  const guard = JSON.stringify(OWN('guard'));
+  const lines = [`import ${guard};`, `export * from ${worker};`, `export { default } from ${worker};`];
+  if (app) {
+    const file = (name: string) => JSON.stringify(resolve(app, name, 'index.ts'));
+    lines.push(
+      `import { printMismatches, printUnreturned } from ${guard};`,
+      `import { handlers } from ${file('handlers')};`,
+      `import { effects } from ${file('effects')};`,
+      // For a moment while an editor saves it, the file is empty.
+      'printMismatches(...Object.values(handlers ?? {}), effects);',
+      'printUnreturned(handlers);',
+    );
+  }
+  writeIfChanged(main, `${lines.join('\n')}\n`);
+  return { ...config, main };
+}
+
+/** Each copy has a folder of its own, because wrangler keeps the bundle beside it. True if the copy has changed. */
+export function writeCopy(folder: string, config: LocalConfig): boolean {
+  return writeIfChanged(copyIn(folder), JSON.stringify(config, undefined, 2));
+}
+
+/** Where `npm run dev` keeps the copy of a Worker's file. */
+export function devFolder(worker: WorkerKind | 'front'): string {
+  return join('.data/dev', worker);
+}
+
+export function copyIn(folder: string): string {
+  return join(folder, 'wrangler.json');
+}
+
+function writeIfChanged(path: string, text: string): boolean {
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true });
+    // It holds secrets.
+    writeFileSync(path, text, { mode: 0o600 });
+    return true;
+  }
+  const before = readFileSync(path, 'utf8');
+  if (before.trimEnd() === text.trimEnd()) return false;
+  // In one write and never shorter, because wrangler may read it at any moment. Replacing the file by another one would
+  // be simpler, but wrangler notices that only once or twice.
+  const file = openSync(path, 'r+');
+  writeSync(file, text.padEnd(Buffer.byteLength(before)));
+  closeSync(file);
+  return true;
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { Samples, Source } from '../../src/kit/index.ts';
+import { identify } from '../../src/receiver/identify.ts';
+import { sampleOf } from './samples.ts';
+import { encodeBody, sign } from './sign.ts';
+
+/** A signed delivery, ready to be sent to a receiver. */
+export interface SignedDelivery {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+export interface Wanted {
+  /** The source's name: a path segment of the receiver, and the key of its samples. */
+  readonly name: string;
+  readonly source: Source;
+  /** What the provider signs with. */
+  readonly key: string;
+  /** The receiver's address. */
+  readonly receiver: string;
+  /** Default: the first type that the source is subscribed to, or else the first of the provider's sample. */
+  readonly type?: string | undefined;
+  readonly id?: string | undefined;
+  readonly now?: Date;
+  /** The app's own. */
+  readonly samples?: Samples | undefined;
+  /** Default: the app's sample for this type, or else the provider's. */
+  readonly body?: object | string | undefined;
+}
+
+/** A delivery as its provider would send it. */
+export function makeDelivery({ name, source, key, receiver, now = new Date(), ...wanted }: Wanted): SignedDelivery {
+  const sample = sampleOf(source.provider);
+  const type = wanted.type ?? source.types[0] ?? sample.types[0];
+  const id = wanted.id ?? sample.id();
+  const content = wanted.body ?? wanted.samples?.[name]?.[type]?.({ id, type, now });
+  const body = typeof content === 'object' ? encodeBody(source.provider, content) : content;
+  const url = new URL(`/webhooks/${name}`, receiver);
+  const signed = sign(source.provider, key, { id, type, now, body, url: source.url ?? url.href });
+  for (const [parameter, value] of Object.entries(signed.query)) url.searchParams.set(parameter, value);
+  return { url: url.href, headers: signed.headers, body: signed.body };
+}
+
+export interface ExpectedEvent {
+  readonly eventId: string;
+  readonly type: string | null;
+  /** The hashed replay key. */
+  readonly fingerprint: string | null;
+}
+
+/** The events of a delivery, with the ids under which the ledger knows them. None if it holds nothing to claim. */
+export async function eventsIn(source: Source, delivery: SignedDelivery): Promise<readonly ExpectedEvent[]> {
+  const headers = new Headers(delivery.headers);
+  const body = new TextEncoder().encode(delivery.body);
+  const identified = await identify(source, { method: 'POST', url: delivery.url, headers, body }, randomUUID);
+  return identified.outcome === 'identified' ? identified.events : [];
+}

@@ -1,0 +1,142 @@
+import type { Source } from '../../src/kit/index.ts';
+import type { Signature } from '../../src/providers/types.ts';
+import { secretName } from '../../src/receiver/secrets.ts';
+import { signingKeyName } from '../config/dev-vars.ts';
+import type { AppSamples, Sources } from '../lib/app.ts';
+import type { Workers } from '../local/workers.ts';
+import { eventsIn, makeDelivery, type SignedDelivery } from './delivery.ts';
+import { madeUpKeys } from './sign.ts';
+
+/** Enough to overlap, few enough to take seconds. */
+const MAX_EVENTS_PER_SOURCE = 25;
+/** Of all sources together, if there are many. */
+const MAX_EVENTS = 300;
+const BAD_PER_SOURCE = 5;
+/** Every delivery is sent once, and up to this many times more. */
+const MAX_REPEATS = 4;
+
+/** What the receiver must answer to each kind. */
+export const KINDS = {
+  good: 200,
+  forged: 401,
+  tampered: 401,
+  stale: 401,
+  malformed: 400,
+} as const;
+
+export interface StormDelivery extends SignedDelivery {
+  readonly kind: keyof typeof KINDS;
+  readonly source: string;
+}
+
+export interface Storm {
+  /** In random order, with all the repeats. */
+  readonly deliveries: readonly StormDelivery[];
+  /** How many different deliveries there are among the good ones. */
+  readonly distinct: number;
+  /** How many events each source has sent. */
+  readonly events: ReadonlyMap<string, number>;
+  /** `source id` of every event whose id doesn't change from delivery to delivery. */
+  readonly ids: ReadonlySet<string>;
+  /** Sources whose samples hold no event. */
+  readonly silent: readonly string[];
+}
+
+export interface StormApp {
+  readonly sources: Sources;
+  readonly samples: AppSamples;
+  readonly workers: Pick<Workers, 'url' | 'secrets'>;
+}
+
+/** A mixed load for all sources of the app: duplicates, forged, tampered, stale and malformed deliveries. */
+export async function makeStorm({ sources, samples, workers }: StormApp): Promise<Storm> {
+  const deliveries: StormDelivery[] = [];
+  const events = new Map<string, number>();
+  const ids = new Set<string>();
+  const silent: string[] = [];
+  let distinct = 0;
+  const entries = Object.entries<Source>(sources);
+  const perSource = Math.min(Math.ceil(MAX_EVENTS / entries.length), MAX_EVENTS_PER_SOURCE);
+  for (const [name, source] of entries) {
+    const { url, secrets } = workers;
+    const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
+    const make: Make = (changes) =>
+      makeDelivery({ name, source, key, receiver: url, samples: samples.samples, ...changes });
+    const good = await goodDeliveries(name, source, make, perSource);
+    if (good.length === 0) silent.push(name);
+    distinct += good.length;
+    events.set(name, good.flatMap(({ eventIds }) => eventIds).length);
+    for (const { delivery, eventIds, repeatable } of good) {
+      const times = repeatable ? 1 + Math.floor(Math.random() * (MAX_REPEATS + 1)) : 1;
+      deliveries.push(...Array.from({ length: times }, () => delivery));
+      if (repeatable) for (const id of eventIds) ids.add(`${name} ${id}`);
+    }
+    deliveries.push(...badDeliveries(name, source, make));
+  }
+  return { deliveries: shuffled(deliveries), distinct, events, ids, silent };
+}
+
+interface GoodDelivery {
+  readonly delivery: StormDelivery;
+  readonly eventIds: readonly string[];
+  /** False for a provider without ids: there each delivery is a new event. */
+  readonly repeatable: boolean;
+}
+
+/** Different events only: two samples with the same id or the same replay key would be one event. */
+async function goodDeliveries(name: string, source: Source, make: Make, count: number): Promise<GoodDelivery[]> {
+  const good: GoodDelivery[] = [];
+  const seen = new Set<string>();
+  for (let n = 0; n < count; n++) {
+    const type = source.types[n % source.types.length];
+    const delivery = { kind: 'good', source: name, ...make({ type }) } as const;
+    const found = await eventsIn(source, delivery);
+    const again = await eventsIn(source, delivery);
+    const keys = found.flatMap(({ eventId, fingerprint }) => [eventId, fingerprint ?? eventId]);
+    if (found.length === 0 || keys.some((key) => seen.has(key))) continue;
+    for (const key of keys) seen.add(key);
+    const eventIds = found.map(({ eventId }) => eventId);
+    good.push({ delivery, eventIds, repeatable: again.every(({ eventId }, index) => eventId === eventIds[index]) });
+  }
+  return good;
+}
+
+/** What a provider's scheme allows to tell: a body that isn't signed can't be recognised as tampered. */
+function badDeliveries(name: string, { provider }: Source, make: Make): StormDelivery[] {
+  const now = Date.now();
+  const bad = (kind: StormDelivery['kind'], made: () => SignedDelivery): StormDelivery[] =>
+    Array.from({ length: BAD_PER_SOURCE }, () => ({ kind, source: name, ...made() }));
+  const forged = bad('forged', () => make({ key: madeUpKeys(provider).signingKey }));
+  if ('token' in provider.scheme) return forged;
+
+  const { timestamp } = provider.scheme;
+  const wholeBody = signsBodyAsText(provider.scheme);
+  const tampered = () => {
+    const signed = make({});
+    return { ...signed, body: `${signed.body} ` };
+  };
+  const stale = (seconds: number) => make({ now: new Date(now - (seconds + 60) * 1000) });
+  return [
+    ...forged,
+    ...(wholeBody ? bad('tampered', tampered) : []),
+    ...(timestamp ? bad('stale', () => stale(timestamp.windowSeconds)) : []),
+    ...(wholeBody && !provider.form && !timestamp?.at.startsWith('json:')
+      ? bad('malformed', () => make({ body: '{"id":' }))
+      : []),
+  ];
+}
+
+function signsBodyAsText({ signed, signature }: Signature): boolean {
+  const inside = [signature].flat().some((place) => place.startsWith('json:'));
+  return !inside && typeof signed === 'string' && signed.includes('{body}');
+}
+
+/** Makes deliveries of one source. */
+type Make = (changes: { type?: string | undefined; key?: string; now?: Date; body?: string }) => SignedDelivery;
+
+function shuffled<Value>(values: readonly Value[]): Value[] {
+  return values
+    .map((value) => ({ value, order: Math.random() }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ value }) => value);
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import type { Source } from '../src/kit/index.ts';
+import { quoted } from '../src/ops/words.ts';
+import { type Provider, providers } from '../src/providers/index.ts';
+import { secretName } from '../src/receiver/secrets.ts';
+import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
+import { loadSamples, loadSources, type Sources } from './lib/app.ts';
+import { readArguments } from './lib/arguments.ts';
+import { localAddress, remedyAt } from './lib/processes.ts';
+import { UserError } from './lib/user-error.ts';
+import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
+import { samples } from './samples/samples.ts';
+import { hasPair, madeUpKeys } from './samples/sign.ts';
+
+const usage = (
+  sources: Sources,
+) => `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL] [--curl]
+npm run send -- --list
+
+Sends a correctly signed sample delivery to the receiver of npm run dev. Without a type it sends the first one that the
+source is subscribed to. src/samples.ts may have a body for it. For a source that you don't have yet, name its provider.
+  --times      sends the same delivery again and again
+  --curl       prints the delivery as a curl command instead
+  --list       shows all providers and the types of their samples
+Sources: ${Object.keys(sources).join(', ') || 'none yet'}`;
+
+export default async function main(): Promise<void> {
+  const sources = await loadSources();
+  const { values, positionals } = readArgs(sources);
+  const [name, type] = positionals;
+  if (values.list) return list();
+  if (!name) return void console.log(usage(sources));
+
+  const configured = sources[name];
+  const source: Source = configured ?? { provider: providerOf(name, sources), types: [] };
+  const delivery = makeDelivery({
+    name,
+    source,
+    key: signingKeyOf(name, source.provider, configured !== undefined),
+    samples: (await loadSamples()).samples,
+    receiver: receiverUrl(values.url),
+    type,
+    id: values.id,
+    body: textOf(values.body),
+  });
+  if (values.curl) return void console.log(asCurl(delivery));
+
+  const events = await eventsIn(source, delivery);
+  console.log(`POST ${new URL(delivery.url).origin}/webhooks/${name}`);
+  for (const event of events) console.log(`event ${event.eventId}, type ${event.type ?? 'none'}`);
+  const unknown = events.find((event) => configured && !source.types.includes(event.type ?? ''));
+  if (unknown)
+    console.log(`${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored and ignored`);
+  if (events.length === 0) console.log('the body holds no event: write a sample in src/samples.ts, or use --body');
+  const times = count(values.times, 'times');
+  const concurrency = count(values.concurrency, 'concurrency');
+  let ok = true;
+  for (let sent = 0; sent < times; sent += concurrency) {
+    const size = Math.min(concurrency, times - sent);
+    const answers = await Promise.all(Array.from({ length: size }, () => deliver(delivery)));
+    ok &&= answers.every(Boolean);
+  }
+  if (!ok) process.exitCode = 1;
+}
+
+async function deliver({ url, headers, body }: SignedDelivery): Promise<boolean> {
+  const response = await fetch(url, { method: 'POST', headers, body }).catch(() => {
+    const { origin } = new URL(url);
+    throw new UserError(`no receiver answers at ${origin}: ${remedyAt(origin)}`);
+  });
+  console.log(`${response.status} ${await response.text()}`);
+  return response.ok;
+}
+
+function asCurl({ url, headers, body }: SignedDelivery): string {
+  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  return ['curl -i', ...lines, `--data-binary ${quoted(body)}`, quoted(url)].join(' \\\n  ');
+}
+
+function providerOf(name: string, sources: Sources): Provider {
+  if (Object.hasOwn(providers, name)) return providers[name] as Provider;
+  const names = Object.keys(sources).join(', ') || 'none yet';
+  throw new UserError(
+    `there is no source ${name} in src/sources.ts (sources: ${names}), and no provider of that name (--list)`,
+  );
+}
+
+/** The key that the provider signs with. For a source that isn't configured yet, a random one that shows the form. */
+function signingKeyOf(name: string, provider: Provider, isConfigured: boolean): string {
+  const pair = !('token' in provider.scheme) && hasPair(provider.scheme);
+  const variable = pair ? signingKeyName(name) : secretName(name);
+  const vars = readDevVars();
+  if (isConfigured) {
+    const publicKeyOnly = pair && !vars[variable] && (process.env[secretName(name)] ?? vars[secretName(name)]);
+    if (!publicKeyOnly) return requireVar(variable, vars);
+    throw new UserError(
+      `${variable} is not set: signing needs the private key of the public key in ${secretName(name)}`,
+    );
+  }
+  const set = process.env[variable] ?? vars[variable];
+  if (!set) console.log(`${name} is not in src/sources.ts and ${variable} is not set: signing with a random key`);
+  return set || madeUpKeys(provider).signingKey;
+}
+
+function list(): void {
+  const width = Math.max(...Object.keys(providers).map((name) => name.length));
+  for (const name of Object.keys(providers)) {
+    console.log(`${name.padEnd(width)}  ${samples[name]?.types.join(', ')}`);
+  }
+}
+
+function receiverUrl(url = localAddress()): string {
+  if (!URL.canParse(url)) throw new UserError('--url takes an address such as http://localhost:8787');
+  return url;
+}
+
+function textOf(body: string | undefined): string | undefined {
+  if (!body?.startsWith('@')) return body;
+  try {
+    return readFileSync(body.slice(1), 'utf8');
+  } catch {
+    throw new UserError(`--body ${body}: there is no such file`);
+  }
+}
+
+function readArgs(sources: Sources) {
+  return readArguments({
+    usage: usage(sources),
+    words: 2,
+    options: {
+      times: { type: 'string', default: '1' },
+      concurrency: { type: 'string', default: '1' },
+      id: { type: 'string' },
+      body: { type: 'string' },
+      url: { type: 'string' },
+      curl: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+    },
+  });
+}
+
+function count(text: string, name: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new UserError(`--${name} takes a whole number from 1`);
+  return value;
+}

@@ -1,0 +1,230 @@
+import { is, SQL } from 'drizzle-orm';
+import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
+import type { LoadedEvent, WorkableEvent } from '../db/events.ts';
+import type { Query } from '../db/sql.ts';
+import {
+  asCondition,
+  controlsTransaction,
+  hasPlaceholder,
+  namesEngine,
+  queryOf,
+  returningRows,
+} from '../db/user-statement.ts';
+import { placeAt, withFailure } from '../kit/errors.ts';
+import { Effect, type Event, type Handler, type Handlers, Must, PermanentError, type Tools } from '../kit/index.ts';
+import { parseJson } from '../shared/json.ts';
+import { isStorableText } from '../shared/text.ts';
+import type { ConsumerDependencies } from './batch.ts';
+
+/** The changes that a handler returned, checked. An event that nobody wants is `ignored`, which is not an error. */
+export interface HandlerResult {
+  readonly status: 'done' | 'ignored';
+  readonly summary: string;
+  /** Text and parameters of its statements. Building them takes longer than anything else here, so it happens once. */
+  readonly statements: readonly Query[];
+  readonly effects: readonly Effect[];
+  /** One error for each `must()`, in the order of the statements. */
+  readonly conditions: readonly Error[];
+}
+
+export function handlerOf(
+  { source, type }: Pick<LoadedEvent, 'source' | 'type'>,
+  handlers: Handlers,
+): Handler | undefined {
+  const ofSource = Object.hasOwn(handlers, source) ? handlers[source] : undefined;
+  return ofSource && type !== null && Object.hasOwn(ofSource, type) ? ofSource[type] : undefined;
+}
+
+/** Asks the event's handler what to change. Throws what the handler throws. */
+export async function askHandler(
+  loaded: WorkableEvent,
+  { handlers, sources }: Pick<ConsumerDependencies, 'handlers' | 'sources'>,
+  tools: Tools,
+): Promise<HandlerResult> {
+  const { source, eventId, type, receivedAt, occurredAt, body, headers } = loaded;
+  const handler = handlerOf(loaded, handlers);
+  if (handler === undefined) {
+    const summary = `no handler for ${source}/${type ?? '(no type)'}`;
+    const expected = whyExpected(loaded, sources);
+    if (expected !== undefined) throw withFailure(new PermanentError(`${summary}, ${expected}`), 'no_handler');
+    return { status: 'ignored', summary, statements: [], effects: [], conditions: [] };
+  }
+  const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
+  const event: Event = {
+    source,
+    id: eventId,
+    type,
+    occurredAt: isBelievable ? occurredAt : receivedAt,
+    receivedAt,
+    data: await readBody(body, handler),
+    raw: body,
+    headers,
+  };
+  const changes = await changesOf(handler, event, tools);
+  const { statements, effects } = changes;
+  const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
+  return { status: 'done', summary: [count, ...effects.map(({ name }) => name)].join(', '), ...changes };
+}
+
+/** Clocks differ by minutes, and a wrong time zone by hours. */
+const MAX_AHEAD_MS = 86_400_000;
+
+/** Why an event without a handler is a mistake: it was misspelt, renamed or forgotten. `undefined` if nobody wants it. */
+function whyExpected({ source, type, failure }: LoadedEvent, sources: ConsumerDependencies['sources']) {
+  const configured = Object.hasOwn(sources, source) ? sources[source] : undefined;
+  if (configured === undefined) return 'and src/sources.ts has no such source';
+  if (type !== null && configured.types.includes(type)) return 'although src/sources.ts names this type';
+  // A suspected replay has not failed: it was only parked.
+  return failure !== null && failure !== 'replay' ? 'although it had one when it failed' : undefined;
+}
+
+async function readBody(raw: string, handler: Handler): Promise<unknown> {
+  const parsed = parseJson(raw);
+  if (parsed.outcome === 'malformed') throw withFailure(new PermanentError('the body is not JSON'), 'schema');
+  return matching(parsed.json, handler, "the payload does not match the handler's schema");
+}
+
+/**
+ * What the schema makes of a payload. The error names the paths that failed and never a value, because more people read
+ * errors than payloads.
+ */
+export async function matching(
+  payload: unknown,
+  definition: Pick<Handler, 'schema'>,
+  problem: string,
+): Promise<unknown> {
+  const { schema } = definition;
+  if (schema === undefined) return payload;
+  const result = await schema['~standard'].validate(payload);
+  if (result.issues === undefined) return result.value;
+  const paths = result.issues.map(({ path = [] }) =>
+    path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.'),
+  );
+  const error = new PermanentError(`${problem} at ${paths.join(', ') || 'its root'}`);
+  throw withFailure(placeAt(error, definition), 'schema', paths);
+}
+
+type Changes = Pick<HandlerResult, 'statements' | 'effects' | 'conditions'>;
+
+async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<Changes> {
+  try {
+    // The type of `data` is what the handler's own schema returned.
+    const returned: unknown = handler.handle(event as Event<never>, tools);
+    // A statement without an array would run if it were awaited, or returned from here.
+    return checkReturned(queryOf(returned) ? returned : await returned);
+  } catch (error) {
+    throw explainRefusal(error);
+  }
+}
+
+/** If a handler's own query was refused because it was not a read, the returned error says what to do instead. */
+function explainRefusal(error: unknown): unknown {
+  const code = DatabaseError.isFromDatabase(error) ? DatabaseError.fromThrown(error).code : undefined;
+  if (code === WRITE_REFUSED) {
+    return mistake(
+      "the handler's db only reads: return the statement in an array, don't await it (an async function that returns a statement without an array awaits it, too)",
+    );
+  }
+  return code === TRANSACTION_CONTROL_REFUSED ? mistake(`the handler awaited a statement that ${CONTROL}`) : error;
+}
+
+const CONTROL =
+  'begins, ends or changes a transaction: remove it, because all changes of the event are committed in one transaction anyway';
+
+const ENGINE =
+  'names a table of the schema webhooks, which belongs to the engine: keep what you need in a table of your own';
+
+/** A transaction is given up after 10 s, and holds its locks until then. 1,000 statements leave room on a slow day. */
+const MAX_CHANGES = 1000;
+
+/**
+ * Checks what a handler returned. Another try can't correct a mistake in it, so the error is permanent and says what to
+ * return.
+ */
+function checkReturned(returned: unknown): Changes {
+  if (!Array.isArray(returned)) {
+    throw mistake(`the handler returned ${kindOf(returned)}: return an array of changes, or [] for none`);
+  }
+  if (returned.length > MAX_CHANGES) {
+    const advice = 'write many rows with one statement, as with insert … values (…), (…)';
+    throw mistake(`the handler returned ${returned.length} changes, and ${MAX_CHANGES} is the limit: ${advice}`);
+  }
+  const statements: Query[] = [];
+  const effects: Effect[] = [];
+  const conditions: Error[] = [];
+  // `entries` also visits the holes of an array, which are mistakes too.
+  for (const [index, change] of returned.entries()) {
+    const isCondition = change instanceof Must;
+    const statement = isCondition ? returningRows(change.statement) : change;
+    // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
+    if (statement instanceof Promise) statement.catch(() => {});
+    const query = change instanceof Effect ? undefined : build(statement);
+    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(statement, query);
+    if (problem) throw mistake(`change ${index + 1} of ${returned.length} ${problem}`);
+    if (!query) effects.push(change);
+    else statements.push(isCondition ? asCondition(query, conditions.push(change.error) - 1) : query);
+  }
+  if (new Set(effects.map(({ name }) => name)).size < effects.length) {
+    throw mistake('two effects have the same name, so the second would be lost: give each its own name');
+  }
+  return { statements, effects, conditions };
+}
+
+function mistake(message: string): Error {
+  return withFailure(new PermanentError(message), 'changes');
+}
+
+/** Building fails if a value can't be converted for its column. At the next try, the value may be another one. */
+function build(change: unknown): Query | undefined {
+  try {
+    return queryOf(change);
+  } catch (error) {
+    throw error instanceof Error ? withFailure(error, 'changes') : error;
+  }
+}
+
+function problemOfStatement(change: unknown, query: Query | undefined): string | undefined {
+  if (query === undefined) {
+    return `is ${kindOf(change)}: a change is a statement (db.insert(…).values(…), db.execute(sql\`…\`)) or an effect`;
+  }
+  if (controlsTransaction(query.sql)) return `is a statement that ${CONTROL}`;
+  if (namesEngine(query.sql)) return `is a statement that ${ENGINE}`;
+  if (hasPlaceholder(query)) return 'has an sql.placeholder() without a value: put the value there';
+  const params = query.params.flat(Number.POSITIVE_INFINITY);
+  if (!params.every((param) => typeof param !== 'string' || isStorableText(param))) {
+    return `has a parameter with ${NO_TEXT}`;
+  }
+  return isJson(params.filter((param) => typeof param === 'object')) ? undefined : `has a parameter that ${NO_JSON}`;
+}
+
+function problemOfEffect({ name, payload }: Effect): string | undefined {
+  if (!isStorableText(name)) return `is an effect whose name is not a text, or is one with ${NO_TEXT}`;
+  return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
+}
+
+const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres cannot store';
+
+const NO_JSON = 'cannot be written as JSON (an object that contains itself, or a bigint)';
+
+function isJson(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A value in words, for somebody who has returned a wrong one. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  if (value instanceof Effect) return 'an effect';
+  if (value instanceof Must) return 'a must()';
+  if (value instanceof Promise) return 'a promise';
+  if (queryOf(value)) return 'a statement';
+  if (is(value, SQL)) return 'sql`…` without db.execute()';
+  return typeof value === 'object'
+    ? `an object (${value.constructor?.name ?? 'without a class'})`
+    : `a ${typeof value}`;
+}

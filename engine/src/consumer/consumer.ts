@@ -1,0 +1,97 @@
+import { type Database, openDatabase } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
+import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
+import { sendTickets } from '../queue/tickets.ts';
+import type { Log, LogLine } from '../shared/log.ts';
+import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
+import type { ConsumerDependencies } from './batch.ts';
+import { parkDeadLetters } from './dead-letters.ts';
+import { sendAlerts } from './send-alerts.ts';
+import { sendEffects } from './send-effects.ts';
+import { workEvents } from './work.ts';
+
+/** The messages of a queue with an unknown name wait this long: until then somebody may have corrected the name. */
+const UNKNOWN_QUEUE_WAIT_SECONDS = 3600;
+
+/** One Worker for all background work: the four queues, which variables in its wrangler file name, and the cron. */
+export function createConsumer(dependencies: ConsumerDependencies) {
+  return {
+    async queue(batch: MessageBatch, env: ConsumerBindings): Promise<void> {
+      switch (batch.queue) {
+        case env.EVENTS_QUEUE:
+          return workEvents(batch, env, dependencies);
+        case env.EFFECTS_QUEUE:
+          return sendEffects(batch, env, dependencies);
+        case env.EVENTS_DEAD_QUEUE:
+          return parkDeadLetters('events', batch, env, dependencies);
+        case env.EFFECTS_DEAD_QUEUE:
+          return parkDeadLetters('effects', batch, env, dependencies);
+        default:
+          dependencies.log({ step: 'configuration', outcome: 'unknown_queue', queue: batch.queue });
+          batch.retryAll({ delaySeconds: UNKNOWN_QUEUE_WAIT_SECONDS });
+      }
+    },
+    async scheduled(controller: { readonly scheduledTime: number }, env: ConsumerBindings): Promise<void> {
+      await tick(env, new Date(controller.scheduledTime), dependencies.log);
+    },
+  };
+}
+
+/** A run sends the tickets of at most this many chunks, so that a backlog isn't doubled at once. The next continues. */
+const MAX_SWEEP_CHUNKS = 10;
+
+/**
+ * A run deletes at most this many chunks. A chunk takes a tenth of a second, or a whole one on the smallest compute, so
+ * a run ends before the next begins. With 96 runs a day, the table grows if more events come than these can delete.
+ */
+export const MAX_PRUNE_CHUNKS = 300;
+
+/**
+ * The work of the cron, every 15 minutes: it sends overdue tickets again, alerts the operator, and deletes old events
+ * and bodies. Pruning comes last, because it may take minutes, and may use up the requests that the run is allowed to
+ * make (50 on Cloudflare's Free plan).
+ */
+export async function tick(env: ConsumerBindings, now: Date, log: Log): Promise<void> {
+  await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
+  try {
+    await logFailure('alert', log, () => sendAlerts(env, now, log));
+  } finally {
+    await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
+  }
+}
+
+async function sweep(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {
+  const swept = { events: 0, effects: 0 };
+  let sent = true;
+  for (let chunk = 0; chunk < MAX_SWEEP_CHUNKS && sent; chunk++) {
+    const { events, effects } = await takeOverdue(db, now);
+    const sentBoth = [await sendTickets(env.EVENTS, events), await sendTickets(env.EFFECTS, effects)];
+    sent = sentBoth.every(Boolean);
+    swept.events += events.length;
+    swept.effects += effects.length;
+    if (events.length < SWEEP_CHUNK && effects.length < SWEEP_CHUNK) break;
+  }
+  // Tickets that the queue did not take are overdue again after their interval.
+  log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
+}
+
+async function pruneOld(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {
+  const pruned = { events: 0, bodies: 0 };
+  for (let chunk = 0; chunk < MAX_PRUNE_CHUNKS; chunk++) {
+    const { events, bodies } = await prune(db, now, env.DEDUPE_DAYS, env.BODY_DAYS);
+    pruned.events += events;
+    pruned.bodies += bodies;
+    if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) return log({ step: 'prune', outcome: 'done', ...pruned });
+  }
+  log({ step: 'prune', outcome: 'unfinished', ...pruned });
+}
+
+/** The error is thrown on, so that Cloudflare also counts the run as failed. */
+async function logFailure(step: LogLine['step'], log: Log, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    log({ step, outcome: 'failed', reason: DatabaseError.fromThrown(error).message });
+    throw error;
+  }
+}

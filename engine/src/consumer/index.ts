@@ -1,0 +1,26 @@
+import type { EffectKind, Handlers, Source } from '../kit/index.ts';
+import { log } from '../shared/log.ts';
+import { createConsumer } from './consumer.ts';
+
+export interface ConsumerOptions {
+  readonly sources: Readonly<Record<string, Source>>;
+  readonly handlers: Handlers;
+  readonly effects: Readonly<Record<string, EffectKind>>;
+}
+
+/**
+ * The consumer Worker: it works the four queues, and its cron.
+ *
+ * @example
+ * export default consumer({ sources, handlers, effects });
+ */
+export function consumer(options: ConsumerOptions) {
+  return createConsumer({
+    ...options,
+    now: () => new Date(),
+    random: Math.random,
+    log,
+    handlerMs: 30_000,
+    effectMs: 10_000,
+  });
+}

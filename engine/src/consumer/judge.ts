@@ -1,0 +1,206 @@
+import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
+import type { Failure } from '../db/schema.ts';
+import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
+import { positionOf } from '../shared/log.ts';
+import { cleanText } from '../shared/text.ts';
+
+/** The consequence of an error for the event or the effect whose work threw it. */
+export type Judgement =
+  /** Another run completed the event first: this one is a duplicate, and not a failure. */
+  | { readonly outcome: 'already_finished' }
+  /** Postgres has no space left, or can't be reached: the ticket comes again, and no attempt is counted. */
+  | { readonly outcome: 'database_unavailable'; readonly reason: string }
+  | FailureOutcome;
+
+/** An attempt that failed and is counted. */
+export interface FailureOutcome {
+  readonly outcome: 'retry' | 'parked';
+  /** How long to wait for the next attempt. 0 if there is none. */
+  readonly seconds: number;
+  readonly failure: Failure;
+  readonly failedPaths: readonly string[] | null;
+  /** Is stored in Postgres, for people. */
+  readonly error: string;
+  /** Is logged, so it never holds the message of an error. */
+  readonly reason: string;
+  readonly position: string | undefined;
+  /** After how many attempts it is parked. Undefined if nothing was tried. */
+  readonly maxAttempts?: number | undefined;
+}
+
+/** Attempts before an event or an effect is parked, unless its handler says otherwise. */
+const ATTEMPTS = 12;
+
+/** A queue delays a message by at most a day. */
+const MAX_DELAY_SECONDS = 86_400;
+
+/** A screenful: more doesn't help a reader, and every list of failed events would load it. */
+const MAX_ERROR_LENGTH = 1000;
+
+/** A payload of another shape may fail at thousands of paths, and its keys may be as long as it likes. */
+const MAX_FAILED_PATHS = 20;
+const MAX_PATH_LENGTH = 200;
+
+/** The largest integer of Postgres. */
+const MAX_INTEGER = 2_147_483_647;
+
+const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of claimcheck';
+
+/** What was tried, and where. */
+export interface Attempt {
+  readonly attemptsBefore: number;
+  /** In [0, 1). */
+  readonly random: number;
+  readonly env: object;
+  readonly maxAttempts?: number | undefined;
+  /** Breaking one of these constraints parks the event at once. */
+  readonly parkOn?: readonly string[] | undefined;
+}
+
+/**
+ * Decides whether failed work is tried again or parked. An error of Postgres counts as an attempt like any other: the
+ * caller must first make sure that Postgres works. It never throws, whatever was thrown: an error here would fail the
+ * whole batch, at every delivery.
+ */
+export function judge(error: unknown, attempt: Attempt): Judgement {
+  try {
+    return judgeReadable(error, attempt);
+  } catch {
+    const text = `the thrown value cannot be read: ${THROW_INSTEAD}`;
+    const unknown = { failure: 'handler', failedPaths: null, position: undefined } as const;
+    return { outcome: 'parked', seconds: 0, ...unknown, error: text, reason: text };
+  }
+}
+
+function judgeReadable(error: unknown, attempt: Attempt): Judgement {
+  const { attemptsBefore, random, env, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
+  if (isCompletedBefore(error)) return { outcome: 'already_finished' };
+  const described = describe(error);
+  const isOfDatabase = DatabaseError.isFromDatabase(error);
+  if (isOfDatabase && DatabaseError.fromThrown(error).isOutOfSpace) {
+    return { outcome: 'database_unavailable', reason: described.reason };
+  }
+  const { failure, failedPaths } = failureOf(error);
+  const attempts = attemptsBefore + 1;
+  const problem = problemOf(error, maxAttempts);
+  const isPermanent = error instanceof PermanentError || (isOfDatabase && breaksParkingConstraint(parkOn, error));
+  const isParked = problem !== undefined || isPermanent || attempts >= maxAttempts;
+  const wait = error instanceof RetryLater ? error.seconds : backoff(attempts, random);
+  return {
+    outcome: isParked ? 'parked' : 'retry',
+    seconds: isParked ? 0 : Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(wait))),
+    failure: isOfDatabase ? 'database' : failure,
+    // The paths hold keys of the payload. Text that Postgres refuses would fail the whole batch.
+    failedPaths: failedPaths?.slice(0, MAX_FAILED_PATHS).map((path) => cleanText(path, MAX_PATH_LENGTH)) ?? null,
+    // Before it is cut, because half a secret is one too.
+    error: cleanText(hideSecrets([problem, described.error].filter(Boolean).join('. '), env), MAX_ERROR_LENGTH),
+    reason: described.reason,
+    // The names of functions may have been made of anything.
+    position: isOfDatabase ? undefined : cleanText(placesOf(positionOf(error)) ?? '', MAX_ERROR_LENGTH) || undefined,
+    maxAttempts: problem === undefined ? Math.min(maxAttempts, MAX_INTEGER) : undefined,
+  };
+}
+
+function breaksParkingConstraint(constraints: readonly string[], error: unknown): boolean {
+  const { constraint } = DatabaseError.fromThrown(error);
+  return constraint !== undefined && constraints.includes(constraint);
+}
+
+/** A mistake in the handler that would keep its event from ever being parked. Another try can't help. */
+function problemOf(error: unknown, maxAttempts: unknown): string | undefined {
+  if (error instanceof RetryLater && !(Number.isFinite(error.seconds) && error.seconds >= 0)) {
+    return `RetryLater takes a number of seconds from 0 up, and not ${String(error.seconds)}`;
+  }
+  if (!Number.isInteger(maxAttempts) || Number(maxAttempts) < 1) {
+    return `the handler's attempts must be a whole number from 1 up, and not ${String(maxAttempts)}`;
+  }
+  return undefined;
+}
+
+function describe(error: unknown): { reason: string; error: string } {
+  if (DatabaseError.isFromDatabase(error)) {
+    const { message } = DatabaseError.fromThrown(error);
+    return { reason: message, error: message };
+  }
+  if (!(error instanceof Error)) {
+    const kind = error === null ? 'null' : typeof error;
+    const text = `the thrown value is not an Error (${kind}): ${THROW_INSTEAD}`;
+    return { reason: text, error: text };
+  }
+  const { name, message } = error;
+  return { reason: String(name), error: `${name}: ${message}` };
+}
+
+/** The first wait: long enough for a short disturbance to pass. */
+const FIRST_SECONDS = 5;
+/** The longest wait: work goes on within an hour after the end of an outage. */
+const LAST_SECONDS = 3600;
+
+/**
+ * Seconds to wait after this many failures: exponential, capped, with full jitter, so that work that failed together
+ * doesn't come back together. `random` is in [0, 1).
+ */
+export function backoff(failures: number, random: number): number {
+  const ceiling = Math.min(LAST_SECONDS, FIRST_SECONDS * 2 ** Math.max(0, failures - 1));
+  return Math.max(1, Math.round(ceiling * (1 - random)));
+}
+
+/** A shorter text occurs by chance, and makes a poor secret. */
+const MIN_SECRET_LENGTH = 8;
+
+/** A token in a URL or a line of a PEM file. Plain words (`services`, `hooks.slack.com`) are not worth hiding. */
+const LOOKS_SECRET = /[A-Z0-9]/;
+
+/**
+ * Replaces the values of variables and secrets in a text by their names, as in `Invalid URL: [SLACK_URL]`. More people
+ * read errors than secrets, and runtimes quote what they refuse. A Worker can't tell its secrets from its variables, so
+ * the values of both are replaced: whole, the password of a URL, and parts of URLs and keys that look like a secret.
+ */
+function hideSecrets(text: string, env: object): string {
+  const hidden = Object.entries(env).flatMap(([name, value]: [string, unknown]) =>
+    typeof value === 'string' ? secretsIn(value.trim()).map((secret) => ({ name, secret })) : [],
+  );
+  // The longest first, because one may be a part of another.
+  hidden.sort((a, b) => b.secret.length - a.secret.length);
+  return hidden.reduce((result, { name, secret }) => result.replaceAll(secret, () => `[${name}]`), text);
+}
+
+function secretsIn(value: string): string[] {
+  const parts = value.split(/[\s/?#&=:@]+/).filter((part) => LOOKS_SECRET.test(part));
+  const password = URL.parse(value)?.password ?? '';
+  return [value, ...parts, password].filter(({ length }) => length >= MIN_SECRET_LENGTH);
+}
+
+declare global {
+  /** Only in the bundle that `npm run deploy` makes. */
+  var APP_LINES: string | undefined;
+}
+
+/**
+ * Set by `npm run deploy` from the source map of this bundle: for each file of src the line of the bundle where it
+ * begins, and then the line of the file for each line of the bundle, as the difference to the one before.
+ * `src/handlers/order-paid.ts 812 3 1 1 2; …`. Cloudflare doesn't translate the stack that code sees itself.
+ */
+const LINES = globalThis.APP_LINES ?? '';
+
+interface File {
+  readonly path: string;
+  readonly start: number;
+  readonly steps: readonly number[];
+}
+
+let files: readonly File[] | undefined;
+
+/** A `position` with the lines of src in place of the bundle's. Other frames stay as they are. */
+export function placesOf(position: string | undefined, lines = LINES): string | undefined {
+  if (lines === '') return position;
+  files ??= lines.split('; ').map((file) => {
+    const [path = '', start, ...steps] = file.split(' ');
+    return { path, start: Number(start), steps: steps.map(Number) };
+  });
+  return position?.replaceAll(/index\.js:(\d+):\d+/g, (frame, line: string) => {
+    const file = files?.find(({ start, steps }) => Number(line) >= start && Number(line) < start + steps.length);
+    if (file === undefined) return frame;
+    return `${file.path}:${file.steps.slice(0, Number(line) - file.start + 1).reduce((sum, step) => sum + step, 0)}`;
+  });
+}

@@ -1,0 +1,248 @@
+import { sql } from 'drizzle-orm';
+import {
+  check,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgSchema,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+
+/** The engine's own schema. Your tables are in `public`, so no name can collide, and rights are granted by schema. */
+export const webhooks = pgSchema('webhooks');
+
+const time = (name: string) => timestamp(name, { withTimezone: true });
+
+/** The name of the check below. An error with this name says that an event has been completed before. */
+export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
+
+/** The name of the unique index below. An error with this name says that another event has the same replay key. */
+export const FINGERPRINT_ONCE = 'fingerprint_once';
+
+/** Why the last attempt of an event or of an effect failed. The sentence in `last_error` is for people; code reads this. */
+export const FAILURES = [
+  /** The handler or the effect threw an error. */
+  'handler',
+  /** It threw PermanentError. */
+  'permanent',
+  /** It threw RetryLater. */
+  'retry_later',
+  /** The payload doesn't match the schema of the handler or of the effect, or is not JSON. */
+  'schema',
+  /** The handler returned something that can't be committed, or the effect something that is no answer. */
+  'changes',
+  /** It took too long. */
+  'time_limit',
+  /** The other side answered with an error. */
+  'response',
+  /** Postgres refused the changes. */
+  'database',
+  /** There is no handler for an event that somebody wants, or no effect of this kind, in src. */
+  'no_handler',
+  /** The body was deleted before the event could be worked. */
+  'body_gone',
+  /** A suspected replay: another event has the same replay key. */
+  'replay',
+  /** The queue gave its ticket up, as when a handler kills its isolate. */
+  'poison',
+] as const;
+export type Failure = (typeof FAILURES)[number];
+
+/** For somebody who reads an alert or a page without the documentation. */
+export const MEANING: Readonly<Record<Failure, string>> = {
+  handler: 'the code threw an error',
+  permanent: 'the code threw a PermanentError',
+  retry_later: 'the code still asked to wait at the last attempt',
+  schema: "the payload doesn't match the schema",
+  changes: 'the code returned what cannot be used',
+  time_limit: 'it took too long',
+  response: 'the other side answered with an error',
+  database: 'Postgres refused a statement',
+  no_handler: 'the code has no handler or effect for it',
+  body_gone: 'the body was deleted before it was worked',
+  replay: 'suspected replays',
+  poison: 'the queue gave up on the tickets',
+};
+
+/** What an operator may do with what is parked (retry, discard), and with what is finished (rerun). */
+export const ACTIONS = ['retry', 'discard', 'rerun'] as const;
+export type ActionName = (typeof ACTIONS)[number];
+
+/** What is noted of an action that was taken back: of a discard, or of a retry before it began. */
+export const UNDO = 'undo';
+
+const EVENT_STATUSES = ['pending', 'done', 'ignored', 'parked'] as const;
+const EFFECT_STATUSES = ['pending', 'sent', 'parked'] as const;
+
+/** A list of texts for a check: constraints take no parameters. */
+const listed = (texts: readonly string[]) => sql.raw(texts.map((one) => `'${one}'`).join(', '));
+
+/** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
+export const events = webhooks.table(
+  'events',
+  {
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    type: text('type'),
+    occurredAt: time('occurred_at'),
+    receivedAt: time('received_at').notNull(),
+    status: text('status', { enum: EVENT_STATUSES }).notNull().default('pending'),
+    /** When a pending event should next be looked at, in case its ticket is lost. */
+    dueAt: time('due_at').notNull(),
+    /** A failed event is not tried again before then, even if another ticket comes. The sweep moves only `due_at`. */
+    notBefore: time('not_before'),
+    /**
+     * When a group of redelivered tickets with this one was begun, and null once its work has ended. If it is set, the
+     * work never ended, as when a handler kills its isolate: then the event is worked alone.
+     */
+    begunAt: time('begun_at'),
+    attempts: integer('attempts').notNull().default(0),
+    /** Of the last attempt that failed: after how many attempts it would be parked, and where the error was thrown. */
+    maxAttempts: integer('max_attempts'),
+    position: text('position'),
+    failure: text('failure', { enum: FAILURES }),
+    lastError: text('last_error'),
+    /** Of the failure `schema`: the paths in the body that don't match. */
+    failedPaths: jsonb('failed_paths').$type<readonly string[]>(),
+    summary: text('summary'),
+    finishedAt: time('finished_at'),
+    completions: integer('completions').notNull().default(0),
+    /** The SHA-256 of the replay key: what may be seen only once although the id differs. Usually this is the body. */
+    fingerprint: text('fingerprint'),
+    /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
+    replayNumber: integer('replay_number').notNull().default(0),
+    /**
+     * What operators did to the event, oldest first, with what it overwrote and the effects that it was about. Null, and
+     * so without cost, until somebody does something.
+     */
+    actions:
+      jsonb('actions').$type<
+        {
+          at: string;
+          who: string;
+          action: ActionName | typeof UNDO;
+          reason: string | null;
+          was?: object;
+          effects?: string[];
+        }[]
+      >(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.eventId] }),
+    // A second completion of an event breaks this check, so its whole transaction is rolled back. A number below zero
+    // would let several completions through.
+    check(COMPLETED_AT_MOST_ONCE, sql`${table.completions} between 0 and 1`),
+    check('known_status', sql`${table.status} in (${listed(EVENT_STATUSES)})`),
+    check('known_failure', sql`${table.failure} in (${listed(FAILURES)})`),
+    // Of concurrent deliveries with one fingerprint, only one can be the first.
+    uniqueIndex(FINGERPRINT_ONCE)
+      .on(table.source, table.fingerprint, table.replayNumber)
+      .where(sql`fingerprint is not null`),
+    // Every claim writes into this index, so it holds only pending events: the completion removes the entry.
+    index('events_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // For pruning by age, and for the console. The times only grow, so every claim writes to the last page of the index.
+    index('events_received').on(table.receivedAt),
+    // Only parked events are in it, so it costs nothing until an event is parked.
+    index('events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
+  ],
+);
+
+/** The raw body, as text: jsonb rejects \u0000 and lone surrogates, so a valid event could never be claimed. */
+export const bodies = webhooks.table(
+  'bodies',
+  {
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    body: text('body').notNull(),
+    headers: jsonb('headers').$type<Record<string, string>>().notNull(),
+    receivedAt: time('received_at').notNull(),
+  },
+  (table) => [
+    index('bodies_received').on(table.receivedAt),
+    primaryKey({ columns: [table.source, table.eventId] }),
+    foreignKey({
+      name: 'bodies_event',
+      columns: [table.source, table.eventId],
+      foreignColumns: [events.source, events.eventId],
+    }).onDelete('cascade'),
+  ],
+);
+
+/** The outbox: one row per call to the outside, written in the transaction that completes its event. */
+export const effects = webhooks.table(
+  'effects',
+  {
+    source: text('source').notNull(),
+    eventId: text('event_id').notNull(),
+    name: text('name').notNull(),
+    /** A rerun deletes the row and writes it again. This tells the two apart, so that a result is kept only by its own row. */
+    generation: uuid('generation').notNull().defaultRandom(),
+    kind: text('kind').notNull(),
+    /** JSON, kept as text for the same reason as a body. */
+    payload: text('payload').notNull(),
+    status: text('status', { enum: EFFECT_STATUSES }).notNull().default('pending'),
+    dueAt: time('due_at').notNull(),
+    /** An effect that has failed, or was told to wait, is not sent before then, even if another ticket comes. */
+    notBefore: time('not_before'),
+    /** As for an event. */
+    begunAt: time('begun_at'),
+    attempts: integer('attempts').notNull().default(0),
+    maxAttempts: integer('max_attempts'),
+    position: text('position'),
+    failure: text('failure', { enum: FAILURES }),
+    lastError: text('last_error'),
+    sentAt: time('sent_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.eventId, table.name] }),
+    check('known_effect_status', sql`${table.status} in (${listed(EFFECT_STATUSES)})`),
+    check('known_effect_failure', sql`${table.failure} in (${listed(FAILURES)})`),
+    foreignKey({
+      name: 'effects_event',
+      columns: [table.source, table.eventId],
+      foreignColumns: [events.source, events.eventId],
+    }).onDelete('cascade'),
+    index('effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
+    index('effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
+    // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
+    index('effects_sent').using('brin', table.sentAt),
+  ],
+);
+
+/** The tables of what is tried: each row has its attempts, its failure and its status. */
+export type WorkTable = typeof events | typeof effects;
+
+/** Joins effects with their events. */
+export const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
+
+/** One row for each condition that an operator is, or is about to be, alerted about. It is deleted when that is over. */
+export const alerts = webhooks.table(
+  'alerts',
+  {
+    condition: text('condition', { enum: ['parked', 'pending', 'silent'] }).notNull(),
+    source: text('source').notNull(),
+    /** Of `parked`: why, so that a new kind of failure is a new alert. Otherwise empty. */
+    failure: text('failure', { enum: ['', ...FAILURES] }).notNull(),
+    /** When the cron first saw it. */
+    since: time('since').notNull(),
+    /** When the alert endpoint accepted the alert. */
+    sentAt: time('sent_at'),
+  },
+  (table) => [primaryKey({ columns: [table.condition, table.source, table.failure] })],
+);
+
+/** The hours in which a source sent an event. They say how long it is usually silent, without a scan of all events. */
+export const hours = webhooks.table(
+  'hours',
+  {
+    source: text('source').notNull(),
+    hour: time('hour').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.source, table.hour] })],
+);

@@ -1,0 +1,104 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { type SQL, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { Statement } from '../db/client.ts';
+import type { ReadOnlyDatabase } from '../db/user-statement.ts';
+import type { Effect } from './effect.ts';
+import { rememberDefinition } from './errors.ts';
+import type { ConsumerEnv } from './register.ts';
+import type { Source } from './source.ts';
+
+export interface Event<Data = unknown> {
+  readonly source: string;
+  readonly id: string;
+  readonly type: string | null;
+  /**
+   * When it happened, by the sender's clock. The time when we received it, if the sender doesn't say, or names a time more
+   * than a day later: one event of the year 9999 would otherwise be `newer()` than all that follow.
+   */
+  readonly occurredAt: Date;
+  readonly receivedAt: Date;
+  /** The payload, as your schema returns it. */
+  readonly data: Data;
+  /** The body exactly as it was received. */
+  readonly raw: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Tools {
+  /**
+   * To build the statements that you return, and to read. It can't write: return the statement, don't await it, because
+   * only what is returned is committed together with the event's completion, and so happens once.
+   */
+  readonly db: ReadOnlyDatabase;
+  /** If the event's delivery had a `traceparent` (W3C Trace Context), calls continue its trace. */
+  readonly fetch: typeof fetch;
+  readonly now: Date;
+  /** The variables and secrets of the consumer Worker. */
+  readonly env: ConsumerEnv;
+}
+
+/** A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000. */
+export type Change = Statement | Effect | Must;
+
+/** A statement that must return a row, and the error of its event if it returns none. */
+export class Must {
+  readonly statement: Statement;
+  readonly error: Error;
+
+  constructor(statement: Statement, error: Error) {
+    this.statement = statement;
+    this.error = error;
+  }
+}
+
+/**
+ * Makes a change a condition. If the statement changes no row (or, as a `select`, finds none), nothing of the event is
+ * committed, and the event fails as if its handler had thrown: with a sentence or an `Error` it is tried again, and the
+ * handler reads again; a `PermanentError` parks it at once; a `RetryLater` says when. A `select` needs `.for('update')`,
+ * or another event may change the row before this one is committed. A `count()` always returns a row.
+ */
+export function must(statement: Statement, error: string | Error): Must {
+  return new Must(statement, typeof error === 'string' ? new Error(error) : error);
+}
+
+export interface Handler {
+  /** Any Standard Schema. A payload that doesn't match it parks the event, with the path that failed. */
+  readonly schema?: StandardSchemaV1 | undefined;
+  /** How often the handler is tried before the event is parked: a whole number from 1 up. Default: 12. */
+  readonly attempts?: number;
+  /** Names of constraints of your tables: an event that breaks one is parked at once, because another try can't help. */
+  readonly parkOn?: readonly string[];
+  readonly handle: (event: Event<never>, tools: Tools) => Change[] | Promise<Change[]>;
+}
+
+/** Gives `event.data` the type that the schema returns. Without a schema it is `unknown`. */
+export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown>>(
+  handler: Omit<Handler, 'schema' | 'handle'> & {
+    schema?: Schema;
+    handle: (event: Event<StandardSchemaV1.InferOutput<Schema>>, tools: Tools) => Change[] | Promise<Change[]>;
+  },
+): Handler {
+  return rememberDefinition(handler, defineHandler);
+}
+
+/** By source, then by type. */
+export type Handlers = Readonly<Record<string, Readonly<Record<string, Handler | undefined>> | undefined>>;
+
+/** A source or a type that `sources` doesn't name is a compile error. */
+export function defineHandlers<Sources extends Record<string, Source>>(
+  _sources: Sources,
+  handlers: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: Handler } },
+): Handlers {
+  return handlers;
+}
+
+/**
+ * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. Two
+ * events of the same moment are compared by their ids, so that every order ends with the same row. Where the sender says
+ * no time, arrival is compared: then an older event that arrives later overwrites a newer one.
+ */
+export function newer(changedAt: PgColumn, changedBy: PgColumn): SQL {
+  const incoming = (column: PgColumn) => sql`excluded.${sql.identifier(column.name)}`;
+  return sql`(${incoming(changedAt)}, ${incoming(changedBy)}) > (${changedAt}, ${changedBy})`;
+}

@@ -1,0 +1,29 @@
+// All that your code in src imports from us (besides the providers): `import { defineHandler } from 'claimcheck'`.
+export { defineProvider } from '../providers/define.ts';
+export type { Provider } from '../providers/types.ts';
+export { currentState, errorFromResponse } from './api.ts';
+export { defineEffect, defineEffects, Effect, type EffectKind, type EffectTools } from './effect.ts';
+export { PermanentError, RetryLater } from './errors.ts';
+export {
+  type Change,
+  defineHandler,
+  defineHandlers,
+  type Event,
+  type Handler,
+  type Handlers,
+  Must,
+  must,
+  newer,
+  type Tools,
+} from './handler.ts';
+export * from './register.ts';
+export {
+  defineSamples,
+  defineSources,
+  type OutsideAnswer,
+  type OutsideCall,
+  type SampleBody,
+  type Samples,
+  type Seed,
+  type Source,
+} from './source.ts';

@@ -1,0 +1,163 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { type ActionResult, loadMatching, MAX_RERUN, runAction } from '../db/actions.ts';
+import { type Database, openDatabase } from '../db/client.ts';
+import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
+import type { ActionName } from '../db/schema.ts';
+import { loadStatus } from '../db/status.ts';
+import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
+import type { Source } from '../kit/index.ts';
+import { sendTickets, type Ticket } from '../queue/tickets.ts';
+import type { Log } from '../shared/log.ts';
+import { problem } from '../shared/problem.ts';
+import type { OpsBindings, Queue } from '../shared/runtime.ts';
+import { isStorableText } from '../shared/text.ts';
+import type { Identity } from './access.ts';
+import { cursorOf, isAction, type RequestedAction, readAction, readBody, readList } from './input.ts';
+
+/** What the ops Worker is built from. */
+export interface OpsDependencies {
+  readonly sources: Readonly<Record<string, Source>>;
+  readonly now: () => Date;
+  readonly log: Log;
+}
+
+export interface OpsTypes {
+  Bindings: OpsBindings;
+  Variables: { operator: Extract<Identity, { outcome: 'known' }> };
+}
+
+// What is answered, beside Status of engine/src/db/status.ts. docs/ops-api.json is made from these.
+export const EventPage = v.strictObject({
+  events: v.array(ListedEvent),
+  next_cursor: v.pipe(v.nullable(v.string()), v.description('Null at the end of the list')),
+});
+export const ShownEvent = v.strictObject({
+  ...EventDetails.entries,
+  effects: v.array(v.strictObject({ ...EffectDetails.entries, idempotency_key: v.string() })),
+});
+export type ShownEvent = v.InferOutput<typeof ShownEvent>;
+
+/** An operator waits, and Neon wakes up in less than a second. */
+const DATABASE_TIMEOUT_MS = 5000;
+
+export function openOpsDatabase(env: OpsBindings): Database {
+  return openDatabase(env.DATABASE_URL, AbortSignal.timeout(DATABASE_TIMEOUT_MS));
+}
+
+/** An event with the keys that the other sides of its effects got. Undefined if there is no such event. */
+export async function loadEvent(db: Database, key: EventKey, maxBody?: number): Promise<ShownEvent | undefined> {
+  const { source, eventId } = key;
+  const details = isStorableText(source + eventId) ? await loadDetails(db, key, maxBody) : undefined;
+  if (details === undefined) return undefined;
+  const effects = details.effects.map(async (effect) => ({
+    ...effect,
+    idempotency_key: await idempotencyKeyOf({ source, eventId, name: effect.name }),
+  }));
+  return { ...details, effects: await Promise.all(effects) };
+}
+
+/** The JSON API. Who may use it has been decided before. */
+export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
+  const { sources, now } = dependencies;
+  const api = new Hono<OpsTypes>();
+
+  api.get('/status', async (c) => c.json(await loadStatus(openOpsDatabase(c.env), Object.keys(sources), now())));
+
+  api.get('/events', async (c) => {
+    const list = readList(c.req.query());
+    if (list.outcome === 'invalid') return badRequest(list.detail);
+    const { filter, after, limit } = list.value;
+    const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit });
+    return c.json({ events, next_cursor: cursorOf(next) });
+  });
+
+  api.get('/events/:source/:event_id', async (c) => {
+    const { source, event_id: eventId } = c.req.param();
+    const event = await loadEvent(openOpsDatabase(c.env), { source, eventId });
+    return event ? c.json(event) : NO_SUCH_EVENT();
+  });
+
+  api.post('/events/:action', async (c) => {
+    const name = c.req.param('action');
+    if (!isAction(name)) return c.notFound();
+    const action = await actionIn(c, name);
+    if (action instanceof Response) return action;
+    const db = openOpsDatabase(c.env);
+    if (c.req.query('dry_run') === '1') return c.json(await loadMatching(db, name, action.filter));
+    if (action.expected === undefined) {
+      return badRequest('expected is missing: send what ?dry_run=1 answers');
+    }
+    return counts(await runActionNow(c, db, action, dependencies));
+  });
+
+  api.post('/events/:source/:event_id/:action', async (c) => {
+    const { source, event_id: eventId, action: name } = c.req.param();
+    if (!isAction(name)) return c.notFound();
+    const action = await actionIn(c, name, { source, eventId });
+    if (action instanceof Response) return action;
+    if (!isStorableText(source + eventId)) return NO_SUCH_EVENT();
+    const db = openOpsDatabase(c.env);
+    const result = await runActionNow(c, db, action, dependencies);
+    const changedNothing = result.outcome === 'changed' && result.events + result.effects === 0;
+    return changedNothing && !(await loadDetails(db, { source, eventId })) ? NO_SUCH_EVENT() : counts(result);
+  });
+
+  return api;
+}
+
+/** Does what an operator wants, sends the tickets at once, and logs it. */
+export async function runActionNow(
+  { env, var: { operator } }: Context<OpsTypes>,
+  db: Database,
+  requested: RequestedAction,
+  { now, log }: OpsDependencies,
+): Promise<ActionResult & { readonly at: Date }> {
+  const at = now();
+  const result = await runAction(db, { ...requested, who: operator.who, at });
+  if (result.outcome !== 'changed') return { ...result, at };
+  const { events, effects, eventKeys, effectKeys } = result;
+  // A discard leaves nothing to work on. The sweep sends the tickets that the queue doesn't take.
+  const sent =
+    requested.action === 'discard' ||
+    ((await sendAll(env.EVENTS, eventKeys)) && (await sendAll(env.EFFECTS, effectKeys)));
+  log({ step: 'operator', outcome: requested.action, events, effects, tickets: sent ? 'sent' : 'not_sent' });
+  return { ...result, at };
+}
+
+/** Ten calls of a queue at the same time: a queue takes 5,000 messages in a second. */
+const TICKETS_AT_ONCE = 1000;
+
+async function sendAll(queue: Queue, tickets: readonly Ticket[]): Promise<boolean> {
+  for (let from = 0; from < tickets.length; from += TICKETS_AT_ONCE) {
+    if (!(await sendTickets(queue, tickets.slice(from, from + TICKETS_AT_ONCE)))) return false;
+  }
+  return true;
+}
+
+/** A page of another site can't send JSON without asking, and we allow nobody. */
+async function actionIn(c: Context<OpsTypes>, name: ActionName, key?: EventKey): Promise<RequestedAction | Response> {
+  const text = await c.req.text();
+  const isJson = /^application\/json\b/i.test(c.req.header('content-type') ?? '');
+  if (text !== '' && !isJson) return problem(415, 'The body is not application/json');
+  const body = readBody(text);
+  const action = body.outcome === 'invalid' ? body : readAction(name, body.value, key);
+  return action.outcome === 'invalid' ? badRequest(action.detail) : action.value;
+}
+
+function counts(result: ActionResult): Response {
+  switch (result.outcome) {
+    case 'changed':
+      return Response.json({ events: result.events, effects: result.effects });
+    case 'unexpected':
+      return problem(409, 'Nothing was changed', `other events match now than expected: ${result.matching} in all`);
+    case 'too_many':
+      return problem(409, 'Nothing was changed', `at most ${MAX_RERUN} events are run again at a time: choose fewer`);
+  }
+}
+
+function badRequest(detail: string): Response {
+  return problem(400, 'The request cannot be understood', detail);
+}
+
+const NO_SUCH_EVENT = () => problem(404, 'There is no such event');

@@ -1,0 +1,201 @@
+import type { Bytes } from '../shared/bytes.ts';
+
+/**
+ * Where a value is found in a delivery. Header names are lower-case.
+ *   header:x      the whole header
+ *   header:x#k    the values of key k in a list header, such as `k=1,k=2` (listReader in engine/src/verify/places.ts)
+ *   signed-header:x   the whole header if this delivery's signature covers it (`signedHeaders` of `Custom`)
+ *   json:a.b.0    a path in the body. When a body may be parsed: engine/src/verify/delivery.ts
+ *   form:x        a field of a form-encoded body
+ *   query:x       a parameter of the URL
+ */
+export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query'}:${string}`;
+
+/**
+ * Text with placeholders in braces, such as `{header:webhook-id}.{body}`. If one of its places holds no value, the
+ * whole template can't be filled. Only `{json?:x}` is then empty instead. `defineProvider` checks every template.
+ */
+export type Template = string;
+
+export type Placeholder =
+  | Place
+  | `json?:${string}`
+  /** Of the delivery. */
+  | 'body'
+  | 'method'
+  | 'url'
+  /** The hash of the event's own JSON, for providers without an id. */
+  | 'sha256'
+  /** For providers whose events can't be told apart at all: every delivery is then a new event. */
+  | 'random'
+  /** The value at the place, signed with the secret: for the reply to a handshake, if a `like` limits the value. */
+  | `hmac-hex:${Place}`;
+
+export interface Delivery {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+export type Algorithm = 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512' | 'hmac-sha1' | 'ed25519' | 'ecdsa-p256-der';
+
+/** A time that is part of the signed text. It may differ from ours by the window in both directions. */
+export interface Timestamp {
+  readonly at: Place;
+  readonly unit: 's' | 'ms';
+  readonly windowSeconds: number;
+}
+
+export interface Signature {
+  /** Only a `Token` has one: this tells the two kinds of scheme apart. */
+  readonly token?: never;
+  /** Default: HMAC-SHA256. */
+  readonly algorithm?: Algorithm;
+  /** If several signatures are found here, one that matches is enough. */
+  readonly signature: Place | readonly Place[];
+  readonly encoding: 'hex' | 'base64';
+  /**
+   * How the secret becomes key bytes. Never guessed from a prefix: `whsec_` means one thing for Stripe, another for
+   * Svix.
+   */
+  readonly key: 'utf8' | 'base64' | 'hex';
+  /** Removed before decoding. A shared secret may be configured without it; a public key without it is refused. */
+  readonly keyPrefix?: string;
+  /** `{body}` stands for the raw bytes, which are never decoded for this. */
+  readonly signed: Template | Custom;
+  readonly timestamp?: Timestamp;
+  /** The URL may contain the hex SHA-256 of the body. Then the URL is signed, and not the body. */
+  readonly bodyHash?: Place;
+  /** Each item of the batch has a signature of its own, and is verified alone. */
+  readonly perItem?: true;
+}
+
+/** For signed texts that no template can describe. Everything else about the scheme is still data. */
+export interface Custom {
+  /** All texts that the sender may have signed. `textAt` gives the only text at a place, as templates read it. */
+  readonly custom: (delivery: Delivery, textAt: (place: Place) => string | undefined) => Bytes[];
+  /** The names of the signed headers, in lower case, if each delivery lists its own. `signed-header:` places need it. */
+  readonly signedHeaders?: (delivery: Delivery) => readonly string[];
+  /** For the table in docs/providers.md. */
+  readonly words: string;
+}
+
+/** A shared token instead of a signature. It proves who sent the delivery, and nothing about its content. */
+export interface Token {
+  readonly token: Place;
+  /** The secret is `user:password`, sent with HTTP Basic authentication. */
+  readonly basic?: true;
+}
+
+export type Scheme = Signature | Token;
+
+/** There is a text at the place, it is this one, and it matches the pattern. */
+export interface Condition {
+  readonly at: Place;
+  readonly is?: string;
+  readonly like?: RegExp;
+}
+
+export interface Handshake {
+  readonly method: 'GET' | 'POST';
+  /**
+   * All conditions must hold. `like` also limits what is echoed, so that nobody can make our URL answer with markup.
+   */
+  readonly when: readonly Condition[];
+  /**
+   * The signature must verify first. A handshake without this is unsigned, and a request with a signature is then a
+   * delivery.
+   */
+  readonly signed?: true;
+  /** The value here must equal `<SOURCE>_VERIFY_TOKEN`. */
+  readonly verifyToken?: Place;
+  /** The provider sends the signing secret here, unsigned. Answered only while the source says `awaitsSecret`. */
+  readonly handsOver?: Place;
+  readonly reply: Reply;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, Template>>;
+  readonly text?: Template;
+  readonly json?: Readonly<Record<string, Template>>;
+}
+
+export interface Batch {
+  /**
+   * Paths to the items, with `*` for every element of a list. An element that several paths lead to belongs to the
+   * first.
+   */
+  readonly each: readonly string[];
+  /** For items that say too little alone: each item is kept inside a copy of the body that contains no other item. */
+  readonly envelope?: Envelope;
+  /** The body may be JSON Lines: one item on each line. */
+  readonly lines?: true;
+}
+
+/** Beside the items there may be a list whose elements belong to single items. A copy keeps only the item's own. */
+export interface Envelope {
+  readonly list: string;
+  /** An element belongs to an item if one of these properties … */
+  readonly elementIds: readonly string[];
+  /** … equals one of these properties of the item. */
+  readonly itemIds: readonly string[];
+}
+
+/** When the event happened. A time without a zone is in UTC. */
+export interface Time {
+  readonly at: Place | readonly Place[];
+  readonly unit: 's' | 'ms' | 'iso';
+}
+
+/** What a provider's file contains. */
+export interface ProviderData {
+  readonly name: string;
+  /** The official page with these facts or, if there is none, a sentence. */
+  readonly docs: string;
+  readonly scheme: Scheme;
+  /** Other schemes that this provider's deliveries may use. The configured secret decides which one applies. */
+  readonly otherSchemes?: readonly Scheme[];
+  /** The body contains several events, and each is claimed on its own. */
+  readonly batch?: Batch;
+  /** The body may be a form. It is then stored as a JSON object of its fields. */
+  readonly form?: true;
+  readonly id: {
+    /** The first template that can be filled with a usable id is used. If there is none, the event's hash is its id. */
+    readonly at: Template | readonly Template[];
+    /** Is the id part of the signed text? If not, somebody could send a captured body again under a new id. */
+    readonly signed: boolean;
+    /**
+     * Two real events may have the same body, so the body can't be the replay key. For some types only: an event must
+     * meet all conditions of one list. If the header with the type isn't signed, the body must show the type as well, or
+     * any captured body could be sent again as an event of that type.
+     */
+    readonly bodiesRepeat?: true | readonly (readonly Condition[])[];
+    /**
+     * The replay key: an event with a new id but a known replay key is suspected to be a replay. Without this it is the
+     * body, if the id is not signed. The first template that can be filled is used. If the id is signed, only the
+     * signature itself makes sense here: for providers whose signed text could be split into other fields (Adyen,
+     * Twilio).
+     */
+    readonly replayKey?: Template | readonly Template[];
+  };
+  /** The first template that can be filled is used. */
+  readonly type: readonly Template[];
+  /** The first place whose value is a time in its unit is used. */
+  readonly occurredAt?: Time | readonly Time[];
+  readonly handshakes?: readonly Handshake[];
+  /** The answer for an event that is held, if the provider doesn't accept 200 with our JSON. */
+  readonly ack?: Reply;
+  /** The largest body that is accepted. Default: 1 MiB. */
+  readonly maxBytes?: number;
+  /** Days until the provider stops retrying. `DEDUPE_DAYS` must be longer, so that no retry becomes a new event. */
+  readonly retriesForDays?: number;
+}
+
+declare const madeByDefineProvider: unique symbol;
+
+/** Provider data whose templates have been checked. Only `defineProvider` makes one. */
+export interface Provider extends ProviderData {
+  readonly [madeByDefineProvider]: true;
+}

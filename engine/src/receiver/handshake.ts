@@ -1,0 +1,99 @@
+import type { Source } from '../kit/index.ts';
+import type { Handshake, Place, Provider, Reply, Template } from '../providers/types.ts';
+import { toHex } from '../shared/bytes.ts';
+import { settingOf } from '../shared/settings.ts';
+import { sameText } from '../verify/algorithms.ts';
+import type { DeliveryWithJson } from '../verify/delivery.ts';
+import type { Refusal } from '../verify/index.ts';
+import { fillText, meets, type TemplateValues, textAt } from '../verify/places.ts';
+import { MIN_PASSPHRASE, seal, verifyTokenName } from './secrets.ts';
+
+export type HandshakeResult =
+  /** `reply` is filled: it holds no templates any more. `sealed` is a secret that was handed over. */
+  { outcome: 'handshake'; reply: Reply; sealed?: string } | Refusal;
+
+/** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
+export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
+  return handshakes.some(({ method }) => method === 'GET') ? ['GET', 'POST'] : ['POST'];
+}
+
+/** The handshakes that a source answers now although they carry no signature. */
+export function unsignedHandshakes({ provider, awaitsSecret }: Source, method: string): readonly Handshake[] {
+  return (provider.handshakes ?? []).filter(
+    (one) => one.method === method && !one.signed && (one.handsOver === undefined || awaitsSecret),
+  );
+}
+
+/** The handshakes that are signed like any delivery. */
+export function signedHandshakes({ handshakes = [] }: Provider, method: string): readonly Handshake[] {
+  return handshakes.filter((one) => one.method === method && one.signed);
+}
+
+/**
+ * The reply to one of these handshakes, or `undefined` if the delivery is none of them. `secret` is the one that a
+ * signed handshake is signed with, and otherwise the current one.
+ */
+export async function tryHandshakes(
+  handshakes: readonly Handshake[],
+  delivery: DeliveryWithJson,
+  source: string,
+  env: object,
+  secret: string,
+): Promise<HandshakeResult | undefined> {
+  const looksInside = handshakes.some(({ when }) => when.some(({ at }) => at.startsWith('json:')));
+  // Unsigned JSON is parsed here only while the source awaits a secret that arrives inside it (Notion).
+  const values: TemplateValues = looksInside ? { ...delivery, json: delivery.readJson() } : delivery;
+  const handshake = handshakes.find(({ when }) => meets(when, values));
+  if (handshake === undefined) return undefined;
+  if (handshake.verifyToken !== undefined) {
+    const expected = settingOf(env, verifyTokenName(source));
+    const given = textAt(handshake.verifyToken, values);
+    // If no token is configured, nothing is the right one.
+    if (!given || !expected || !(await sameText(expected, given))) {
+      return { outcome: 'refused', reason: 'no such handshake' };
+    }
+  }
+  const reply = await fillReply(handshake, values, secret);
+  const handedOver = handshake.handsOver && textAt(handshake.handsOver, values);
+  if (handedOver === undefined) return { outcome: 'handshake', reply };
+  if (secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
+  return { outcome: 'handshake', reply, sealed: await seal(handedOver, secret) };
+}
+
+async function fillReply({ reply, when }: Handshake, values: TemplateValues, secret: string): Promise<Reply> {
+  const { status, headers = {}, text, json } = reply;
+  const limited = when.flatMap(({ at, like }) => (like ? [at] : []));
+  const withMacs = { ...values, hmacHex: await macsFor(Object.values(json ?? {}), limited, values, secret) };
+  const fill = (template: Template) => fillText(template, withMacs) ?? '';
+  const fillAll = (templates: Readonly<Record<string, Template>>) =>
+    Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
+  if (json === undefined && text === undefined) return { status, headers: fillAll(headers) };
+  const type = { 'content-type': json ? 'application/json' : 'text/plain' };
+  return {
+    status,
+    headers: { ...type, ...fillAll(headers) },
+    text: json ? JSON.stringify(fillAll(json)) : fill(text ?? ''),
+  };
+}
+
+/**
+ * Zoom wants to see that we know its secret: a value of its choice, signed with it. The value must be limited by a
+ * pattern. Otherwise somebody could let us sign the text of a delivery, and send it with this signature.
+ */
+async function macsFor(
+  templates: readonly Template[],
+  limited: readonly Place[],
+  values: TemplateValues,
+  secret: string,
+): Promise<Record<Place, string>> {
+  const places = templates.flatMap((template) => /^\{hmac-hex:(.+)\}$/.exec(template)?.[1] ?? []) as Place[];
+  const utf8 = new TextEncoder();
+  const macs: Record<Place, string> = {};
+  for (const place of places) {
+    if (!limited.includes(place)) throw new TypeError(`a reply signs ${place}, and no condition with like limits it`);
+    const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+    const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
+    macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(textAt(place, values) ?? '')));
+  }
+  return macs;
+}

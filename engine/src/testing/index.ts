@@ -1,0 +1,144 @@
+// For your tests: delivers events to your app, which runs on a real Postgres and in a real workerd (setup.ts), and shows what
+// became of them.
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
+import { signingKeyName } from '../../cli/config/dev-vars.ts';
+import { type AppSamples, loadSamples, loadSources, type Sources } from '../../cli/lib/app.ts';
+import { type Outside, startOutside } from '../../cli/local/outside.ts';
+import { eventsIn, makeDelivery } from '../../cli/samples/delivery.ts';
+import type { SourceName } from '../kit/index.ts';
+import { secretName } from '../receiver/secrets.ts';
+
+export interface App {
+  /**
+   * Signs a delivery as its provider does, sends it to the receiver, and waits until the event has been worked and its
+   * effects have been called. Without a body it sends the sample of the type (src/samples.ts, or else the provider's).
+   * A string is sent as it is.
+   */
+  deliver(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent>;
+  /** The same for a batch: what became of each of its events, in their order. */
+  deliverBatch(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent[]>;
+  /** Your database, to see what was committed. It is emptied before each test. */
+  readonly db: NodePgDatabase;
+  /** The stand-in for the outside: its `requests`, and its `answer`, which a test may replace until its end. */
+  readonly outside: Outside;
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    app: ProvidedApp;
+  }
+}
+
+/** What setup.ts has started. */
+export interface ProvidedApp {
+  readonly databaseUrl: string;
+  /** Each test file starts its own stand-in for the outside on this port, because only the file knows what it answers. */
+  readonly outsidePort: number;
+  readonly receiver: { readonly url: string; readonly secrets: Record<string, string> } | { readonly problem: string };
+}
+
+/** What became of an event. `pending` says that the handler failed and is tried again later. */
+export interface WorkedEvent {
+  readonly id: string;
+  readonly status: 'pending' | 'done' | 'ignored' | 'parked';
+  readonly error: string | null;
+  readonly effects: readonly CalledEffect[];
+}
+
+/** What became of an effect. `pending` says that its call failed and is tried again later. */
+export interface CalledEffect {
+  readonly kind: string;
+  readonly payload: unknown;
+  readonly status: 'pending' | 'sent' | 'parked';
+  readonly error: string | null;
+}
+
+/** Long enough for a slow machine. A test ends as soon as the event has been worked. */
+const WORKED_WITHIN_MS = 60_000;
+
+/** Call it once in a test file, outside the tests. */
+export function useApp(): App {
+  const { databaseUrl, outsidePort, receiver } = inject('app');
+  if ('problem' in receiver) throw new Error(`the Workers do not start: ${receiver.problem}`);
+  const pool = new pg.Pool({ connectionString: databaseUrl });
+  let outside: Outside;
+  let sources: Sources;
+  let own: AppSamples;
+  let emptyTables = '';
+  beforeAll(async () => {
+    sources = await loadSources();
+    own = await loadSamples();
+    outside = await startOutside(outsidePort);
+    // In the order in which the consumer locks them. It may still try something of the test before once more, and in any
+    // other order the two could wait for each other.
+    const { rows } = await pool.query<{ tables: string }>(`
+      select string_agg(format('%I.%I', schemaname, tablename), ', ' order by place) as tables
+      from (select *, case schemaname || '.' || tablename
+          when 'webhooks.events' then 1 when 'webhooks.effects' then 3 when 'webhooks.bodies' then 4 else 2 end as place
+        from pg_tables) as placed
+      where schemaname not in ('pg_catalog', 'information_schema', 'drizzle')`);
+    emptyTables = `truncate ${rows[0]?.tables} cascade`;
+  });
+  beforeEach(async () => {
+    await pool.query(emptyTables);
+    outside.requests.length = 0;
+    outside.answer = own.answers;
+  });
+  afterAll(async () => {
+    await outside?.close();
+    await pool.end();
+  });
+
+  const deliver = async (name: SourceName, type: string, body: object | string | undefined, isBatch: boolean) => {
+    const source = sources[name];
+    if (!source) throw new Error(`there is no source ${name} in src/sources.ts`);
+    const key = receiver.secrets[signingKeyName(name)] ?? receiver.secrets[secretName(name)] ?? '';
+    const delivery = makeDelivery({ name, source, key, receiver: receiver.url, samples: own.samples, type, body });
+    const events = await eventsIn(source, delivery);
+    if (isBatch ? events.length === 0 : events.length !== 1) {
+      throw new Error(
+        `the body holds ${events.length} events: pass another body, or write a sample in src/samples.ts. Several take deliverBatch()`,
+      );
+    }
+    const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
+    if (!response.ok) throw new Error(`the receiver answered ${response.status}: ${await response.text()}`);
+    return Promise.all(events.map(({ eventId }) => workedEvent(pool, name, eventId)));
+  };
+  return {
+    deliver: async (source, type, body) => (await deliver(source, type, body, false))[0] as WorkedEvent,
+    deliverBatch: (source, type, body) => deliver(source, type, body, true),
+    get db() {
+      return drizzle(pool);
+    },
+    get outside() {
+      return outside;
+    },
+  };
+}
+
+async function workedEvent(pool: pg.Pool, source: string, id: string): Promise<WorkedEvent> {
+  type Row<Status> = { readonly status: Status; readonly error: string | null; readonly attempts: number };
+  const isWorked = ({ status, attempts }: Row<string>) => status !== 'pending' || attempts > 0;
+  for (const started = Date.now(); Date.now() - started < WORKED_WITHIN_MS; ) {
+    const { rows } = await pool.query<Row<WorkedEvent['status']>>(
+      'select status, last_error as error, attempts from webhooks.events where (source, event_id) = ($1, $2)',
+      [source, id],
+    );
+    const effects = await pool.query<Row<CalledEffect['status']> & { kind: string; payload: string }>(
+      `select kind, payload, status, last_error as error, attempts from webhooks.effects
+       where (source, event_id) = ($1, $2) order by name`,
+      [source, id],
+    );
+    const [row] = rows;
+    if (row && [row, ...effects.rows].every(isWorked)) {
+      const called = effects.rows.map(({ kind, payload, status, error }) => {
+        return { kind, payload: JSON.parse(payload) as unknown, status, error };
+      });
+      return { id, status: row.status, error: row.error, effects: called };
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`the event ${source} ${id} was not worked within ${WORKED_WITHIN_MS / 1000} s`);
+}

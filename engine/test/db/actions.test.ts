@@ -1,0 +1,499 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loadMatching, MAX_RERUN, runAction } from '../../src/db/actions.ts';
+import { claim } from '../../src/db/claim.ts';
+import { type DoneAction, loadProgress, undoAction } from '../../src/db/done-actions.ts';
+import { type LoadedEffect, loadEffects, recordEffectResults } from '../../src/db/effects.ts';
+import type { EventFilter } from '../../src/db/filter.ts';
+import type { ActionName } from '../../src/db/schema.ts';
+import { listEvents } from '../../src/db/views.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const LATER = new Date('2026-03-02T12:00:00Z');
+const states = () => sql('select event_id, status, attempts, completions from webhooks.events order by 1');
+const effects = () => sql('select event_id, status from webhooks.effects order by 1');
+const actionsOf = async (eventId: string) =>
+  (await sql<{ actions: unknown }>('select actions from webhooks.events where event_id = $1', [eventId]))[0]?.actions;
+
+const by = { at: LATER, who: 'oncall@example.com', sendEffectsAgain: false };
+const retry = (filter: EventFilter) => runAction(database.ops, { ...by, action: 'retry', filter });
+const discard = (filter: EventFilter, reason: string) =>
+  runAction(database.ops, { ...by, action: 'discard', filter, reason });
+const rerun = (filter: EventFilter, sendEffectsAgain = false) =>
+  runAction(database.ops, { ...by, action: 'rerun', filter, sendEffectsAgain });
+const changed = (events: number, effects: number) => expect.objectContaining({ outcome: 'changed', events, effects });
+
+/** Two parked events and two done ones, one of these with a sent effect, one with a parked one. */
+beforeEach(async () => {
+  await sql('delete from webhooks.events');
+  const events = [
+    newEvent('done_1', { type: 'paid' }),
+    newEvent('done_2', { type: 'refunded' }),
+    newEvent('parked_1', { type: 'paid' }),
+    newEvent('parked_2', { type: 'refunded' }),
+  ];
+  await claim(database.receiver, claimRequest(events, { receivedAt: NOW }));
+  await sql(`update webhooks.events set finished_at = $1, attempts = 12, status = split_part(event_id, '_', 1)`, [NOW]);
+  await sql(`update webhooks.events set completions = 1, attempts = 1 where status = 'done'`);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+     values ('test', 'done_1', 'receipt', 'receipt', '{}', 'sent', $1),
+            ('test', 'done_2', 'receipt', 'receipt', '{}', 'parked', $1)`,
+    [NOW],
+  );
+});
+
+describe('a retry', () => {
+  it('a retry gives parked events and effects all their attempts back, and changes no others', async () => {
+    const retried = await retry({ source: 'test' });
+    expect(retried).toEqual({
+      outcome: 'changed',
+      events: 2,
+      effects: 1,
+      eventKeys: expect.arrayContaining([
+        { source: 'test', eventId: 'parked_1' },
+        { source: 'test', eventId: 'parked_2' },
+      ]),
+      effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
+      received: [NOW, NOW],
+    });
+    expect(await states()).toEqual([
+      { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
+      { event_id: 'done_2', status: 'done', attempts: 1, completions: 1 },
+      { event_id: 'parked_1', status: 'pending', attempts: 0, completions: 0 },
+      { event_id: 'parked_2', status: 'pending', attempts: 0, completions: 0 },
+    ]);
+    expect(await effects()).toEqual([
+      { event_id: 'done_1', status: 'sent' },
+      { event_id: 'done_2', status: 'pending' },
+    ]);
+  });
+
+  it('a retry changes only what its filter matches', async () => {
+    expect(await retry({ q: 'parked_1' })).toEqual(changed(1, 0));
+    expect(await retry({ type: 'refunded' })).toEqual(changed(1, 1));
+    expect(await retry({ source: 'other' })).toEqual(changed(0, 0));
+  });
+});
+
+it.each<[ActionName, effects: number, again: string]>([
+  ['retry', 1, 'parked'],
+  ['discard', 1, 'ignored'],
+  ['rerun', 0, 'done'],
+])(
+  'a %s of many changes nothing if others match than were seen, though as many, and is not repeated',
+  async (action, effects, again) => {
+    const filter = { source: 'test' };
+    const act = ({ expected }: { expected: string }) =>
+      runAction(database.ops, { ...by, action, filter, expected, reason: 'no' });
+    for (const change of [
+      `update webhooks.events set completions = 1 - completions,
+         status = case status when 'done' then 'parked' else 'done' end where event_id in ('done_1', 'parked_1')`,
+      ...(effects === 0 ? [] : [`update webhooks.effects set name = 'other' where event_id = 'done_2'`]),
+    ]) {
+      const seen = await loadMatching(database.ops, action, filter);
+      await sql(change);
+      const before = await states();
+      expect(await act(seen)).toEqual({ outcome: 'unexpected', matching: seen.matching });
+      expect(await states()).toEqual(before);
+    }
+
+    const seenNow = await loadMatching(database.ops, action, filter);
+    expect(await act(seenNow)).toEqual(changed(2, effects));
+    await sql(`update webhooks.effects set status = 'parked' where status = 'pending'`);
+    await sql(
+      `update webhooks.events set status = $1, finished_at = $2, completions = ($1 = 'done')::int where status = 'pending'`,
+      [again, LATER],
+    );
+    expect(await act(seenNow)).toMatchObject({ outcome: 'unexpected' });
+  },
+);
+
+it('a filter by failure finds what failed so, events and effects each on their own', async () => {
+  await sql(`update webhooks.events set failure = 'schema' where event_id = 'parked_1'`);
+  await sql(`update webhooks.effects set failure = 'response' where event_id = 'done_2'`);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, due_at)
+     values ('test', 'done_2', 'other', 'receipt', '{}', 'parked', 'no_handler', $1),
+            ('test', 'parked_1', 'old', 'receipt', '{}', 'parked', 'no_handler', $1)`,
+    [NOW],
+  );
+  expect(await retry({ failure: 'schema' })).toEqual(changed(1, 0));
+  expect(await discard({ failure: 'no_handler' }, 'no')).toEqual(changed(0, 2));
+  expect(await retry({ failure: 'response' })).toEqual(changed(0, 1));
+  expect(await retry({ failure: 'poison' })).toEqual(changed(0, 0));
+});
+
+it.each([
+  ['retry', 'parked_1'],
+  ['discard', 'parked_1'],
+  ['rerun', 'done_1'],
+] as const)(
+  'a %s changes nothing of an event with the same id at another source, and nothing of its effects',
+  async (action, id) => {
+    await sql(`update webhooks.effects set status = 'parked'`);
+    await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+             values ('test', 'parked_1', 'receipt', 'receipt', '{}', 'parked', now())`);
+    for (const table of ['events', 'bodies', 'effects']) {
+      const other = `jsonb_populate_record(${table}, '{"source":"other"}')`;
+      await sql(`insert into webhooks.${table} select (${other}).* from webhooks.${table}`);
+    }
+    const all = async (source: string) => [
+      await sql('select * from webhooks.events where source = $1 order by event_id', [source]),
+      await sql('select * from webhooks.effects where source = $1 order by event_id', [source]),
+    ];
+    const [own, others] = [await all('test'), await all('other')];
+    const filter = { source: 'test', q: id };
+    expect(
+      await runAction(database.ops, { ...by, action, filter, reason: 'no', sendEffectsAgain: true }),
+    ).toMatchObject({
+      outcome: 'changed',
+      events: 1,
+    });
+    expect(await all('other')).toEqual(others);
+    expect((await all('test'))[0]).not.toEqual(own[0]);
+    expect((await all('test'))[1]).not.toEqual(own[1]);
+  },
+);
+
+it('what is retried or run again begins anew: it is due now, and has neither a wait nor attempts', async () => {
+  const old = `attempts = 12, not_before = '2027-01-01', due_at = '2027-01-01', failure = 'handler', last_error = 'no'`;
+  await sql(`update webhooks.events set ${old}, summary = '1 change', failed_paths = '["a"]'`);
+  await sql(`update webhooks.effects set ${old}`);
+  await retry({ source: 'test' });
+  await rerun({ q: 'done_1' });
+  const anew = { status: 'pending', attempts: 0, not_before: null, due_at: LATER };
+  expect(
+    await sql(`select status, attempts, not_before, due_at from webhooks.effects where event_id = 'done_2'`),
+  ).toEqual([anew]);
+  const columns =
+    'status, attempts, not_before, due_at, finished_at, completions, failure, last_error, failed_paths, summary';
+  expect(
+    await sql(`select ${columns} from webhooks.events where event_id in ('done_1', 'parked_1') order by event_id`),
+  ).toEqual([
+    { ...anew, finished_at: null, completions: 0, failure: null, last_error: null, failed_paths: null, summary: null },
+    // A retry leaves in sight why the event failed.
+    {
+      ...anew,
+      finished_at: null,
+      completions: 0,
+      failure: 'handler',
+      last_error: 'no',
+      failed_paths: ['a'],
+      summary: '1 change',
+    },
+  ]);
+});
+
+it('every action is kept on its event with who, when and why, oldest first', async () => {
+  await retry({ q: 'done_2' });
+  await retry({ q: 'parked_1' });
+  await sql(`update webhooks.events set status = 'parked' where event_id = 'parked_1'`);
+  await discard({ q: 'parked_1' }, 'sent by mistake');
+  await rerun({ q: 'done_1' });
+  const entry = { at: LATER.toISOString(), who: 'oncall@example.com', reason: null };
+  // With what it overwrites: an effect's retry changes nothing of its event, and says so.
+  const was = { status: 'parked', finished_at: '2026-03-01T12:00:00+00:00', attempts: 12, error: null };
+  expect(await actionsOf('done_2')).toEqual([{ ...entry, action: 'retry', effects: ['receipt'] }]);
+  expect(await actionsOf('parked_1')).toEqual([
+    { ...entry, action: 'retry', was },
+    { ...entry, action: 'discard', reason: 'sent by mistake', was: { ...was, finished_at: null, attempts: 0 } },
+  ]);
+  expect(await actionsOf('done_1')).toEqual([
+    { ...entry, action: 'rerun', was: { ...was, status: 'done', attempts: 1 } },
+  ]);
+  expect(await actionsOf('parked_2')).toBe(null);
+});
+
+it('a discarded event becomes ignored, with its effects, and keeps its error; without them, its summary says what is gone', async () => {
+  await sql(`update webhooks.effects set status = 'parked'`);
+  await sql(`update webhooks.events set last_error = 'Error: no', summary = '1 change', completions = 0,
+    status = case when event_id in ('done_1', 'parked_1') then 'parked' else 'done' end`);
+  expect(await discard({ source: 'test' }, 'a test')).toEqual(changed(2, 2));
+  expect(await effects()).toEqual([]);
+  const last_error = 'Error: no';
+  expect(await sql('select event_id, status, summary, last_error from webhooks.events order by 1')).toEqual([
+    { event_id: 'done_1', status: 'ignored', summary: 'discarded: a test', last_error },
+    { event_id: 'done_2', status: 'done', summary: '1 change, discarded receipt: a test', last_error },
+    { event_id: 'parked_1', status: 'ignored', summary: 'discarded: a test', last_error },
+    { event_id: 'parked_2', status: 'done', summary: '1 change', last_error },
+  ]);
+});
+
+it('an effect that is sent stays sent, whatever the result of a second send is', async () => {
+  const [loaded] = await loadEffects(database.consumer, [{ source: 'test', eventId: 'done_1', name: 'receipt' }]);
+  const effect = { ...(loaded as LoadedEffect), failure: 'response', error: 'Error: no', notBefore: LATER } as const;
+  await recordEffectResults(database.consumer, [{ ...effect, status: 'parked' }], NOW);
+  await recordEffectResults(database.consumer, [{ ...effect, status: 'pending' }], NOW);
+  expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
+});
+
+describe('a rerun', () => {
+  it('makes finished events pending, but none that was discarded, and sends their effects again only if it says so', async () => {
+    await discard({ q: 'parked_1' }, 'sent by mistake');
+    expect(await rerun({ type: 'paid' })).toEqual(changed(1, 0));
+    expect(await states()).toContainEqual({ event_id: 'done_1', status: 'pending', attempts: 0, completions: 0 });
+    expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
+    await sql(`update webhooks.events set status = 'done', completions = 1 where event_id = 'done_1'`);
+    await rerun({ q: 'done_1' }, true);
+    expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
+  });
+
+  it('a rerun that is repeated changes nothing, because the event has run again since it was seen', async () => {
+    const rerunOfSeen = () =>
+      runAction(database.ops, { ...by, action: 'rerun', filter: { q: 'done_1' }, finishedAt: NOW });
+    const finish = (at: string) =>
+      sql(`update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'done_1'`, [
+        at,
+      ]);
+    await finish('2026-03-01T12:00:00.000999Z');
+    expect(await rerunOfSeen()).toEqual(changed(1, 0));
+    await finish('2026-03-01T12:00:00.001Z');
+    expect(await rerunOfSeen()).toEqual(changed(0, 0));
+  });
+
+  it('a rerun leaves events finished whose bodies have been pruned, and with them their effects', async () => {
+    await sql(`delete from webhooks.bodies where event_id = 'done_1'`);
+    expect(await rerun({ source: 'test' }, true)).toEqual(changed(1, 0));
+    expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
+  });
+});
+
+it('loadMatching says by source and failure what each action would change, and locks nothing', async () => {
+  // A lock is written into its row: those of 400,000 events were 22 MB of WAL.
+  const locks = () => sql('select xmax from webhooks.events union all select xmax from webhooks.effects');
+  await sql(`update webhooks.events set failure = 'schema' where event_id = 'parked_1'`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, failure)
+    select 'test', 'done_' || n, 'mail', 'mail', '{}', 'parked', now(), 'handler' from generate_series(1, 2) n`);
+  const before = await locks();
+  const load = (action: ActionName, filter: EventFilter) => loadMatching(database.ops, action, filter);
+  const { matching, groups } = await load('retry', {});
+  expect(matching).toBe(4);
+  // The most of it at the top, events and effects together.
+  expect(groups.at(-1)).toEqual({
+    source: 'test',
+    failure: 'schema',
+    events: 1,
+    effects: 0,
+    event_ids: ['parked_1'],
+    others: 0,
+  });
+  expect(groups).toEqual(
+    expect.arrayContaining([
+      { source: 'test', failure: 'handler', events: 0, effects: 2, event_ids: ['done_1', 'done_2'], others: 0 },
+      { source: 'test', failure: null, events: 1, effects: 1, event_ids: ['done_2', 'parked_2'], others: 0 },
+    ]),
+  );
+  expect(await load('discard', { status: 'parked', failure: 'schema' })).toMatchObject({ matching: 1 });
+  expect(await load('rerun', { type: 'paid' })).toMatchObject({ groups: [{ events: 1, event_ids: ['done_1'] }] });
+  expect(await load('retry', { source: 'other' })).toEqual({ matching: 0, expected: '0-', groups: [] });
+  expect(await locks()).toEqual(before);
+});
+
+it('a filter by error finds what failed so, whatever ids are in it, but no other numbers', async () => {
+  const fail = (id: string, error: string) =>
+    sql('update webhooks.events set last_error = $2 where event_id = $1', [id, error]);
+  // Only its first 200 characters are compared.
+  const errorOf = (order: string, customer: string) =>
+    `Error: order ${order} of ${customer} is unknown in shop7, HTTP 404 ${'x'.repeat(100)} A ${'y'.repeat(100)} B`;
+  await fail('parked_1', errorOf('6204481798402', 'cus_9aX77b'));
+  await fail('parked_2', errorOf('6204481790001', 'cus_1bY88c'));
+  const error = errorOf('1111111111111', 'cus_000000');
+  for (const [wanted, matching] of [
+    [error, 2],
+    [error.replace('B', 'C'), 2],
+    [error.replace('A', 'C'), 0],
+    [error.replace('404', '410'), 0],
+    [error.replace('shop7', 'shop8'), 0],
+  ] as const) {
+    expect([wanted, await loadMatching(database.ops, 'retry', { error: wanted })]).toMatchObject([
+      wanted,
+      { matching },
+    ]);
+  }
+});
+
+it('a retry of one event, or of what is pending, also ends the wait for the next attempt, and no other does', async () => {
+  await sql(`update webhooks.events set status = 'pending', not_before = $1 where event_id = 'parked_1'`, [LATER]);
+  await sql(`update webhooks.effects set status = 'pending', not_before = $1 where event_id = 'done_2'`, [LATER]);
+  for (const filter of [{ type: 'paid' }, { q: 'parked_1' }]) expect(await retry(filter)).toEqual(changed(0, 0));
+  expect(await discard({ status: 'pending' }, 'no')).toEqual(changed(0, 0));
+  expect(await loadMatching(database.ops, 'retry', { status: 'pending' })).toMatchObject({ matching: 1 });
+  expect(await retry({ status: 'pending' })).toEqual(changed(1, 0));
+  expect(await retry({ effect_status: 'pending' })).toEqual(changed(0, 1));
+  const waiting = 'select not_before from webhooks.events where event_id = $1';
+  expect(await sql(waiting, ['parked_1'])).toEqual([{ not_before: null }]);
+  expect(await retry({ status: 'pending' })).toEqual(changed(0, 0));
+  await sql(`update webhooks.events set not_before = $1 where event_id = 'parked_1'`, [LATER]);
+  const one = { source: 'test', q: 'parked_1' };
+  expect([await retry(one), await retry(one)]).toEqual([changed(1, 0), changed(0, 0)]);
+});
+
+it('more than 5,000 events are not run again at a time', async () => {
+  await sql(
+    `
+    with added as (
+      insert into webhooks.events (source, event_id, status, completions, received_at, due_at, finished_at)
+      select 'many', n, 'done', 1, now(), now(), now() from generate_series(1, $1::int) n returning source, event_id)
+    insert into webhooks.bodies (source, event_id, body, headers, received_at) select source, event_id, '{}', '{}', now() from added`,
+    [MAX_RERUN + 2],
+  );
+  expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({
+    matching: MAX_RERUN + 1,
+    groups: [{ others: MAX_RERUN - 4 }],
+  });
+  expect(await rerun({ source: 'many' })).toMatchObject({ outcome: 'too_many' });
+  await sql(`delete from webhooks.events where source = 'many' and event_id in ('1', '2')`);
+  expect(await rerun({ source: 'many' })).toEqual(changed(MAX_RERUN, 0));
+});
+
+describe('what an operator takes back', () => {
+  const undo = (done: DoneAction) => undoAction(database.ops, done, { who: 'lead@example.com', at: LATER });
+
+  it('a discard: its events are parked again, and only those', async () => {
+    // What the console knows of times ends with the milliseconds.
+    await sql(`update webhooks.events set received_at = received_at + interval '999 us'`);
+    await discard({ q: 'parked_1' }, 'sent by mistake');
+    await discard({ q: 'done_2' }, 'its effect');
+    // Its body is kept for BODY_DAYS from then on.
+    const [discarded] = await sql(`select finished_at from webhooks.events where event_id = 'parked_1'`);
+    expect(discarded).toEqual({ finished_at: LATER });
+    await sql(`update webhooks.events set status = 'ignored', summary = 'not mine' where event_id = 'parked_2'`);
+    expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 1, effects: 0 });
+    const query = `select event_id, status, summary, finished_at from webhooks.events where event_id like 'parked%' order by 1`;
+    const rows = await sql(query);
+    expect(rows).toEqual([
+      { event_id: 'parked_1', status: 'parked', summary: null, finished_at: NOW },
+      { event_id: 'parked_2', status: 'ignored', summary: 'not mine', finished_at: NOW },
+    ]);
+    expect(await loadProgress(database.ops, { action: 'discard', at: LATER })).toMatchObject({
+      takenBack: 1,
+      failed: 0,
+    });
+    expect(await actionsOf('parked_1')).toMatchObject([
+      { action: 'discard' },
+      { action: 'undo', who: 'lead@example.com' },
+    ]);
+    expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 0, effects: 0 });
+  });
+
+  it('a retry: what has not run yet is parked again, and its progress is known', async () => {
+    await sql(`update webhooks.events set failure = 'handler' where status = 'parked'`);
+    const add = (eventId: string, status: string) =>
+      sql(
+        `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+         values ('test', $1, 'mail', 'mail', '{}', $2, now())`,
+        [eventId, status],
+      );
+    await add('done_2', 'parked');
+    await retry({ source: 'test' });
+    // Of another action.
+    await add('done_1', 'pending');
+    await sql(`update webhooks.events set actions = $1 where event_id = 'done_1'`, [
+      JSON.stringify([{ at: NOW, action: 'retry' }]),
+    ]);
+    await sql(`update webhooks.effects set failure = 'response' where status = 'pending'`);
+    const done = { action: 'retry', at: LATER } as const;
+    const none = { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0, problems: [] };
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 4, stoppable: 4 });
+    await sql(
+      `update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'parked_1'`,
+      [LATER],
+    );
+    await sql(
+      `update webhooks.effects set status = 'parked', attempts = 1 where (event_id, name) = ('done_2', 'mail')`,
+    );
+    const failed = { ...none, failed: 1, problems: [expect.objectContaining({ kinds: ['mail'] })] };
+    expect(await loadProgress(database.ops, done)).toEqual({ ...failed, pending: 2, stoppable: 2 });
+    expect(await undo(done)).toEqual({ events: 1, effects: 1 });
+    expect(await loadProgress(database.ops, done)).toEqual({ ...failed, takenBack: 2 });
+    // When it was parked: without a time, its body would not be pruned after a discard.
+    expect(await sql(`select finished_at from webhooks.events where event_id = 'parked_2'`)).toEqual([
+      { finished_at: NOW },
+    ]);
+    expect((await states()).map((row) => Reflect.get(row, 'status'))).toEqual(['done', 'done', 'done', 'parked']);
+    expect(await sql('select event_id, name, status from webhooks.effects order by 1, 2')).toEqual([
+      { event_id: 'done_1', name: 'mail', status: 'pending' },
+      { event_id: 'done_1', name: 'receipt', status: 'sent' },
+      { event_id: 'done_2', name: 'mail', status: 'parked' },
+      { event_id: 'done_2', name: 'receipt', status: 'parked' },
+    ]);
+    // An undo of one action must not stop a newer one.
+    const again = { ...by, at: new Date(LATER.getTime() + 1), action: 'retry', filter: { source: 'test' } } as const;
+    expect(await runAction(database.ops, again)).toEqual(changed(1, 2));
+    expect(await undo(done)).toEqual({ events: 0, effects: 0 });
+  });
+
+  it('of a retry it is known what failed again, why, and which effects of what is done are not sent', async () => {
+    await sql(`update webhooks.events set failure = 'handler', last_error = 'Error: old' where status = 'parked'`);
+    await retry({ source: 'test' });
+    const done = { action: 'retry', at: LATER } as const;
+    await sql(
+      `update webhooks.events set attempts = 1, not_before = $1, last_error = 'Error: new' where event_id = 'parked_1'`,
+      [LATER],
+    );
+    await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'parked_2'`, [LATER]);
+    await sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('test', 'parked_2', 'mail', 'mail', '{}', $1)`,
+      [LATER],
+    );
+    await sql(`update webhooks.effects set status = 'parked', attempts = 1 where event_id = 'done_2'`);
+    const { problems, ...counts } = await loadProgress(database.ops, done);
+    expect(counts).toEqual({ pending: 0, stoppable: 0, takenBack: 0, failed: 2, unsent: 1 });
+    expect(problems).toMatchObject([
+      { what: 'effect', status: 'parked', next_attempt_at: null },
+      {
+        what: 'event',
+        status: 'pending',
+        error: 'Error: new',
+        since: NOW.toISOString(),
+        next_attempt_at: LATER.toISOString(),
+      },
+    ]);
+    expect(await undo(done)).toEqual({ events: 0, effects: 0 });
+    const found = await listEvents(database.ops, { action_at: LATER }, { after: undefined, limit: 9 });
+    expect(found.events.map(({ event_id }) => event_id).sort()).toEqual(['done_2', 'parked_1', 'parked_2']);
+    const others = await listEvents(database.ops, { action_at: NOW }, { after: undefined, limit: 9 });
+    expect(others.events).toEqual([]);
+  });
+
+  it('what waited for its next attempt is parked from then on', async () => {
+    await sql(
+      `update webhooks.events set status = 'pending', failure = 'handler', finished_at = null, not_before = $1`,
+      [LATER],
+    );
+    await retry({ status: 'pending', q: 'parked_1' });
+    expect(await undo({ action: 'retry', at: LATER })).toEqual({ events: 1, effects: 0 });
+    expect(await sql(`select status, finished_at from webhooks.events where event_id = 'parked_1'`)).toEqual([
+      { status: 'parked', finished_at: LATER },
+    ]);
+  });
+
+  it('an action on an effect is not about other effects of its event', async () => {
+    const insert = (name: string, more: string) =>
+      sql(`insert into webhooks.effects (source, event_id, name, kind, payload, failure, due_at, status, attempts, not_before)
+        values ('test', 'done_2', '${name}', 'mail', '{}', 'schema', '2027-01-01', ${more})`);
+    await sql(`update webhooks.effects set failure = 'response' where event_id = 'done_2'`);
+    await insert('parked', `'parked', 0, null`);
+    await insert('waiting', `'pending', 3, '2027-01-01'`);
+    await insert('retried before', `'pending', 0, null`);
+    await retry({ failure: 'response' });
+    const done = { action: 'retry', at: LATER } as const;
+    const none = { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0, problems: [] };
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 1, stoppable: 1 });
+    expect(await undo(done)).toEqual({ events: 0, effects: 1 });
+    expect(await loadProgress(database.ops, done)).toEqual({ ...none, takenBack: 1 });
+    const at = new Date(LATER.getTime() + 1000);
+    await runAction(database.ops, { ...by, at, action: 'discard', filter: { failure: 'response' }, reason: 'no' });
+    expect(await loadProgress(database.ops, { action: 'discard', at })).toEqual(none);
+  });
+
+  it('a rerun cannot be taken back', async () => {
+    await rerun({ q: 'done_1' });
+    expect(await undo({ action: 'rerun', at: LATER })).toEqual({ events: 0, effects: 0 });
+  });
+});

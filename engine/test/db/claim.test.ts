@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NeonRequest } from '../../cli/local/neon/endpoint.ts';
+import { runAction } from '../../src/db/actions.ts';
+import { type ClaimResult, claim, findOverdue, MAX_REPLAYS } from '../../src/db/claim.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+import { claimRequests, RUNS } from '../pure/generators.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const claimAll = (ids: string[], source = 'test') =>
+  claim(database.receiver, claimRequest(ids, { source, receivedAt: NOW }));
+
+const claims = (lists: Partial<ClaimResult> = {}): ClaimResult => ({
+  claimed: [],
+  parked: [],
+  dropped: [],
+  ...lists,
+});
+
+/** What Neon was asked. */
+let requests: NeonRequest[];
+
+beforeEach(async () => {
+  await sql('delete from webhooks.events');
+  requests = [];
+  database.stack.neon.fault = (request) => {
+    requests.push(request);
+    return undefined;
+  };
+});
+
+afterEach(() => {
+  database.stack.neon.fault = undefined;
+});
+
+it.each([1, 5000])('claims a delivery of %i events with their bodies in one request', async (count) => {
+  const events = Array.from({ length: count }, (_, n) => newEvent(`evt_${n}`, { body: `{"n":${n}}`.padEnd(1000) }));
+  const { claimed } = await claim(database.receiver, claimRequest(events, { receivedAt: NOW }));
+  expect([requests.length, claimed.length]).toEqual([1, count]);
+  const [kept] = await sql('select count(*)::int, max(length(body)) as longest from webhooks.bodies');
+  expect(kept).toEqual({ count, longest: 1000 });
+});
+
+it('finds overdue what is pending of one source, once its time has passed', async () => {
+  await claimAll(['a', 'b']);
+  await claimAll(['a', 'b'], 'other');
+  const overdueAfter = (minutes: number) =>
+    findOverdue(database.db, 'test', ['a', 'b', 'unknown'], new Date(NOW.getTime() + minutes * 60_000));
+  expect(await overdueAfter(9)).toEqual([]);
+  expect((await overdueAfter(10)).toSorted()).toEqual(['a', 'b']);
+  await sql(`update webhooks.events set status = 'done' where (source, event_id) = ('test', 'a')`);
+  expect(await overdueAfter(10)).toEqual(['b']);
+});
+
+it('does not deadlock when deliveries carry the same events in opposite orders', async () => {
+  // The event in the middle is held until both claims wait: each has inserted the events that it takes before that one.
+  const both = await database.whileLocked(
+    `insert into webhooks.events (source, event_id, received_at, due_at) values ('test', 'b', now(), now())`,
+    2,
+    () => Promise.allSettled([claimAll(['a', 'b', 'c']), claimAll(['c', 'b', 'a'])]),
+  );
+  const claimed = both.map((one) => (one.status === 'fulfilled' ? one.value.claimed : `${one.reason}`));
+  expect(claimed.flat().toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+describe('a suspected replay', () => {
+  const NAMES = Array.from({ length: 50 }, (_, n) => `evt_${n}`);
+  const replay = (eventId: string) =>
+    claim(database.receiver, claimRequest([newEvent(eventId, { fingerprint: 'same' })], { receivedAt: NOW }));
+
+  it('is claimed as parked in a second request, with its body and with an error that says what to do', async () => {
+    await replay('first');
+    requests = [];
+    const answer = await replay('second').catch((error: unknown) => error);
+    expect(answer).toEqual(claims({ parked: ['second'] }));
+    expect(requests).toHaveLength(2);
+    const [row] = await sql<{ last_error: string }>(
+      `select status, failure, last_error, finished_at, body from webhooks.events join webhooks.bodies using (source, event_id)
+       where event_id = 'second'`,
+    );
+    expect(row).toMatchObject({ status: 'parked', failure: 'replay', finished_at: NOW, body: '{}' });
+    expect(row?.last_error).toMatch(/event first has the same body.*retry.*discard.*bodiesRepeat/i);
+    expect(await sql(`select last_error from webhooks.events where event_id = 'first'`)).toEqual([
+      { last_error: null },
+    ]);
+  });
+
+  it('is an ordinary event once the first event of its replay key has been pruned', async () => {
+    await replay('first');
+    await replay('second');
+    await sql(`delete from webhooks.events where event_id = 'first'`);
+    expect(await replay('third')).toEqual(claims({ claimed: ['third'] }));
+  });
+
+  it('makes room for another one by being retried or discarded, and never for more', async () => {
+    for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
+    const by = { at: NOW, who: 'test', sendEffectsAgain: false, reason: 'because' };
+    await runAction(database.ops, { ...by, action: 'retry', filter: { q: 'evt_3' } });
+    await runAction(database.ops, { ...by, action: 'discard', filter: { q: 'evt_4' } });
+    const all = await Promise.all(['x', 'y', 'z'].map((name) => replay(name)));
+    expect([all.flatMap(({ parked }) => parked).length, all.flatMap(({ dropped }) => dropped).length]).toEqual([2, 1]);
+    const states = `select event_id, status from webhooks.events where event_id in ('evt_3', 'evt_4') order by 1`;
+    expect(await sql(states)).toEqual([
+      { event_id: 'evt_3', status: 'pending' },
+      { event_id: 'evt_4', status: 'ignored' },
+    ]);
+  });
+
+  it('is parked although the first event was not committed yet when it came', async () => {
+    const parked = await database.whileLocked(
+      `insert into webhooks.events (source, event_id, received_at, due_at, fingerprint)
+       values ('test', 'first', now(), now(), 'same')`,
+      2,
+      () => Promise.all([replay('a'), replay('b')]),
+      'commit',
+    );
+    expect(parked).toEqual([claims({ parked: ['a'] }), claims({ parked: ['b'] })]);
+  });
+
+  it('of fifty at the same moment: one event is claimed, the most that may wait are parked, no other is kept', async () => {
+    const all = await Promise.all(NAMES.map((name) => replay(name)));
+    const lengths = (['claimed', 'parked', 'dropped'] as const).map((list) => all.flatMap((one) => one[list]).length);
+    expect(lengths).toEqual([1, MAX_REPLAYS, 50 - 1 - MAX_REPLAYS]);
+  });
+
+  it('is not seen in concurrent deliveries of one event, of which exactly one is claimed', async () => {
+    for (const deliver of [() => replay('a'), () => claimAll(['b'])]) {
+      const all = await Promise.all(NAMES.map(deliver));
+      expect(all.filter(({ claimed }) => claimed.length === 1)).toHaveLength(1);
+      expect(all.flatMap(({ parked, dropped }) => [...parked, ...dropped])).toEqual([]);
+    }
+  });
+});
+
+describe('whatever two sources deliver, in whatever order', () => {
+  interface Row {
+    readonly source: string;
+    readonly event_id: string;
+    readonly fingerprint: string | null;
+    readonly replay_number: number;
+    readonly status: string;
+  }
+
+  it('each event is claimed once, parked if its replay key is known at its source, or dropped if enough of these are', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(claimRequests, { minLength: 1, maxLength: 5 }), async (deliveries) => {
+        await sql('delete from webhooks.events');
+        // Of one source eight replays wait already, and its first event is parked for another reason. Of the other all ten do.
+        await sql(
+          `insert into webhooks.events (source, event_id, received_at, due_at, status, fingerprint, replay_number)
+           select source, 'old ' || n, $1, $1, 'parked', 'evt_1', n
+           from (values ('stripe', 8), ('github-org', 10)) as full_of (source, replays), generate_series(0, replays) n`,
+          [NOW],
+        );
+        for (const delivery of deliveries) {
+          const { source, events, receivedAt, headers } = delivery;
+          const before = (await sql<Row>('select * from webhooks.events')).filter((row) => row.source === source);
+          requests = [];
+          const result = await claim(database.receiver, delivery);
+          // One request, also for a duplicate: only a suspected replay takes more.
+          expect(requests.length > 1).toBe(result.parked.length + result.dropped.length > 0);
+
+          const isKnown = ({ eventId }: (typeof events)[number]) => before.some((row) => row.event_id === eventId);
+          const fresh = events.filter((event) => !isKnown(event)).toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1));
+          const keys = new Set(before.filter((row) => row.replay_number === 0).map((row) => row.fingerprint));
+          const first = fresh.filter(({ fingerprint }) => {
+            if (fingerprint === null || keys.has(fingerprint)) return fingerprint === null;
+            return keys.add(fingerprint);
+          });
+          const replays = fresh.filter((event) => !first.includes(event));
+          expect(result.claimed.toSorted()).toEqual(first.map(({ eventId }) => eventId).toSorted());
+          expect([...result.parked, ...result.dropped].toSorted()).toEqual(
+            replays.map(({ eventId }) => eventId).toSorted(),
+          );
+          for (const key of new Set(replays.map(({ fingerprint }) => fingerprint))) {
+            const waiting = before.filter((row) => row.fingerprint === key && row.replay_number > 0);
+            const ofKey = replays.filter(({ fingerprint }) => fingerprint === key);
+            const parked = ofKey.filter(({ eventId }) => result.parked.includes(eventId));
+            expect(parked).toHaveLength(Math.min(ofKey.length, 10 - waiting.length));
+          }
+
+          const rows = await sql<{ event_id: string; last_error: string | null }>(
+            `select * from webhooks.events natural join webhooks.bodies where source = $1 and event_id = any($2)`,
+            [source, [...result.claimed, ...result.parked]],
+          );
+          expect(rows).toHaveLength(result.claimed.length + result.parked.length);
+          const firsts = await sql<Row>('select * from webhooks.events where replay_number = 0');
+          for (const { event_id: id, last_error, ...row } of rows) {
+            const { eventId: _, ...event } = events.find(({ eventId }) => eventId === id) as (typeof events)[number];
+            const isParked = result.parked.includes(id);
+            expect(row).toMatchObject({
+              type: event.type,
+              occurred_at: event.occurredAt,
+              fingerprint: event.fingerprint,
+              body: event.body,
+              headers,
+              received_at: receivedAt,
+              due_at: new Date(receivedAt.getTime() + (isParked ? 0 : 600_000)),
+              finished_at: isParked ? receivedAt : null,
+              status: isParked ? 'parked' : 'pending',
+              failure: isParked ? 'replay' : null,
+            });
+            const same = firsts.find((one) => one.source === source && one.fingerprint === event.fingerprint);
+            expect(last_error ?? '').toContain(isParked ? `event ${same?.event_id} has` : '');
+          }
+        }
+      }),
+      { ...RUNS, numRuns: 60 },
+    );
+  });
+});
+
+it('finds a duplicate through indexes only, by id and by replay key', async () => {
+  await sql(`
+    insert into webhooks.events (source, event_id, received_at, due_at, fingerprint)
+    select 'test', 'evt_' || n, now(), now(), 'print_' || n from generate_series(1, 20000) n`);
+  await sql('analyze webhooks.events');
+  const claimWith = (id: string, fingerprint: string) =>
+    claim(database.receiver, claimRequest([newEvent(id, { fingerprint })], { receivedAt: NOW }));
+  await claimWith('evt_1', 'print_1');
+  await claimWith('new', 'print_2');
+  const planOf = async ({ query, params = [] }: NeonRequest) =>
+    (await sql<{ 'QUERY PLAN': string }>(`explain ${query}`, params)).map((row) => row['QUERY PLAN']).join('\n');
+  const [duplicate = '', , suspect = ''] = await Promise.all(requests.map(planOf));
+  expect(duplicate).toContain('events_source_event_id_pk');
+  expect(suspect).toContain('fingerprint_once');
+  for (const plan of [duplicate, suspect]) expect(plan).not.toMatch(/Seq Scan on events|events_due/);
+});

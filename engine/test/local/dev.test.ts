@@ -1,0 +1,372 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { appendFile, chmod, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { connect } from '../../cli/database/connect.ts';
+import { freePort, isListening, listen } from '../../cli/lib/port.ts';
+import { keptDir } from '../../cli/local/postgres-files.ts';
+import { searchCommand } from '../canaries/commands.ts';
+import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
+import { WAIT } from '../database.ts';
+import { APP, consumerConfig, effectsCalling, HANDLER, SOURCES } from '../orders-app.ts';
+
+/** Plays the real outside: nothing local may ever call it. */
+const calls: string[] = [];
+const canary = createServer((request, response) => {
+  calls.push(request.url ?? '');
+  response.end('{}');
+});
+
+let checkout: Checkout;
+let dev: RunningCommand;
+let port = 0;
+let real = '';
+let dataDir = '';
+
+beforeAll(async () => {
+  real = `http://127.0.0.1:${await listen(canary, 0)}`;
+  checkout = await makeCheckout({ ...APP, 'wrangler.consumer.toml': consumerConfig({ THANKS_URL: real }) });
+  port = await freePort();
+  dev = checkout.run(['dev'], { PORT: String(port) });
+  await vi.waitFor(() => expect(dev.output()).toContain('\nready '), WAIT);
+  dataDir = keptDir(join(checkout.path, '.data/postgres'));
+});
+
+afterAll(async () => {
+  dev?.child.kill('SIGINT');
+  await dev?.result;
+  canary.close();
+  await checkout?.remove();
+  if (dataDir) await rm(dataDir, { recursive: true, force: true });
+});
+
+const TABLES = `
+import { pgTable, text } from 'drizzle-orm/pg-core';
+export const notes = pgTable('dev_test_notes', { id: text('id').primaryKey() });
+`;
+
+const HANDLER_WITH_TABLE = HANDLER.replace(
+  '=> [effect',
+  '}, { db }) => [db.insert(notes).values({ id: data.record }), effect',
+)
+  .replace('handle: ({ data })', 'handle: ({ data')
+  .replace('import { sources }', "import { notes } from '../tables.ts';\nimport { sources }");
+
+/** Fails in its 13th line. */
+const FAILING = HANDLER.replace('=> [effect', '=> fails() && [effect').concat(
+  "function fails(): never {\n  console.log('mine\\nand more');\n  throw new TypeError('no such customer');\n}\n",
+);
+
+/** What dev has printed while and after something was done. */
+function since(): () => string {
+  const start = dev.output().length;
+  return () => dev.output().slice(start);
+}
+
+/** A delivery whose id is in every line about its event. */
+async function send(id: string, body: object = { record: 'r' }, env: Record<string, string> = {}): Promise<string> {
+  const text = JSON.stringify({ id, type: 'order.paid', created_at: new Date().toISOString(), ...body });
+  return (await checkout.call(['send', 'orders', '--body', text], env)).text;
+}
+
+async function databaseUrl(file = '.dev.vars'): Promise<string> {
+  return /DATABASE_URL"?[:=] ?"(.*?)"/.exec(await readFile(join(checkout.path, file), 'utf8'))?.[1] ?? '';
+}
+
+/** What db:generate writes, or a new version of the template brings: the statement first, then the journal that names it. */
+async function addMigration(set: 'app' | 'engine', statement: string): Promise<void> {
+  const file = `drizzle/${set}/meta/_journal.json`;
+  const journal = JSON.parse(await readFile(join(checkout.path, file), 'utf8'));
+  journal.entries.push({ idx: 999, version: '7', when: Date.now(), tag: '0999_notes', breakpoints: true });
+  await checkout.write(`drizzle/${set}/0999_notes.sql`, statement);
+  await checkout.write(file, JSON.stringify(journal));
+}
+
+async function changed(file: string, text: string): Promise<void> {
+  const printed = since();
+  await checkout.write(file, text);
+  await expect.poll(printed, WAIT).toContain('reloaded');
+}
+
+describe('npm run dev', () => {
+  it('prints a few lines until one with the URLs says that it is ready', () => {
+    const lines = dev.output().trim().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(5);
+    expect(lines.at(-1)).toBe(
+      `ready        http://localhost:${port}/webhooks/<source>, console http://localhost:${port}/ops; in another terminal: npm run send -- orders`,
+    );
+  });
+
+  it('writes secrets that nobody else may read, for you and for each Worker: a role of its own, and what it needs', async () => {
+    const copies = ['receiver', 'consumer', 'ops'].map((worker) => `.data/dev/${worker}/wrangler.json`);
+    const found = ['.dev.vars', ...copies].map(async (file) => [
+      (await stat(join(checkout.path, file))).mode & 0o777,
+      new URL(await databaseUrl(file)).username,
+      /ORDERS_WEBHOOK_SECRET"?[:=] ?"\w{64}"/.test(await readFile(join(checkout.path, file), 'utf8')),
+    ]);
+    expect(await Promise.all(found)).toEqual([
+      [0o600, 'claimcheck', true],
+      [0o600, 'claimcheck_receiver', true],
+      [0o600, 'claimcheck_consumer', false],
+      [0o600, 'claimcheck_ops', false],
+    ]);
+  });
+
+  it('prints one line for each step of an event, and the stand-in takes the effect’s place', async () => {
+    const printed = since();
+    expect(await send('evt_elsewhere', {}, { PORT: '1' })).toContain('no receiver answers at http://localhost:1:');
+    expect(await send('evt_first')).toContain('200 {"status":"accepted"}');
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_first/m);
+    expect(
+      printed()
+        .replaceAll(/\d+ ms/g, 'N ms')
+        .replace(/key \w+…/, 'key K')
+        .split('\n')
+        .filter(Boolean),
+    ).toEqual([
+      'delivery       orders  order.paid  evt_first  accepted  N ms',
+      'completion     orders  order.paid  evt_first  done  N ms',
+      'outside        POST /thanks  idempotency key K',
+      'effect         orders  order.paid  evt_first  thanks  sent  N ms',
+    ]);
+    expect(calls).toEqual([]);
+  });
+
+  it('shows the console on the same port, open to whoever is on this machine, and gives everything else to the receiver', async () => {
+    const page = await fetch(`http://localhost:${port}/ops/events`, { headers: { accept: 'text/html' } });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('evt_first')]);
+    const answers = ['/', '/opsx', '/webhooks/nobody', '/health'].map((path) =>
+      fetch(`http://localhost:${port}${path}`),
+    );
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  });
+
+  it('ticks the consumer’s cron, which sends lost tickets again', async () => {
+    const printed = since();
+    const client = await connect(await databaseUrl());
+    await client.query(
+      `update webhooks.events set status = 'pending', completions = 0, due_at = now() where event_id = 'evt_first'`,
+    );
+    await client.end();
+    await fetch(`http://localhost:${port}/cdn-cgi/local/scheduled`);
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_first {2}done/m);
+    await expect.poll(printed, WAIT).toMatch(/^sweep +done {2}events 1/m);
+  });
+
+  it('takes changes of the code and of the wrangler files: no URL that is added to the variables or written into the code is called, and a secret that an effect needs is made up', async () => {
+    const urls = {
+      other: `env.OTHER_URL + '/other'`,
+      // A secret that is a URL leads to the stand-in as well.
+      key: `env.CHAT_WEBHOOK_URL + '/' + env.MAIL_KEY?.length`,
+      hard: `'https://api.example.com/v1'`,
+    };
+    const chosen = Object.entries(urls).map(([record, url]) => `payload.record === '${record}' ? ${url} : `);
+    await changed('src/effects/index.ts', effectsCalling(`${chosen.join('')}env.THANKS_URL + '/thanks'`));
+    await changed(
+      'wrangler.consumer.toml',
+      consumerConfig({ THANKS_URL: real, OTHER_URL: real }, ['MAIL_KEY', 'CHAT_WEBHOOK_URL']),
+    );
+    const printed = since();
+    for (const record of Object.keys(urls)) await send(`evt_${record}`, { record });
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.*no call to api\.example\.com from a local run/m);
+    for (const path of ['/other', '/64']) await expect.poll(printed, WAIT).toContain(`POST ${path}`);
+    expect(calls).toEqual([]);
+  });
+
+  it('calls a URL that .dev.vars sets, because its user wants that', async () => {
+    const printed = since();
+    await appendFile(join(checkout.path, '.dev.vars'), `OTHER_URL="${real}/wanted"\n`);
+    await expect.poll(printed, WAIT).toContain('reloaded');
+    await send('evt_wanted', { record: 'other' });
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_wanted.* sent/m);
+    expect(calls.splice(0)).toEqual(['/wanted/other']);
+  });
+
+  it('shows what a handler prints, where it failed and why, and runs the event and the effect at once that a correction lets pass', async () => {
+    await changed('src/handlers/index.ts', FAILING);
+    const printed = since();
+    await send('evt_broken');
+    await expect
+      .poll(printed, WAIT)
+      .toMatch(/^completion .*evt_broken {2}retry \(attempt 1\) .*TypeError: no such customer$/m);
+    await expect.poll(printed, WAIT).toContain('at fails (src/handlers/index.ts:13:9)');
+    await expect.poll(printed, WAIT).toMatch(/^mine\nand more$/m);
+    await checkout.write('src/handlers/index.ts', HANDLER);
+    await checkout.write('src/effects/index.ts', effectsCalling(`env.THANKS_URL + '/thanks'`));
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_broken {2}done/m);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.* sent/m);
+    await expect.poll(printed, WAIT).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
+  });
+
+  it('shows the path of a schema that failed, what was expected there, and how to try the parked event again', async () => {
+    const printed = since();
+    await send('evt_schema', { record: 7 });
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_schema {2}parked .*does not match .* at record$/m);
+    await expect.poll(printed, WAIT).toContain('npm run ops -- retry orders evt_schema');
+    await expect.poll(printed, WAIT).toMatch(/^schema {9}record: Invalid type: Expected string but received 7$/m);
+    // Other events may have failed meanwhile. What is printed about one failure is printed at once.
+    const [failure] = /evt_schema {2}parked[\s\S]*?retry orders evt_schema/.exec(printed()) ?? [];
+    expect(failure).not.toMatch(/^ +at (?!.*src\/)/m);
+    const list = await checkout.call(['ops', 'list', '--status', 'parked']);
+    expect(list.text).toMatch(
+      /\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +index\.ts:\d+ PermanentError/,
+    );
+    expect((await checkout.call(['ops', 'retry', 'orders', 'evt_schema'])).code).toBe(0);
+  });
+
+  it('names a table without a migration, and applies the migration once it is generated', async () => {
+    await checkout.write('src/tables.ts', TABLES);
+    await changed('src/handlers/index.ts', HANDLER_WITH_TABLE);
+    const printed = since();
+    await send('evt_table');
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
+    await expect.poll(printed, WAIT).toContain('After a change of a table run npm run db:generate');
+    await expect.poll(printed, WAIT).toContain('Postgres: relation "dev_test_notes" does not exist');
+    await addMigration('app', 'create table dev_test_notes (id text primary key);');
+    await expect.poll(printed, WAIT).toContain('the migrations are applied, and pending events');
+    await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}done/m);
+    const upgraded = since();
+    await addMigration('engine', `comment on table webhooks.events is 'of the next version';`);
+    await expect.poll(upgraded, WAIT).toContain('the migrations are applied');
+  });
+
+  it('shows a compile error, and starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
+    const printed = since();
+    await checkout.write('src/handlers/index.ts', `${HANDLER}const x = ;`);
+    await expect
+      .poll(printed, WAIT)
+      .toMatch(/^the previous version stays in use:\n[\s\S]*Unexpected ";"[\s\S]*src\/handlers\/index\.ts:11/m);
+    await checkout.write('src/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
+    await expect.poll(printed, WAIT).toContain('the Workers cannot start');
+    await expect.poll(printed, WAIT).toMatch(/src\/handlers\/index\.ts:1\nthrow new TypeError\('half-typed'\)/);
+    expect(await send('meanwhile')).toContain('see what npm run dev prints');
+    const stillBroken = since();
+    await checkout.write('src/handlers/index.ts', `${HANDLER}const x = ;`);
+    await expect.poll(stillBroken, WAIT).toContain('the Workers cannot start');
+    await checkout.write('src/handlers/index.ts', `\n\n${FAILING}`);
+    await expect.poll(printed, WAIT).toContain('started again');
+    expect(await send('after_a_stop')).toContain('accepted');
+    await expect.poll(printed, WAIT).toContain('at fails (src/handlers/index.ts:15:9)');
+    await checkout.write('src/handlers/index.ts', HANDLER);
+    await expect.poll(printed, WAIT).toMatch(/^completion .*after_a_stop .*done/m);
+  });
+
+  it('takes a new source and a rotated secret at once, with the previous one, and says what the source’s deploy lacks', async () => {
+    const printed = since();
+    const before = await readFile(join(checkout.path, '.dev.vars'), 'utf8');
+    const old = /^ORDERS_WEBHOOK_SECRET="(\w+)"$/m.exec(before)?.[1] ?? '';
+    const rotated = before.replace(old, 'new').concat(`ORDERS_WEBHOOK_SECRET_PREVIOUS="${old}"\n`);
+    await checkout.write('.dev.vars', rotated);
+    await checkout.write('src/sources.ts', SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'] },"));
+    await expect.poll(printed, WAIT).toContain('.dev.vars: added SHOP_WEBHOOK_SECRET');
+    await expect
+      .poll(printed, WAIT)
+      .toContain('source shop has no secret: add "SHOP_WEBHOOK_SECRET" to secrets.required');
+    await expect.poll(async () => (await checkout.run(['send', 'shop']).result).text, WAIT).toContain('accepted');
+    expect(await send('evt_new')).toContain('accepted');
+    expect(await send('evt_old', {}, { ORDERS_WEBHOOK_SECRET: old })).toContain('accepted');
+    expect(await send('evt_wrong', {}, { ORDERS_WEBHOOK_SECRET: 'other' })).toContain('401');
+  });
+
+  it('says that a change of DATABASE_URL needs a restart', async () => {
+    const printed = since();
+    const file = join(checkout.path, '.dev.vars');
+    const before = await readFile(file, 'utf8');
+    await checkout.write('.dev.vars', before.replace(/^(DATABASE_URL=".*)"$/m, '$1-other"'));
+    await expect.poll(printed, WAIT).toContain('DATABASE_URL in .dev.vars has changed: restart npm run dev');
+    await checkout.write('.dev.vars', before);
+  });
+
+  it('keeps the former configuration while a wrangler file can’t be read', async () => {
+    const printed = since();
+    await checkout.write('wrangler.toml', `${APP['wrangler.toml']}\nqueues = [`);
+    await expect
+      .poll(printed, WAIT)
+      .toMatch(/^wrangler\.toml:\d+ can't be read: .*the previous version stays in use$/m);
+    await checkout.write('wrangler.toml', APP['wrangler.toml'] ?? '');
+    expect(await send('evt_still')).toContain('accepted');
+  });
+
+  it('takes a change of the samples: what the stand-in for the outside answers, and the rows', async () => {
+    const printed = since();
+    await checkout.write(
+      'src/samples.ts',
+      `const no = new Response('no', { status: 422 }); export const answers = () => no; export const seed = () => [1];`,
+    );
+    await expect.poll(printed, WAIT).toContain('seed in src/samples.ts failed: it returns something');
+    for (const id of ['evt_refused', 'evt_refused_too']) {
+      await send(id);
+      await expect.poll(printed, WAIT).toMatch(new RegExp(`^effect .*${id} .*parked .*422$`, 'm'));
+    }
+  });
+
+  it('is refused a second time in the same checkout, and so is an init that would take its data away, with the process that runs', async () => {
+    const { code, text } = await checkout.run(['dev'], { PORT: String(await freePort()) }).result;
+    expect([code, text]).toEqual([
+      1,
+      expect.stringContaining(`dev: it runs in this checkout already, on port ${port}: process ${dev.child.pid}`),
+    ]);
+    const init = await checkout.run(['engine/workshop/init', 'acme', '--empty']).result;
+    expect([init.code, init.text]).toEqual([
+      1,
+      expect.stringMatching(/^init: the data in .* belongs to a running server/),
+    ]);
+  });
+
+  it('leaves neither a process nor a taken port behind', async () => {
+    const ports = Array.from(dev.output().matchAll(/(?:127\.0\.0\.1:|localhost:|port )(\d+)/g), ([, n]) => Number(n));
+    expect(new Set(ports).size).toBeGreaterThanOrEqual(4);
+    // Of its own, or it would find the queues of another checkout.
+    expect(readdirSync(join(checkout.path, '.data/dev/registry'))).not.toEqual([]);
+    dev.child.kill('SIGINT');
+    expect((await dev.result).code).toBe(0);
+    for (const taken of ports) expect([taken, await isListening(taken)]).toEqual([taken, false]);
+    expect(processesOf(checkout.path, dataDir)).toEqual([]);
+    expect(calls).toEqual([]);
+  });
+});
+
+it('npm run dev -- --tunnel prints where the tunnel begins, closes the console, and leaves nothing behind when npm is killed', async () => {
+  // In place of Cloudflare's program, which needs the internet.
+  const cloudflared = join(checkout.path, 'cloudflared');
+  await checkout.write('cloudflared', '#!/bin/sh\necho "|  https://a-b.trycloudflare.com  |" >&2\nexec sleep 600\n');
+  await chmod(cloudflared, 0o755);
+  const env = { ...process.env, PORT: String(port), CLOUDFLARED_PATH: cloudflared };
+  const npm = spawn('npm', ['run', 'dev', '--', '--tunnel'], { cwd: checkout.path, env });
+  let output = '';
+  npm.stdout.on('data', (chunk) => (output += chunk));
+  for (const line of ['ready ', 'tunnel       https://a-b.trycloudflare.com/webhooks/<source>\n']) {
+    await expect.poll(() => output, WAIT).toContain(`\n${line}`);
+  }
+  expect((await fetch(`http://localhost:${port}/ops`)).status).toBe(403);
+  expect(await send('through_a_tunnel')).toContain('accepted');
+  searchCommand(checkout.path, {}, ['dev'], output);
+  npm.kill('SIGKILL');
+  // It can't tell anybody.
+  await expect.poll(() => processesOf(checkout.path, dataDir), WAIT).toEqual([]);
+});
+
+describe('nothing is left behind', () => {
+  const interrupted = async (args: string[], signal: NodeJS.Signals, until: (output: () => string) => void) => {
+    const { child, result, output } = checkout.run(['dev', ...args], { PORT: String(port) });
+    try {
+      await vi.waitFor(() => until(output), { ...WAIT, interval: 5 });
+    } finally {
+      child.kill(signal);
+    }
+    const { code, text } = await result;
+    // Before it listens to signals it has not started anything, and the signal itself ends it.
+    expect([0, null]).toContain(code);
+    expect(text).not.toContain('Error');
+    expect(processesOf(checkout.path, dataDir)).toEqual([]);
+    expect(existsSync(`${dataDir}.password`)).toBe(false);
+  };
+
+  it('if the terminal is closed while the Workers start', () =>
+    interrupted([], 'SIGHUP', (output) => expect(output()).toContain('\nthe outside ')));
+
+  it('by a Ctrl-C while PostgreSQL creates its data', () =>
+    interrupted(['--fresh'], 'SIGINT', () => expect(existsSync(`${dataDir}.password`)).toBe(true)));
+});

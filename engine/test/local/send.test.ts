@@ -1,0 +1,144 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listen } from '../../cli/lib/port.ts';
+import { madeUpKeys } from '../../cli/samples/sign.ts';
+import { type Provider, providers } from '../../src/providers/index.ts';
+import { verify } from '../../src/verify/index.ts';
+import { type Checkout, makeCheckout } from '../checkout.ts';
+import { appOf } from '../orders-app.ts';
+
+interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+let server: Server;
+let receiver = '';
+let checkout: Checkout;
+const received: Received[] = [];
+/** What the next deliveries are answered. */
+const statuses: number[] = [];
+const lastBody = () => new TextDecoder().decode(received.at(-1)?.body);
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const { method = '', url = '' } = request;
+    received.push({ method, url: `${receiver}${url}`, headers, body: Uint8Array.from(Buffer.concat(chunks)) });
+    response.writeHead(statuses.shift() ?? 200).end('{}');
+  });
+  receiver = `http://127.0.0.1:${await listen(server, 0)}`;
+  checkout = await makeCheckout(
+    appOf({
+      'sources.ts': `
+      import { gethook } from '../providers/gethook.ts';
+      import { shopify } from '../providers/shopify.ts';
+      export const sources = {
+        orders: { provider: gethook, types: ['order.paid', 'order.sent'] },
+        shop: { provider: shopify, types: ['orders/paid'] },
+      };`,
+      'samples.ts': `
+      export const samples = { orders: { 'order.paid': ({ id, type }) => ({ id, type, cents: 4200 }) } };
+      export const answers = () => undefined;`,
+    }),
+  );
+});
+afterAll(async () => {
+  server.close();
+  await checkout.remove();
+});
+
+const SECRETS = { ORDERS_WEBHOOK_SECRET: 'a secret', SHOP_WEBHOOK_SECRET: 'another secret' };
+const send = (args: string[], env: Record<string, string> = {}) =>
+  checkout.call(['send', ...args], { ...SECRETS, ...env });
+const sendTo = (args: string[], env: Record<string, string> = {}) => send([...args, '--url', receiver], env);
+
+describe('npm run send', () => {
+  it('without a source says how it is used', async () => {
+    expect(await send([])).toMatchObject({ code: 0, out: expect.stringContaining('npm run send -- <source> [type]') });
+  });
+
+  it('sends the first type that the source is subscribed to, with the body of src/samples.ts', async () => {
+    const { code, out } = await sendTo(['orders', '--id', 'o_1']);
+    expect([code, lastBody()]).toEqual([0, '{"id":"o_1","type":"order.paid","cents":4200}']);
+    expect(out).toContain('event o_1, type order.paid');
+  });
+
+  it('takes a body from the command line, and from a file', async () => {
+    await sendTo(['orders', '--body', '{"id":"o_2"}']);
+    expect(lastBody()).toBe('{"id":"o_2"}');
+    await writeFile(join(checkout.path, 'order.json'), '{"id":"o_3"}');
+    await sendTo(['orders', '--body', '@order.json']);
+    expect(lastBody()).toBe('{"id":"o_3"}');
+  });
+
+  it('sends the same event as often as it is told, and fails if one of the deliveries is refused', async () => {
+    const before = received.length;
+    statuses.push(200, 503);
+    const { code } = await sendTo(['orders', '--times', '5', '--concurrency', '2']);
+    const bodies = received.slice(before).map(({ body }) => new TextDecoder().decode(body));
+    expect([code, bodies.length, new Set(bodies).size]).toEqual([1, 5, 1]);
+  });
+
+  it('lists every provider with the types of its sample', async () => {
+    const { code, out } = await send(['--list']);
+    expect(code).toBe(0);
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(Object.keys(providers));
+    expect(out).toMatch(/^stripe +invoice\.paid$/m);
+  });
+
+  it.each([
+    ['discord', 'DISCORD_WEBHOOK_SIGNING_KEY'],
+    ['mailgun', 'MAILGUN_WEBHOOK_SECRET'],
+    ['mollie-classic', 'MOLLIE_CLASSIC_WEBHOOK_SECRET'],
+    ['hubspot-v3', 'HUBSPOT_V3_WEBHOOK_SECRET'],
+  ])('sends for %s, which no source names yet, a delivery that the receiver would accept', async (name, variable) => {
+    const provider = providers[name] as Provider;
+    const keys = madeUpKeys(provider);
+    const { code, error } = await sendTo([name], { [variable]: keys.signingKey });
+    expect([code, error]).toEqual([0, '']);
+    const sent = received.at(-1);
+    expect(sent && (await verify(provider, sent, [keys.secret], new Date()))).toMatchObject({ outcome: 'verified' });
+  });
+
+  it('signs for a provider that no source names with a random key if none is set', async () => {
+    const { code, out } = await sendTo(['linear']);
+    expect(code).toBe(0);
+    expect(out).toContain('LINEAR_WEBHOOK_SECRET is not set');
+    expect(received.at(-1)?.url).toBe(`${receiver}/webhooks/linear`);
+    expect(received.at(-1)?.headers.get('linear-signature')).toMatch(/^\w{64}$/);
+  });
+
+  it.each([
+    [['nobody'], /^send: there is no source nobody in .* \(sources: orders, shop\), .*--list\)\n$/],
+    [['orders', '--body', '@nowhere.json'], /^send: --body @nowhere.json: there is no such file\n$/],
+    [
+      ['orders', '--url', 'http://127.0.0.1:1'],
+      /^send: no receiver answers at http:..127.0.0.1:1: start it with npm run dev\n$/,
+    ],
+    [['orders', '--tiems', '5'], /^send: there is no option --tiems: its options are --times, .*\n$/],
+    [['orders', 'order.paid', 'more'], /^send: unexpected argument more: its options are --times, .*\n$/],
+    [['discord', '--url', 'nowhere'], /^send: --url takes an address such as .*\n$/],
+    [['discord', '--times', 'x'], /^send: --times takes a whole number from 1\n$/],
+    [['mailgun', '--body', '{'], /^send: --body must be JSON, because .*\n$/],
+    [
+      ['standardwebhooks', '--url', 'http://127.0.0.1:1'],
+      /^send: the key of standardwebhooks is not in the form .*\n$/,
+    ],
+  ])('%j is answered with one line that says what to do', async (args, line) => {
+    const { code, error } = await send(args, { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' });
+    expect(code).toBe(1);
+    expect(error).toMatch(line);
+  });
+});

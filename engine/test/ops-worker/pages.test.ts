@@ -1,0 +1,371 @@
+// What the pages say, as far as their markup shows it. browser.test.ts uses them.
+import { beforeEach, expect, it } from 'vitest';
+import { stripe } from '../../src/providers/stripe.ts';
+import { useDatabase } from '../database.ts';
+import { BEARER, startOpsWorker, TOKEN } from './start.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const NOW = new Date('2026-03-10T12:00:00Z');
+const start = (options: Parameters<typeof startOpsWorker>[0] = {}) => {
+  const env = { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN };
+  const worker = startOpsWorker({ now: NOW, env, ...options });
+  /** As lines of text: what is between two tags. */
+  const read = async (path: string) => {
+    const page = await (await worker.get(path)).text();
+    return page
+      .slice(page.indexOf('<main'))
+      .replaceAll(/<[^>]*>/g, '\n')
+      .replaceAll(/\s*\n\s*/g, '\n');
+  };
+  const send = async (path: string, form: Record<string, string>) => {
+    const answer = await worker.call(path, { method: 'POST', headers: BEARER, body: new URLSearchParams(form) });
+    return answer.headers.get('location') ?? '';
+  };
+  /** Confirms the question that a page asks, as it is. */
+  const confirm = async (path: string) => {
+    const page = await (await worker.get(path)).text();
+    const [, expected = ''] = /name="expected" value="([^"]*)"/.exec(page) ?? [];
+    const { pathname, searchParams } = new URL(path, 'https://ops.example.com');
+    const { action = '', ...filter } = Object.fromEntries(searchParams);
+    return send(`${pathname}?${new URLSearchParams(filter)}`, { action, expected });
+  };
+  /** Every link with a number, and every link of a problem, leads to as many events. How many links these are. */
+  const expectCounts = async (path: string) => {
+    const page = await (await worker.get(path)).text();
+    const links = page.matchAll(
+      /<a(?: class="[^"]*")? href="(\/ops\/(?:events|bulk)\?[^"]*)"(?: aria-label="([^"]*)")?[^>]*>([\d,]+|\w*Error[^<]*|[\w ]+…)</g,
+    );
+    let count = 0;
+    for (const [, address = '', label = '', text = ''] of links) {
+      const target = await (await worker.get(address.replaceAll('&amp;', '&'))).text();
+      // Of equal events there are two.
+      const [, wanted] = / (\d+ \w+):/.exec(label) ?? ['', Number(text) || 2];
+      const shown = label ? /<h1>\D*(\d+ \w+)/.exec(target)?.[1] : target.split('<tr class').length - 1;
+      expect([address, shown]).toEqual([address, wanted]);
+      count++;
+    }
+    return count;
+  };
+  return { ...worker, read, send, confirm, expectCounts };
+};
+
+/** Three events that were parked two hours ago, after twelve attempts. */
+beforeEach(async () => {
+  await sql('delete from webhooks.events');
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, attempts, max_attempts,
+       failure, last_error, position)
+     select 'stripe', 'evt_' || n, 'paid', 'parked', $1::timestamptz - interval '3 h', $1, $1::timestamptz - interval '2 h',
+       12, 12, 'handler', 'TypeError: no country', 'handle (src/handlers/paid.ts:30)' from generate_series(1, 3) n`,
+    [NOW],
+  );
+});
+
+const failAgain = `update webhooks.events set attempts = 1, failure = 'handler', last_error = 'SyntaxError: not JSON',
+  position = 'handle (src/handlers/paid.ts:10)', not_before = '2026-03-10T12:00:20Z' where status = 'pending'`;
+
+it('a search ignores spaces around an id, and says what it searches if it finds nothing', async () => {
+  const { read } = start();
+  expect((await read(`/ops/events?q=${encodeURIComponent('  evt_ ')}`)).match(/^evt_\d$/gm)).toHaveLength(3);
+  const none = await read('/ops/events?q=cus_123');
+  expect(none).toMatch(/No event id begins with\s+cus_123\n.*docs\/runbook\.md/);
+  expect(none).not.toContain('There are no such events');
+});
+
+it('a search that has looked at 102,000 events says how far it came, and goes on from there', async () => {
+  const { get, read } = start();
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at)
+     select 'stripe', 'old_' || n, case when n in (1, 102001) then 'rare' else 'sent' end, 'done',
+       $1::timestamptz - n * interval '1 s', $1 from generate_series(1, 102001) n`,
+    [NOW],
+  );
+  const path = '/ops/events?type=rare';
+  expect(await read(path)).toMatch(
+    /\nold_1\n(.|\n)*\nThese are all so far: events were searched back to\s+9 Mar 07:40 UTC\./,
+  );
+  const [, older = ''] = /href="([^"]*)"[^>]*>Search older events</.exec(await (await get(path)).text()) ?? [];
+  expect(await read(older.replaceAll('&amp;', '&'))).toMatch(/\nold_102001\n/);
+  await sql('truncate webhooks.events cascade');
+});
+
+it('an address that ends with a slash leads to the console', async () => {
+  expect((await start().get('/ops/')).headers.get('location')).toBe('/ops');
+});
+
+it('a bulk retry that was stopped says so, also after a reload, and is not offered to be stopped again', async () => {
+  const { read, send, confirm } = start();
+  const result = await confirm('/ops/bulk?action=retry');
+  expect(await read(result)).toMatch(/Retried 3 events\nPending\n3\nDone\n0\nStop the 3 that have not begun/);
+  const done = new URLSearchParams(result.split('?')[1]).get('done') ?? '';
+  const stopped = await send('/ops/undo', { done });
+  expect(stopped.startsWith(`${result}&`)).toBe(true);
+  expect(await read(stopped)).toContain('Put back 3 events.');
+  expect(await read(result)).toMatch(/^\n3 of 3 stopped\nStopped\n3\nDone\n0\nSee the events\nTo the overview\n$/);
+  // Nothing is left to stop: that is no success.
+  const again = await start().get(await send('/ops/undo', { done }));
+  expect(await again.text()).toMatch(/class="banner "[^>]*>\s*Nothing was changed/);
+});
+
+it('a bulk retry says why events failed again, when they are tried next, and which are done', async () => {
+  const { read, confirm, expectCounts } = start();
+  const result = await confirm('/ops/bulk?action=retry');
+  await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
+  // This one was not retried.
+  await sql(`insert into webhooks.events (source, event_id, type, status, received_at, due_at)
+    select source, 'other', type, 'pending', received_at, due_at from webhooks.events where event_id = 'evt_1'`);
+  await sql(failAgain);
+  const page = await read(result);
+  expect(page).toMatch(
+    /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\n·\npaid\n·\nhandler\n·\npaid\.ts:10\n/,
+  );
+  expect(page).toMatch(/2 events\nsince\s+09:00 UTC\n, next try in 20 s\nTry now…/);
+  // The one that is done, why the others failed, and their button.
+  expect(await expectCounts(result)).toBe(3);
+  await sql(`update webhooks.events set status = 'done', finished_at = $1`, [NOW]);
+  expect(await read(result)).toMatch(/^\n3 of 3 done\nDone\n3\nSee the events\nTo the overview\n$/);
+});
+
+it('the figures of a retry of effects lead to the events with these effects', async () => {
+  const { read, get, send, confirm } = start();
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', 'response', due_at from webhooks.events`);
+  await sql(`update webhooks.events set status = 'done', completions = 1`);
+  const result = await confirm('/ops/bulk?action=retry&effect_status=parked');
+  const listed = async (figure: string) => {
+    const page = await (await get(result)).text();
+    const [, list = ''] = new RegExp(`<dt>${figure}</dt><dd><a href="([^"]*)"`).exec(page) ?? [];
+    return (await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm);
+  };
+  expect(await listed('Pending')).toHaveLength(3);
+  await send('/ops/undo', { done: new URLSearchParams(result.split('?')[1]).get('done') ?? '' });
+  expect(await listed('Stopped')).toHaveLength(3);
+});
+
+it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
+  const { read, call } = start();
+  expect(await read('/ops/bulk?action=discard')).toMatch(
+    /^\nDiscard 3 events\?\nTheir handlers will not run\. The events leave the overview, and can be put back\.\n/,
+  );
+  expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
+  expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to do\n/);
+  const body = new URLSearchParams({ action: 'discard', expected: '2-0', reason: 'a test of ours' });
+  const refused = await call('/ops/bulk', { method: 'POST', headers: BEARER, body });
+  expect(await refused.text()).toMatch(/Nothing was changed.*name="reason" value="a test of ours"/s);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  await sql(`update webhooks.events set status = 'done', completions = 1`);
+  expect(await read('/ops/bulk?action=discard')).toMatch(
+    /\n3 effects will be deleted and never sent, and cannot be put back\./,
+  );
+  expect(await read('/ops/bulk?action=discard')).not.toMatch(/can be put back|other/);
+  // In the row of their source.
+  expect(await read('/ops')).toMatch(/\nstripe\n(.+\n)*0\n3 effects\n/);
+  await sql(`delete from webhooks.events where event_id <> 'evt_1'`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'note', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  expect(await read('/ops/bulk?action=discard')).not.toContain('other');
+  await sql(`insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at, completions)
+    select 'many', n, 'done', due_at, due_at, due_at, 1 from webhooks.events, generate_series(1, 5001) n where event_id = 'evt_1'`);
+  await sql(`insert into webhooks.bodies select source, event_id, '', '{}', received_at from webhooks.events`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events where source = 'many'`);
+  expect(await read('/ops/bulk?action=retry')).toMatch(/^\nRetry 5,003 effects\?\n(.|\n)*\nand 4,996 others\n/);
+  expect(await read('/ops/bulk?action=rerun')).toMatch(/^\nMore than 5,000 events match\n/);
+});
+
+it('every number of the overview and every problem leads to as many events, whatever else fails', async () => {
+  const { read, expectCounts } = start();
+  await sql('delete from webhooks.events');
+  // Two of each source, type, failure, error and status, and effects of as many kinds. One source sends nothing any more.
+  const why = `(values ('handler', 'Error: a'), ('handler', 'Error: b'), ('permanent', 'Error: a')) as why (failure, error)`;
+  const each = `unnest(array['stripe', 'github']) source, unnest(array['paid', 'sent']) type,
+    unnest(array['parked', 'pending']) status, ${why}, generate_series(1, 2) n`;
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, attempts, failure, last_error, not_before)
+     select source, concat(type, status, failure, error, n), type, status, $1::timestamptz - interval '1 h', $1, 1, failure, error, $1
+     from ${each} union all select 'gone', 'old', 'paid', 'parked', '2026-01-01', $1, 1, 'handler', 'Error: a', null`,
+    [NOW],
+  );
+  // Most of stripe's events are the fastest, and a few the slowest.
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at)
+     select source, concat('done', type, status, failure, error, n), type, 'done', $1::timestamptz - interval '1 h', $1,
+       $1::timestamptz - interval '1 h' + case when source = 'github' then 5 when failure = 'permanent' then 100 else 1 end * interval '1 s'
+     from ${each}`,
+    [NOW],
+  );
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, attempts, failure, last_error, not_before)
+     select source, concat('done', type, status, failure, error, n), 'mail', 'mail', '{}', status, $1, 1, failure, error, $1
+     from ${each} where type = 'paid'`,
+    [NOW],
+  );
+  // 36 lists and 56 buttons of 37 problems, two numbers of everything, and five of the sources.
+  expect(await expectCounts('/ops')).toBe(99);
+  expect(await read('/ops')).toMatch(/\nof stripe, the slowest\n/);
+  expect((await read('/ops/events?status=pending')).match(/^Try now$/gm)).toHaveLength(24);
+  expect(await read('/ops/events?effect_status=pending')).toContain('Try the failed ones now…');
+});
+
+it('every link of a list keeps its filter, and its form too', async () => {
+  await sql(`update webhooks.events set actions = $1`, [JSON.stringify([{ at: NOW, action: 'retry' }])]);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  const both = { status: 'parked', effect_status: 'parked' };
+  const kept = { error: 'TypeError: no country', until: '2026-03-11T00:00:00.000Z', action_at: NOW.toISOString() };
+  const rest = { source: 'stripe', type: 'paid', failure: 'handler', since: '2026-03-01T00:00:00.000Z' };
+  const filter = { ...both, ...kept, ...rest };
+  const ofType = (...types: string[]) => ({ provider: stripe, types });
+  const { get } = start({ sources: { stripe: ofType('paid', 'sent'), other: ofType('refunded', 'paid') } });
+  const page = await (await get(`/ops/events?${new URLSearchParams({ ...filter, limit: '2' })}`)).text();
+  const linksTo = (path: string) =>
+    Array.from(page.matchAll(new RegExp(`href="/ops/${path}\\?([^"]*)"`, 'g')), ([, query = '']) =>
+      Object.fromEntries(new URLSearchParams(query.replaceAll('&amp;', '&'))),
+    );
+  const without = (name: string) => Object.fromEntries(Object.entries(filter).filter(([other]) => other !== name));
+  expect(linksTo('events')).toEqual([
+    ...[{}, { status: 'parked' }, { effect_status: 'parked' }, { status: 'pending' }].map((view) => ({
+      ...kept,
+      ...rest,
+      ...view,
+    })),
+    ...Object.keys(kept).map(without),
+    { ...filter, cursor: expect.any(String) },
+  ]);
+  expect(linksTo('bulk')).toEqual(['retry', 'discard'].map((action) => ({ action, ...filter })));
+  const fields = page.matchAll(/<input (?:type="hidden" )?name="(\w+)" value="([^"]*)"/g);
+  const choices = page.matchAll(/<select name="(\w+)">(?:(?!<\/select>).)*value="([^"]*)" selected/gs);
+  expect(Object.fromEntries([...fields, ...choices].map(([, name, value]) => [name, value]))).toEqual(filter);
+  const types = page.matchAll(/<option value="(\w+)"><\/option>/g);
+  expect(Array.from(types, ([, type]) => type)).toEqual(['paid', 'refunded', 'sent']);
+});
+
+it('an event shows the beginning of a long body in lines, the last of many actions, and names up to three effects', async () => {
+  const { get, read } = start();
+  const path = '/ops/event?source=stripe&event_id=evt_1';
+  await sql(`insert into webhooks.bodies values ('stripe', 'evt_1', $1, '{}', $2)`, [
+    `[${'{"a":1},'.repeat(20_000)}1]`,
+    NOW,
+  ]);
+  await sql(
+    `update webhooks.events set status = 'done', completions = 1, actions = (
+       select jsonb_agg(jsonb_build_object('at', $1::text, 'who', 'oncall', 'action', 'retry', 'reason', 'number ' || n))
+       from generate_series(1, 300) n) where event_id = 'evt_1'`,
+    [NOW.toISOString()],
+  );
+  const add = (...names: string[]) =>
+    sql(
+      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+       select 'stripe', 'evt_1', name, 'mail', '{}', 'parked', $1 from unnest($2::text[]) name`,
+      [NOW, names],
+    );
+  await add('a', 'b', 'c');
+  const page = await read(path);
+  expect((page.match(/^&quot;a&quot;: 1$/gm) ?? []).length).toBeGreaterThan(1000);
+  expect([/^number 300$/m.test(page), /^number 1$/m.test(page)]).toEqual([true, false]);
+  expect(page.match(/^Retry .*$/m)?.[0]).toBe('Retry its effect a, b, c');
+  const refresh = async () => /data-refresh="\d+"/.exec(await (await get(path)).text())?.[0];
+  expect(await refresh()).toBe(undefined);
+  await add('d');
+  expect((await read(path)).match(/^Retry .*$/m)?.[0]).toBe('Retry its 4 effects');
+  await sql(`update webhooks.effects set status = 'pending' where name = 'd'`);
+  expect(await refresh()).toBe('data-refresh="2"');
+});
+
+it('what keeps failing can be tried together: from the overview, and from the list of it', async () => {
+  const { read, get, sent, confirm } = start();
+  await confirm('/ops/bulk?action=retry');
+  await sql(failAgain);
+  const overview = await (await get('/ops')).text();
+  const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
+  const bulk = path.replaceAll('&amp;', '&');
+  expect(await read(bulk)).toMatch(/^\nTry 3 events now\?\nEach is tried at once, and all its attempts start again\./);
+  expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try the failed ones now/);
+  sent.length = 0;
+  await confirm(bulk);
+  expect(sent).toHaveLength(3);
+  expect(await sql(`select distinct attempts, not_before from webhooks.events`)).toEqual([
+    { attempts: 0, not_before: null },
+  ]);
+});
+
+it('an event still tells that it was parked, after it was retried and is done', async () => {
+  const { read, send } = start();
+  const path = '/ops/event?source=stripe&event_id=evt_1';
+  const retried = await send(path, { action: 'retry' });
+  await sql(
+    `update webhooks.events set status = 'done', attempts = 1, last_error = null, failure = null, finished_at = $1
+    where event_id = 'evt_1'`,
+    [NOW],
+  );
+  expect(await read(path)).toMatch(
+    /parked after 12 attempts:\s+TypeError: no country\s+2026-03-10 10:00:00 UTC(.|\n)*retried by token(.|\n)*done after 1 attempt\n2026-03-10 12:00:00/,
+  );
+  expect(await read(retried)).toMatch(/Retried 1 event\.\s+It is done\.\s+What else is parked\?/);
+  // An effect fails later, on its own.
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
+     values ('stripe', 'evt_1', 'mail', 'mail', '{}', 'parked', $1)`,
+    [NOW],
+  );
+  expect(await read(await send(path, { action: 'retry' }))).toContain('effect mail retried by token');
+});
+
+it('an event that was retried while it waited tells how often it had failed', async () => {
+  const { read, send } = start();
+  await sql(`update webhooks.events set status = 'pending', attempts = 4, not_before = $1, finished_at = null`, [NOW]);
+  const retried = await send('/ops/event?source=stripe&event_id=evt_1', {
+    action: 'retry',
+    reason: 'the rates are back',
+  });
+  expect(await read(retried)).toMatch(
+    /retried after 4 attempts \(TypeError: no country\) by token:\s+the rates are back/,
+  );
+});
+
+it('a discarded event was parked when it was parked, and discarded when it was discarded', async () => {
+  const { read, get, send } = start();
+  const path = '/ops/event?source=stripe&event_id=evt_1';
+  await send(path, { action: 'discard', reason: 'a test' });
+  expect(await read(path)).toMatch(
+    /parked after 12 attempts:\s+TypeError: no country\s+2026-03-10 10:00:00(.|\n)*discarded by token:\s+a test\s+2026-03-10 12:00:00/,
+  );
+  const list = await read('/ops/events?status=ignored');
+  expect(list).toContain('\ndiscarded: a test\n');
+  expect(list).not.toMatch(/no country|Run the finished again/);
+  const [, done = ''] = /name="done" value="([^"]*)"/.exec(await (await get(path)).text()) ?? [];
+  await send(path.replace('/event', '/undo'), { done });
+  await send(path, { action: 'retry' });
+  expect((await read(path)).match(/parked after .*/g)).toEqual(['parked after 12 attempts:']);
+});
+
+it('a command to copy is one word for each of its arguments, whatever the id is', async () => {
+  await sql(`update webhooks.events set event_id = 'x;id $(id)' where event_id = 'evt_1'`);
+  const page = await start().read(`/ops/event?${new URLSearchParams({ source: 'stripe', event_id: 'x;id $(id)' })}`);
+  expect(page).toContain('npm run ops -- show stripe &#39;x;id $(id)&#39;');
+});
+
+it('an event that is done says first that an effect of it is parked, and why', async () => {
+  await sql(`update webhooks.events set status = 'done', completions = 1, failure = null, last_error = null`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, failure, last_error)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at, 'response', 'HttpError: HTTP 410'
+    from webhooks.events`);
+  expect(await start().read('/ops/event?source=stripe&event_id=evt_1')).toMatch(
+    /evt_1\n1 effect parked\nthe event is done\nHttpError: HTTP 410\neffect\s+mail\n·\nresponse\n: the other side answered/,
+  );
+});
+
+it('an event that has failed again is not announced as a success, and shows the values that its schema refused', async () => {
+  const { read, send } = start();
+  await sql(`insert into webhooks.bodies values ('stripe', 'evt_1', '{"a":{"b":"a lot"}}', '{}', $1)`, [NOW]);
+  await sql(`update webhooks.events set failed_paths = '["a.b", "a.c"]'`);
+  const retried = await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry' });
+  expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
+  await sql(failAgain);
+  expect(await read(retried)).toMatch(
+    /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nis not in the payload\n/,
+  );
+});

@@ -1,0 +1,394 @@
+// `npm run ops` as a script calls it, without a terminal. The ops Worker that answers runs in this process.
+import { appendFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { listen } from '../../cli/lib/port.ts';
+import { type Action, actOnMany, actOnOne } from '../../cli/ops/action.ts';
+import { connect } from '../../cli/ops/api.ts';
+import { seal } from '../../src/receiver/secrets.ts';
+import { problem } from '../../src/shared/problem.ts';
+import { type Checkout, makeCheckout } from '../checkout.ts';
+import { useDatabase } from '../database.ts';
+import { startOpsWorker, TOKEN } from '../ops-worker/start.ts';
+import { APP } from '../orders-app.ts';
+
+const database = useDatabase();
+const { sql } = database;
+const NOW = new Date('2026-03-01T12:00:00Z');
+
+interface Call {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+const real = ({ path, method, headers, body }: Call) =>
+  startOpsWorker({ env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN }, now: NOW }).call(
+    path,
+    { method, headers, ...(body === '' ? {} : { body }) },
+    url,
+  );
+let url = '';
+let calls: Call[] = [];
+let answer: (call: Call) => Response | Promise<Response> = real;
+const server = createServer(async (request, response) => {
+  const { method = '', url: path = '', headers } = request;
+  const call = { method, path, headers: headers as Record<string, string>, body: await text(request) };
+  calls.push(call);
+  const {
+    status,
+    headers: sent,
+    ...rest
+  } = await Promise.resolve(answer(call)).then(async (one) => ({
+    status: one.status,
+    headers: Object.fromEntries(one.headers),
+    body: await one.text(),
+  }));
+  response.writeHead(status, sent).end(rest.body);
+});
+
+let checkout: Checkout;
+beforeAll(async () => {
+  url = `http://127.0.0.1:${await listen(server, 0)}`;
+  checkout = await makeCheckout();
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await checkout.remove();
+});
+
+/** `evt_1`, the newest, and `evt_2` are parked. `done_1` is done, with an effect that is sent and one that is parked. */
+beforeEach(async () => {
+  calls = [];
+  answer = real;
+  await sql('delete from webhooks.events');
+  await park('evt_', 2);
+  await sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, attempts, completions)
+     values ('stripe', 'done_1', 'sent', 'done', $1::timestamptz - interval '1 h', $1, $1, 1, 1)`,
+    [NOW],
+  );
+  await sql(
+    `insert into webhooks.bodies select source, event_id, '{"amount":12345678901234567890}', '{"x-id":"7"}', received_at
+     from webhooks.events where event_id <> 'evt_2'`,
+  );
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, sent_at, attempts, last_error)
+     values ('stripe', 'done_1', 'mail', 'mail', '{}', 'sent', $1, $1, 1, null),
+            ('stripe', 'done_1', 'sms', 'sms', '{}', 'parked', $1, null, 1, 'HttpError: HTTP 410')`,
+    [NOW],
+  );
+});
+// The next file may run in this process.
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
+
+/** Each a second older than the one before. */
+const park = (prefix: string, count: number, error = 'Error: no') =>
+  sql(
+    `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, attempts, max_attempts,
+       failure, last_error, position, failed_paths)
+     select 'stripe', $1 || n, 'paid', 'parked', $2::timestamptz - n * interval '1 s', $2, $2, 1, 12, 'handler', $4,
+       'handle (src/handlers/paid.ts:24)', '["data.id"]' from generate_series(1, $3::int) n`,
+    [prefix, NOW, count, error],
+  );
+
+const start = async (args: string[], env: Record<string, string> = { OPS_TOKEN: TOKEN }) => {
+  const unset = { OPS_TOKEN: '', CF_ACCESS_CLIENT_ID: '', CF_ACCESS_CLIENT_SECRET: '' };
+  const { code, out, error: err } = await checkout.call(['ops', ...args], { ...unset, ...env });
+  return { code, out, err };
+};
+const ops = (line: string, env?: Record<string, string>) => start([...line.split(' '), '--url', url], env);
+const posts = () =>
+  calls.flatMap(({ method, path, body }) =>
+    method === 'POST' ? [{ path: path.replace('/ops/api/events/', ''), body: JSON.parse(body) }] : [],
+  );
+const changes = () => posts().filter(({ path }) => !path.includes('dry_run'));
+
+// How it is laid out is in pure/scripts.test.ts.
+it('the status says what is wrong in the words of the console, then each source on a line, and the effects', async () => {
+  const { code, out } = await ops('status');
+  expect([code, ...out.split('\n').slice(0, 4), out.match(/^stripe .* 3 +0 +- +2 /gm)?.length]).toEqual([
+    0,
+    '2 events and 1 effect are parked, since 1 Mar 11:00 UTC',
+    '  2 events  since 1 Mar 11:59  stripe, paid, handler, paid.ts:24  Error: no',
+    '  1 effect  since 1 Mar 11:00  stripe, sent, effect sms  HttpError: HTTP 410',
+    '',
+    1,
+  ]);
+});
+
+describe('a list', () => {
+  it('shows events with their errors, and says if there are more', async () => {
+    await park('more_', 60);
+    await sql(
+      `update webhooks.events set status = 'ignored', summary = 'discarded: a test' where event_id like 'more%'`,
+    );
+    const { out, err } = await ops('list');
+    const lines = out.trim().split('\n');
+    expect(lines).toHaveLength(51);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^2026-03-01 11:59:59 +stripe +evt_1 +paid +parked +1 +handler +paid\.ts:24 Error: no$/),
+    );
+    expect(lines.at(-1)).toMatch(/ ignored +1 +handler +discarded: a test$/);
+    expect([err, (await ops('list --json')).err]).toEqual(
+      Array(2).fill('there are more than these 50: --all lists them\n'),
+    );
+    expect((await ops('list --effect-status parked')).out).toMatch(
+      / stripe +done_1 +sent +done, 1 effect parked +1 +- +sms: HttpError: HTTP 410\n$/,
+    );
+  });
+
+  it('with --all --json is one event per line, over all pages, and ends quietly with its reader', async () => {
+    await park('more_', 1200, 'x'.repeat(500));
+    const { out, err } = await ops('list --all --json');
+    const ids = out.trim().split('\n');
+    expect([new Set(ids.map((line) => JSON.parse(line).event_id)).size, calls.length, err]).toEqual([1203, 3, '']);
+    const { child, result } = checkout.run(['ops', 'list', '--all', '--json', '--url', url], { OPS_TOKEN: TOKEN });
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    expect(await result).toMatchObject({ code: 0, error: '' });
+  });
+
+  it('passes the filter on, with times that the API understands', async () => {
+    const options = '--source s --type t --id i --failure schema --error e --effect-status parked';
+    await ops(`list ${options} --since 2h --until 2026-03-01T12:00`);
+    const { since, ...query } = Object.fromEntries(new URL(calls[0]?.path ?? '', url).searchParams);
+    const texts = { source: 's', type: 't', q: 'i', failure: 'schema', error: 'e', effect_status: 'parked' };
+    expect(query).toEqual({ ...texts, limit: '50', until: '2026-03-01T12:00:00.000Z' });
+    expect((Date.now() - Date.parse(since ?? '')) / 3_600_000).toBeCloseTo(2, 1);
+  });
+});
+
+it('one event is shown with all that is known, its body as it was received', async () => {
+  await ops('retry stripe evt_1 --reason fixed');
+  await sql(`update webhooks.events set not_before = $1 where event_id = 'evt_1'`, [new Date(NOW.getTime() + 60_000)]);
+  const { out } = await ops('show stripe evt_1');
+  expect(out).toMatch(/^source +stripe\nevent +evt_1\n/);
+  expect(out).toMatch(/\nfailure +handler\nerror +Error: no\nthrown at +src\/handlers\/paid\.ts:24\n/);
+  expect(out).toMatch(/\nfailed paths +data\.id\n(.*\n)*next attempt +2026-03-01 12:01:00\nx-id +7\n/);
+  expect(out).toMatch(/\n2026-03-01 12:00:00 +token \(.+\) +retry +fixed +parked after 1 attempt: Error: no\n/);
+  expect(out).toMatch(/\n\{"amount":12345678901234567890\}\n$/);
+  expect((await ops('show stripe done_1')).out).toMatch(
+    /\nmail +sent +1 +2026-03-01 12:00:00 +[0-9a-f]{64} +-\nsms +parked +1 +- +[0-9a-f]{64} +- +HttpError: HTTP 410\n/,
+  );
+  await ops('retry stripe done_1');
+  expect((await ops('show stripe done_1')).out).toMatch(/\n2026-03-01 12:00:00 +token \(.+\) +retry effect sms +-\n/);
+});
+
+it('no text of an event can control the terminal, and --json can still be parsed, with fields of a newer version', async () => {
+  const hostile = 'a\u001b[2Jb\u009bc\u202ed\u2028e\rf';
+  await sql('update webhooks.events set type = $1, last_error = $1', [hostile]);
+  answer = async (call) => Response.json({ ...((await (await real(call)).json()) as object), more: [1] });
+  for (const line of ['list', 'show stripe evt_1', 'list --limit 1 --json', 'show stripe evt_1 --json']) {
+    const { code, out } = await ops(line);
+    expect(code).toBe(0);
+    expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
+    if (line.includes('--json')) expect(JSON.parse(out)).toMatchObject({ type: hostile });
+    if (line.includes('show') && line.includes('--json')) expect(JSON.parse(out)).toMatchObject({ more: [1] });
+  }
+});
+
+describe('an action', () => {
+  it('on one event is done at once, and says who did it', async () => {
+    const { code, out } = await ops('retry stripe evt_1 --reason fixed');
+    expect([code, out]).toEqual([0, '1 event and 0 effects will be tried again now\n']);
+    expect(posts()).toEqual([{ path: 'stripe/evt_1/retry', body: { reason: 'fixed' } }]);
+    expect(calls[0]?.headers['x-ops-actor']).toMatch(/^[\x20-\x7e]+$/);
+  });
+
+  it('that makes changes a second time, or changes many events, needs --yes if nobody can be asked', async () => {
+    expect(await ops('rerun stripe done_1')).toMatchObject({ code: 2, err: expect.stringContaining('SECOND TIME') });
+    const err = 'ops: this would retry 2 events. Say --yes if you mean it\n';
+    expect(await ops('retry --status parked')).toEqual({ code: 2, out: '', err });
+    expect(changes()).toEqual([]);
+    expect((await ops('rerun stripe done_1 --yes --effects')).out).toContain('1 event will run again now, and send');
+    expect(changes()).toMatchObject([{ body: { effects: true, finished_at: NOW.toISOString() } }]);
+  });
+
+  it('a rerun of more events than run again at a time is refused before anybody confirms it', async () => {
+    answer = () => Response.json({ matching: 5001, expected: '5001-', groups: [] });
+    expect(await ops('rerun --source stripe --yes')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('at most 5,000 events are run again at a time: choose fewer'),
+    });
+    expect(changes()).toEqual([]);
+  });
+
+  it('on many expects the events that were counted', async () => {
+    const args = ['discard', '--source', 'stripe', '--reason', 'not ours', '--yes', '--json', '--url', url];
+    expect(JSON.parse((await start(args)).out)).toEqual({ events: 2, effects: 1 });
+    const action = { filter: { source: 'stripe' }, reason: 'not ours' };
+    const expected = expect.stringMatching(/^3-./);
+    expect(posts().map(({ body }) => body)).toEqual([action, { ...action, expected }]);
+    await park('others_', 4);
+    answer = async (call) => {
+      const answered = await real(call);
+      if (call.path.includes('dry_run')) await park('more_', 1);
+      return answered;
+    };
+    const why =
+      'Nothing was changed. other events match now than expected: 5 in all. Run the command again to see them';
+    expect(await ops('retry --source stripe --yes')).toEqual({ code: 1, out: '', err: `ops: ${why}\n` });
+  });
+
+  it('asks a person at a terminal, who has seen what it is about, and does nothing without a yes', async () => {
+    vi.stubEnv('OPS_TOKEN', TOKEN);
+    const connected = connect(url);
+    const action = (name: Action['name']) => ({ name, reason: undefined, effects: false, yes: false });
+    const retry = (answer: string, ask = vi.fn(async () => answer)) => ({
+      ask,
+      acted: actOnMany(connected, { status: 'parked' }, action('retry'), ask, () => {}),
+    });
+    const refused = { message: 'nothing was changed', exitCode: 2 };
+    for (const answer of ['', 'n', 'yesterday']) await expect(retry(answer).acted).rejects.toMatchObject(refused);
+    const ask = vi.fn(async () => 'no');
+    await expect(actOnOne(connected, ['stripe', 'done_1'], action('rerun'), ask)).rejects.toMatchObject(refused);
+    expect(ask).toHaveBeenCalledWith('rerun this event? THEIR CHANGES ARE MADE A SECOND TIME. [y/N] ');
+    expect(changes()).toEqual([]);
+    const asked = retry(' Y ');
+    expect(await asked.acted).toMatchObject({ events: 2 });
+    expect(asked.ask).toHaveBeenCalledWith('  2 events: stripe, handler: evt_1, evt_2\nretry 2 events? [y/N] ');
+  });
+
+  it('or a look that matches nothing ends with 3', async () => {
+    const err = expect.stringContaining('nothing is parked');
+    await sql('delete from webhooks.effects');
+    expect(await ops('retry stripe done_1')).toMatchObject({ code: 3, err });
+    for (const line of ['retry stripe none', 'show stripe none']) {
+      expect(await ops(line)).toEqual({ code: 3, out: '', err: 'ops: there is no such event\n' });
+    }
+    expect(await ops('list --source github')).toEqual({ code: 3, out: '', err: 'ops: nothing matches\n' });
+    expect((await ops('retry --source github --yes')).code).toBe(3);
+  });
+});
+
+describe('an error is one line that says what to do', () => {
+  it.each([
+    ['stats', 'there is no command stats: status, list, show, retry, discard, rerun, position or unseal'],
+    ['list --sorce x', 'there is no option --sorce'],
+    ['list --since yesterday-ish', '--since takes 30m, 2h, 7d, today, or a time'],
+    ['list --source= --type=paid', '--source is empty'],
+    ['list --limit many', '--limit takes a whole number'],
+    ['list parked', "list doesn't take parked: npm run ops shows what it takes"],
+    ['show stripe evt_1 more', 'unexpected argument more'],
+    ['show stripe', 'show takes a source and the id of an event'],
+    ['retry', 'say which events to retry'],
+    ['retry stripe evt_1 --type paid', 'either SOURCE ID or a filter'],
+    ['discard stripe evt_1', 'discard takes --reason TEXT'],
+    // Only the Worker knows which there are.
+    ['list --status failed', 'The request cannot be understood. status is one of'],
+  ])('%j ends with 2', async (line, words) => {
+    const { code, out, err } = await ops(line);
+    expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^ops: .*\n$/)]);
+    expect(err).toContain(`ops: ${words}`);
+    expect(calls).toHaveLength(line === 'list --status failed' ? 1 : 0);
+  });
+
+  const redirect = () => new Response(null, { status: 302, headers: { location: 'https://x' } });
+  it.each<[_: string, answer: () => Response, words: string]>([
+    ['lets nobody in', () => problem(403, 'Nobody is let in', 'Set OPS_TOKEN'), 'Nobody is let in. Set OPS_TOKEN'],
+    ['is a receiver', () => problem(404, 'There is no such source'), 'is not an ops Worker: check --url'],
+    ['is behind Access', redirect, 'set CF_ACCESS_CLIENT_ID'],
+    [
+      'is refused by Access',
+      () => new Response('<html>', { status: 403 }),
+      'refuses this service token: check CF_ACCESS',
+    ],
+    [
+      'has another version',
+      () => Response.json({ sources: 'many' }),
+      'answers in a form that this version does not know',
+    ],
+    ['is something else', () => new Response('<html>'), 'answers in a form that this version does not know'],
+    ['is broken', () => new Response('<html>', { status: 500 }), 'it answered 500'],
+    ['has no Postgres', () => problem(503, 'It is away', 'x\u001b[2J'), 'It is away. x\\u{1b}[2J'],
+  ])('a Worker that %s ends it with 1', async (_, instead, words) => {
+    answer = instead;
+    const { code, out, err } = await ops('status');
+    expect([code, out, err]).toEqual([1, '', expect.stringMatching(/^ops: .*\n$/)]);
+    expect(err).toContain(words);
+    expect(err).not.toContain(TOKEN);
+  });
+
+  it('another Worker is not mistaken for an ops Worker without the event, and one that is not there is to be started', async () => {
+    answer = () => problem(404, 'There is no such source');
+    const notOps = expect.stringContaining('is not an ops Worker');
+    expect(await ops('show stripe evt_1')).toMatchObject({ code: 1, err: notOps });
+    // Of the environment without a name.
+    await rm(join(checkout.path, 'wrangler.ops.toml'));
+    expect((await start(['status', '--env='])).err).toMatch(/^ops: there is no address of an ops Worker: /);
+    const away = 'http://127.0.0.1:2';
+    const err = `ops: no ops Worker answers at ${away}: start it with npm run dev, or name another with --url\n`;
+    expect(await start(['status', '--url', away])).toMatchObject({ code: 1, err });
+  });
+
+  it('without a command it prints its usage', async () => {
+    expect(await start([])).toMatchObject({ code: 0, out: expect.stringContaining('Exit code: 0 done, 1 error') });
+  });
+});
+
+it('a position is translated with the bundle of its Worker, and a sealed secret with the one that is in use', async () => {
+  const other = await makeCheckout({
+    ...APP,
+    ...Object.fromEntries(
+      ['receiver', 'consumer', 'ops'].map((worker) => [
+        `src/${worker}/index.ts`,
+        `export default {\n  fetch() {\n    throw new Error('${worker}');\n  },\n};\n`,
+      ]),
+    ),
+  });
+  const run = async (...args: string[]) => (await other.run(['ops', ...args], SECRET).result).text.split('\n').at(-1);
+  const SECRET = { ORDERS_WEBHOOK_SECRET: 'in use' };
+  const position = 'fetch (index.js:4:11)';
+  const sealed = await seal('handed over', 'in use');
+  expect(
+    await Promise.all([
+      run('position', '--receiver', position),
+      run('position', position),
+      run('position', '--ops', position),
+      run('position', 'nowhere'),
+      run('unseal', 'orders', sealed),
+      run('unseal', 'orders', `${sealed}x`),
+    ]),
+  ).toEqual([
+    'fetch (engine/src/receiver/index.ts:3:11)',
+    'fetch (engine/src/consumer/index.ts:3:11)',
+    'fetch (engine/src/ops/index.ts:3:11)',
+    "ops: position takes that of a log line, such as 'handle (index.js:120:9)'",
+    'handed over',
+    'ops: the value was not encrypted with this ORDERS_WEBHOOK_SECRET, or it is not complete',
+  ]);
+  await other.remove();
+});
+
+describe('the token', () => {
+  it('of .dev.vars is used for the local ops Worker and for no other, and asked for if there is none', async () => {
+    const err = `ops: ${url} asks for a token: set OPS_TOKEN in the environment\n`;
+    expect(await ops('status', {})).toMatchObject({ code: 1, err });
+    const wrong = `ops: ${url} refuses this token: set OPS_TOKEN in the environment to the value of its secret OPS_TOKEN\n`;
+    expect(await ops('status', { OPS_TOKEN: 'x'.repeat(40) })).toMatchObject({ code: 1, err: wrong });
+    await appendFile(join(checkout.path, '.dev.vars'), `OPS_TOKEN="${TOKEN}"\n`);
+    expect((await ops('status', {})).code).toBe(0);
+    const fetched = vi.fn(async (_url: string, _init: RequestInit) => problem(401, 'no'));
+    vi.stubGlobal('fetch', fetched);
+    expect((await start(['status', '--url', 'https://ops.example.com'], {})).err).toContain('asks for a token');
+    expect(fetched.mock.calls[0]?.[1].headers).not.toHaveProperty('authorization');
+  });
+
+  it('is not sent where others could read it, and that of a service only with both of its parts', async () => {
+    const open = await start(['status', '--url', 'http://hooks.example.com']);
+    expect(open).toMatchObject({ code: 2, err: expect.stringContaining('--url is not https') });
+    const env = { OPS_TOKEN: TOKEN, CF_ACCESS_CLIENT_ID: 'the-id.access' };
+    expect(await ops('status', env)).toMatchObject({ code: 2, err: expect.stringContaining('has two parts') });
+    expect((await ops('status', { ...env, CF_ACCESS_CLIENT_SECRET: 'the-secret' })).code).toBe(0);
+    const sent = { 'cf-access-client-id': 'the-id.access', 'cf-access-client-secret': 'the-secret' };
+    expect(calls.map(({ headers }) => headers)).toMatchObject([sent]);
+  });
+});

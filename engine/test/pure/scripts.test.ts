@@ -1,0 +1,277 @@
+import { PassThrough } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { addressOf } from '../../cli/cloudflare/api.ts';
+import { readConfigs } from '../../cli/config/worker-config.ts';
+import type { Json } from '../../cli/lib/fork-files.ts';
+import { filterOf } from '../../cli/ops/action.ts';
+import { mapPosition } from '../../cli/ops/decode.ts';
+import { jsonLine, printable, statusText, table, utc } from '../../cli/ops/print.ts';
+import { Terminal } from '../../cli/setup/terminal.ts';
+import { askForSecrets } from '../../cli/setup/workers.ts';
+import { mergePackages } from '../../cli/upgrade/plan.ts';
+import { compareVersions, mustDoBetween, readChangelog } from '../../cli/upgrade/template.ts';
+import type { Provider } from '../../src/providers/index.ts';
+import { meta } from '../../src/providers/meta.ts';
+import { standardwebhooks } from '../../src/providers/standardwebhooks.ts';
+import { RUNS } from './generators.ts';
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
+
+describe('--since and --until of npm run ops', () => {
+  it.each([
+    ['30m', '2026-03-01T11:30:00.000Z'],
+    ['2h', '2026-03-01T10:00:00.000Z'],
+    ['7d', '2026-02-22T12:00:00.000Z'],
+    ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+    ['2026-01-31T12:00', '2026-01-31T12:00:00.000Z'],
+    ['2026-01-31T12:00:30.5', '2026-01-31T12:00:30.500Z'],
+    ['2026-01-31T12:00:30Z', '2026-01-31T12:00:30.000Z'],
+    ['2026-01-31T12:00+05:30', '2026-01-31T06:30:00.000Z'],
+  ])('%s', (since, time) => {
+    expect(filterOf({ since }, NOW)).toEqual({ since: time });
+    expect(filterOf({ until: since }, NOW)).toEqual({ until: time });
+  });
+
+  it('today is since midnight where the operator is', () => {
+    const midnight = new Date(NOW);
+    midnight.setHours(0, 0, 0, 0);
+    expect(filterOf({ since: 'today' }, NOW)).toEqual({ since: midnight.toISOString() });
+  });
+
+  it.each(['', '30', '30s', '30min', '-2h', '2026-13-01', '2026-01-31T25:00', '2026-01-31 12:00', 'on 2026-01-31'])(
+    '%j is refused, and the option is named',
+    (text) => {
+      const takes = 'takes 30m, 2h, 7d, today, or a time such as 2026-01-31T12:00Z';
+      expect(() => filterOf({ since: text }, NOW)).toThrow(`--since ${takes}`);
+      expect(() => filterOf({ until: text }, NOW)).toThrow(`--until ${takes}`);
+    },
+  );
+});
+
+describe('what npm run ops prints', () => {
+  it('a time is in UTC, without its fraction', () => {
+    expect([utc(null), utc('2026-03-01T12:00:00.999+01:00')]).toEqual(['-', '2026-03-01 11:00:00']);
+  });
+
+  it('a table lines up, ends each line where the terminal does, and shows what could control it', () => {
+    const rows = [
+      ['A', 'LONG', ''],
+      ['aaa', 'b\u001b[2J', 'c'],
+    ];
+    expect(table(rows, undefined)).toBe('A    LONG\naaa  b\\u{1b}[2J  c');
+    expect(table(rows, 8)).toBe('A    LO…\naaa  b\\…');
+    expect(table(rows, 18)).toBe(table(rows, undefined));
+    expect(printable('\ud800\u202e\n\t\u2028', '\n\t')).toBe('\\u{d800}\\u{202e}\n\t\\u{2028}');
+    expect(jsonLine({ a: '\u007f\u{e0001}"' })).toBe('{"a":"\\u007f\\udb40\\udc01\\""}');
+  });
+
+  it('the status has bars whose highest is the most of an hour', () => {
+    const source = {
+      source: 'stripe',
+      last_accepted_at: ago(60),
+      accepted_per_hour: [0, 1, 4, 8],
+      pending: 2,
+      oldest_pending_at: ago(3600),
+      parked: 3,
+      seconds_to_done: { p50: 9.96, p95: 10 },
+    };
+    const effects = { pending: 1, parked: 2, sent_last_day: 3, oldest_pending_at: null };
+    const totals = { parked: 3 };
+    const text = (status: object) => statusText({ problems: [], totals, ...status } as never, NOW).split('\n');
+    expect(text({ sources: [source], effects })).toEqual([
+      '3 events and 2 effects are parked',
+      '',
+      expect.stringMatching(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95$/),
+      expect.stringMatching(/^stripe +1 min ago +\.▁▄█ +13 +2 +1 h ago +3 +10\.0 s +10 s$/),
+      '',
+      'effects: 1 pending, 2 parked, 3 sent in 24 h',
+    ]);
+    const never = { ...source, accepted_per_hour: [0, 0], seconds_to_done: { p50: null, p95: null } };
+    const waiting = { ...effects, oldest_pending_at: ago(7200) };
+    expect(text({ sources: [never], effects: waiting })).toMatchObject([
+      {},
+      {},
+      {},
+      expect.stringMatching(/ \.\. +0 .* - +-$/),
+      '',
+      'effects: 1 pending (the oldest 2 h ago), 2 parked, 3 sent in 24 h',
+    ]);
+  });
+});
+
+describe('the secrets of setup', () => {
+  const ask = (name: string, provider: Provider) => {
+    const { receiver, consumer } = readConfigs();
+    const secrets = [`${name.toUpperCase()}_WEBHOOK_SECRET`];
+    const configs = { receiver: { ...receiver, secrets }, consumer: { ...consumer, secrets: [] }, ops: undefined };
+    const nothing = { subdomain: undefined, queues: [], workers: {} };
+    const sources = { [name]: { provider, types: [] } };
+    return askForSecrets(configs, sources, nothing, new Terminal({ asks: false }), 'https://receiver.example.com');
+  };
+
+  it('all that are made up are named, because the sender needs them: the verify token of Meta as well', async () => {
+    const { madeUp, values } = await ask('meta', meta);
+    expect(madeUp).toEqual(['META_WEBHOOK_SECRET', 'META_VERIFY_TOKEN']);
+    expect(Object.keys(Object.assign({}, ...Object.values(values)))).toEqual(madeUp);
+  });
+
+  it('one of the environment that its provider gives out in another form is refused', async () => {
+    vi.stubEnv('ORDERS_WEBHOOK_SECRET', 'whsec_not base64');
+    await expect(ask('orders', standardwebhooks)).rejects.toThrow(
+      'ORDERS_WEBHOOK_SECRET in the environment is not in the form that standardwebhooks gives out',
+    );
+    vi.unstubAllEnvs();
+  });
+});
+
+describe('the package.json of an upgraded fork', () => {
+  const values = fc.constantFrom<Json>('1.0.0', '2.0.0', { a: '1.0.0' }, { a: '2.0.0', b: '1.0.0' }, {});
+  const packages = fc.dictionary(fc.constantFrom('scripts', 'dependencies', 'engines'), values, {
+    noNullPrototype: true,
+  });
+
+  it('is the fork’s own if the template has not changed, and the template’s if the fork has not', () =>
+    fc.assert(
+      fc.property(packages, packages, (one, other) => {
+        expect(mergePackages(one, one, other)).toEqual({ value: other, kept: [], mustInstall: false });
+        expect(mergePackages(one, other, one)).toMatchObject({ value: other, kept: [] });
+        expect(mergePackages(one, other, other)).toEqual({ value: other, kept: [], mustInstall: false });
+      }),
+      RUNS,
+    ));
+
+  it('has what either of them has added, changed or deleted, and keeps and lists what both have changed', () => {
+    const base = { dependencies: { hono: '1', drizzle: '1', gone: '1', pg: '1' }, scripts: { dev: 'a' } };
+    const next = {
+      dependencies: { hono: '2', drizzle: '2', pg: '1', valibot: '1' },
+      scripts: { dev: 'b' },
+      name: 'theirs',
+    };
+    const yours = { name: 'shop', dependencies: { hono: '1', drizzle: '3', gone: '1', mine: '1' }, scripts: {} };
+    expect(mergePackages(base, next, yours)).toEqual({
+      value: { name: 'shop', dependencies: { hono: '2', drizzle: '3', mine: '1', valibot: '1' }, scripts: {} },
+      kept: [
+        'dependencies.drizzle: yours is "3", the template\'s is "2"',
+        'scripts.dev: yours is deleted, the template\'s is "b"',
+      ],
+      mustInstall: true,
+    });
+    const { kept, mustInstall } = mergePackages({ scripts: { a: '1' } }, { scripts: {} }, { scripts: { a: '2' } });
+    expect([kept, mustInstall]).toEqual([['scripts.a: yours is "2", the template\'s is deleted'], false]);
+  });
+
+  it.each(['dependencies', 'devDependencies', 'optionalDependencies', 'overrides', 'allowScripts', 'workspaces'])(
+    'whose %s have changed must be installed',
+    (key) => {
+      expect(mergePackages({}, { [key]: { a: '1' } }, {})).toMatchObject({ mustInstall: true });
+    },
+  );
+});
+
+it.each<[string, object, string | undefined]>([
+  ['a domain of its own', { route: { pattern: 'hooks.example.com', custom_domain: true } }, 'hooks.example.com'],
+  ['a path of a site', { routes: [{ pattern: 'example.com/hooks/*', zone_name: 'example.com' }] }, 'a.sub.workers.dev'],
+  ['only a path of a site', { routes: ['example.com/hooks/*'], workers_dev: false }, undefined],
+])('a Worker with %s is reached there', async (_what, raw, host) => {
+  const account = { get: async () => ({ subdomain: 'sub' }) };
+  const address = await addressOf(account as never, { name: 'a', raw } as never);
+  expect(address).toBe(host && `https://${host}`);
+});
+
+it('in a terminal, the answer to a question is shown, and a secret is not', async () => {
+  const keyboard = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+  const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(keyboard as never);
+  const shown: unknown[] = [];
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => shown.push(text) > 0);
+  const terminal = new Terminal({ asks: true });
+  const answers: string[] = [];
+  for (const ask of ['askHidden', 'ask'] as const) {
+    const answer = terminal[ask]('what');
+    keyboard.write(`answer to ${ask}\n`);
+    answers.push(await answer);
+  }
+  terminal.close();
+  for (const spy of [stdin, stdout]) spy.mockRestore();
+  expect(answers).toEqual(['answer to askHidden', 'answer to ask']);
+  expect(shown.join('')).toMatch(/^what: \r?\nwhat: answer to ask\s+$/);
+});
+
+describe('CHANGELOG.md', () => {
+  const commit = 'a'.repeat(40);
+  const text = `# Changelog
+
+## Unreleased
+
+### You must do
+Wait.
+
+## [10.10.10] - 2026-03-01
+
+### Added
+First of ten.
+
+### You must do
+
+Rename a.
+
+### Fixed
+More.
+
+## [0.9.0] - 2026-02-01
+First of nine.
+
+## [0.2.0] - 2026-01-01
+First of two.
+### You must do
+Delete b.
+
+[10.10.10]: ../../commit/${commit}
+[0.2.0]: ../../releases/v0.2.0
+`;
+
+  it('has its released versions, with their first line and what a fork must do', () => {
+    const section = { date: '2026-03-01', summary: 'First of ten.', mustDo: 'Rename a.', commit };
+    expect(readChangelog(text)).toEqual([
+      { number: '10.10.10', ...section },
+      { number: '0.9.0', date: '2026-02-01', summary: 'First of nine.', mustDo: '', commit: undefined },
+      { number: '0.2.0', date: '2026-01-01', summary: 'First of two.', mustDo: 'Delete b.', commit: undefined },
+    ]);
+  });
+
+  it.each([
+    ['0.1.0', '10.10.10', '0.2.0\nDelete b.\n\n10.10.10\nRename a.'],
+    ['0.2.0', '10.10.10', '10.10.10\nRename a.'],
+    ['0.1.0', '0.9.0', '0.2.0\nDelete b.'],
+    ['0.9.0', '0.9.0', ''],
+  ])('between %s and %s a fork must do: %j', (from, to, mustDo) => {
+    expect(mustDoBetween(from, to, text)).toBe(mustDo);
+  });
+
+  it('0.10.0 is newer than 0.9.0', () => {
+    expect(['0.10.0', '0.9.0', '0.9.10', '1.0.0'].toSorted(compareVersions)).toEqual([
+      '0.9.0',
+      '0.9.10',
+      '0.10.0',
+      '1.0.0',
+    ]);
+  });
+});
+
+it('a position names the files of this checkout where its bundle is known, and other frames stay as they are', () => {
+  const map = {
+    findOrigin: (line: number, column: number) =>
+      line === 1 ? { fileName: '../src/a.ts', lineNumber: line + 1, columnNumber: column + 2 } : {},
+  };
+  const bundle = { folder: 'built', name: 'index.js', map: map as never };
+  const position = 'handle (index.js:1:9) < index.js:1:5 < other (index.js:7:1) < node:internal < f (worker:1:2)';
+  expect(mapPosition(position, bundle)).toEqual([
+    'handle (src/a.ts:2:11)',
+    'src/a.ts:2:7',
+    'other (index.js:7:1)',
+    'node:internal',
+    'f (worker:1:2)',
+  ]);
+  expect(mapPosition('handle (index.js:1:9)', undefined)).toEqual(['handle (index.js:1:9)']);
+});

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { formAsJson } from '../../../src/shared/json.ts';
+import { verify } from '../../../src/verify/index.ts';
+import { names, providerOf, type Sent, URL_TOLD, withHeaders } from '../../verify/deliveries.ts';
+import { useProviders } from './running.ts';
+import { sources } from './sources.ts';
+
+const { outcomesOf, sample, start } = useProviders();
+
+let receiver: ReturnType<typeof start>;
+beforeEach(() => {
+  receiver = start();
+});
+const send = (source: string, sent: Sent) => receiver.deliver(source, sent);
+
+/** What providers want to hear that our JSON isn't. */
+const ACKS: Record<string, [status: number, type: string | null, body: string]> = {
+  airtable: [204, null, ''],
+  discord: [204, null, ''],
+  xero: [200, null, ''],
+  twilio: [200, 'text/xml', '<Response/>'],
+  adyen: [200, 'text/plain;charset=UTF-8', '[accepted]'],
+};
+
+it.each(names)(
+  'a sample of %s is claimed once, with its type, its time and its body, and acknowledged',
+  async (name) => {
+    const provider = providerOf(name);
+    // Some providers sign whole seconds.
+    const now = new Date(Math.floor(Date.now() / 1000) * 1000);
+    const sent = sample(name, { now });
+    const answer = await send(name, sent);
+    const [status, type, body] = ACKS[name] ?? [200, 'application/json', undefined];
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
+    expect(answer.headers.get('set-cookie')).toBeNull();
+    const text = await answer.text();
+    if (body === undefined) expect(JSON.parse(text)).toMatchObject({ status: 'accepted' });
+    else expect(text).toBe(body);
+
+    const events = await receiver.events();
+    expect(events.length).toBe(name === 'sendgrid' ? 2 : 1);
+    for (const event of events) {
+      expect(event.type === null).toBe(provider.type.length === 0);
+      expect(event.occurredAt).toEqual(provider.occurredAt === undefined || isUndated(name) ? null : now);
+      expect(typeof JSON.parse(event.body)).toBe('object');
+      if (!provider.batch && !provider.form) expect(event.body).toBe(sent.text);
+    }
+    const again = provider.id.at === '{random}' ? 'accepted' : 'duplicate';
+    expect(await outcomesOf(name, [sent, sent])).toEqual(['accepted', again]);
+  },
+);
+
+/** Samples hold no time that isn't already in the signature. */
+function isUndated(name: string): boolean {
+  return ['shopify', 'twilio'].includes(name);
+}
+
+describe('the address that a provider was told', () => {
+  it.each(['square', 'twilio', 'hubspot-v3'])(
+    'is what %s signs, and not the one that the request came to',
+    async (name) => {
+      expect((await send(name, sample(name))).status).toBe(200);
+      const local = sample(name, { url: `https://example.com/webhooks/${name}` });
+      expect((await send(name, local)).status).toBe(401);
+    },
+  );
+
+  it('takes the lists of Twilio’s Event Streams, and knows an event that comes again in another list', async () => {
+    const event = (id: string) => ({
+      specversion: '1.0',
+      type: 'com.twilio.messaging.message.delivered',
+      source: '/v1/Accounts/AC1/Messages/SM1',
+      id,
+      time: '2026-01-31T12:00:00.000Z',
+      data: {},
+    });
+    const list = (...ids: string[]) => {
+      const body = JSON.stringify(ids.map(event));
+      const hash = createHash('sha256').update(body).digest('hex');
+      const url = `https://hooks.example.com/webhooks/twilio?bodySHA256=${hash}`;
+      return withHeaders(sample('twilio', { body, url }), { 'content-type': 'application/json' });
+    };
+    const sent = [list('EZ1', 'EZ2'), list('EZ2', 'EZ3'), list('EZ1', 'EZ2')];
+    expect(await outcomesOf('twilio', sent)).toEqual(['accepted', 'accepted', 'duplicate']);
+    await send('twilio', list('EZ1', 'EZ2'));
+    expect((await receiver.events()).map(({ eventId, type, occurredAt }) => [eventId, type, occurredAt])).toEqual(
+      ['EZ1', 'EZ2'].map((id) => [
+        `1.0:/v1/Accounts/AC1/Messages/SM1:${id}`,
+        'com.twilio.messaging.message.delivered',
+        new Date('2026-01-31T12:00:00.000Z'),
+      ]),
+    );
+  });
+});
+
+it.each([
+  ['as it was told', '', true],
+  ['as it was told, although a proxy has written another that begins alike', '2', true],
+  ['with what Twilio adds behind it', '&{hash}', true],
+  ['with more than was signed', '&{hash}&more=1', false],
+])('a query that the source names is signed, %s', async (_what, sentBehind, right) => {
+  const source = 'twilio-queried';
+  const isForm = !sentBehind.includes('{hash}');
+  const body = isForm ? 'MessageSid=SM1' : '{"MessageSid":"SM1"}';
+  const told = sources[source]?.url ?? '';
+  const hash = `bodySHA256=${createHash('sha256').update(body).digest('hex')}`;
+  const signed = sample('twilio', { source, body, url: told + (isForm ? '' : `&${hash}`) });
+  const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
+  const sent = { ...withHeaders(signed, { 'content-type': type }), url: told + sentBehind.replace('{hash}', hash) };
+  expect((await send(source, sent)).status).toBe(right ? 200 : 401);
+});
+
+it('a form is kept as JSON, its repeated fields as lists', async () => {
+  const body = 'MessageSid=SM1&MessageStatus=sent&Media=b&Media=a&Body=caf%C3%A9+%26';
+  await send('twilio', sample('twilio', { body }));
+  const [event] = await receiver.events();
+  expect(JSON.parse(event?.body ?? '')).toEqual({
+    MessageSid: 'SM1',
+    MessageStatus: 'sent',
+    Media: ['b', 'a'],
+    Body: 'café &',
+  });
+});
+
+it('a form of very many fields is refused, and read, in a moment', async () => {
+  const body = Array.from({ length: 20_000 }, (_, n) => `f${n}=1`).join('&');
+  const before = process.cpuUsage();
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': 'AAAA' };
+  const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(headers), body: Buffer.from(body) };
+  expect(await verify(providerOf('twilio'), delivery, ['secret'], new Date())).toMatchObject({ outcome: 'refused' });
+  expect(Object.keys(formAsJson(new URLSearchParams(body)))).toHaveLength(20_000);
+  expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+});

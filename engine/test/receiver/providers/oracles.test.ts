@@ -1,0 +1,56 @@
+import { parse, stringify } from 'node:querystring';
+import twilio from 'twilio';
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js';
+import { describe, expect, it } from 'vitest';
+import { sdks } from '../../../workshop/proofs/sdks.ts';
+import { check, deliver, type Sent, withBody, withHeaders } from '../../verify/deliveries.ts';
+import { type Oracle, oracles } from './oracles.ts';
+
+const verified = { outcome: 'verified' };
+
+describe.each(Object.entries(sdks))('the SDK of %s', (name, proof) => {
+  const oracle: Oracle = oracles[name as keyof typeof sdks];
+  const { signs, changed = (text: string) => text.replace(/.$/, ' }') } = oracle;
+
+  const accepts = async (sent: Sent) => {
+    try {
+      return (await oracle.accepts(sent)) !== false;
+    } catch {
+      return false;
+    }
+  };
+
+  it('accepts what npm run send signs', async () => {
+    expect(await accepts(deliver(name, { now: new Date() }))).toBe(true);
+  });
+
+  it('refuses the same delivery with another body, so the SDK has really checked it', async () => {
+    const sent = deliver(name, { now: new Date() });
+    expect(await accepts(withBody(sent, changed(sent.text)))).toBe(false);
+  });
+
+  it(`${proof.signs ? 'signs deliveries that we accept' : 'cannot sign, and docs/providers.md does not say it can'}`, async () => {
+    expect(signs !== undefined).toBe(proof.signs);
+    if (!signs) return;
+    const sent = await signs(deliver(name, { now: new Date(0) }));
+    expect(await check(name, sent, undefined, new Date())).toMatchObject(verified);
+  });
+});
+
+/** "Inconsistent on the back end", says Twilio's SDK, and tries them all. */
+it.each([
+  ['as it was typed', "https://hooks.example.com/w?name=O'Hara&a=b c"],
+  ['as a browser normalizes it', new URL("https://hooks.example.com/w?name=O'Hara&a=b c").href],
+  ['escaped once more', `https://hooks.example.com/w?${stringify(parse("name=O'Hara&a=b c"))}`],
+  ['escaped once more, with its port', `https://hooks.example.com:443/w?${stringify(parse("name=O'Hara&a=b c"))}`],
+  ['without TLS, with its port', "http://hooks.example.com:80/w?name=O'Hara&a=b c"],
+])('a URL that Twilio signed %s is accepted, as its SDK does', async (_how, signedUrl) => {
+  const url = `${new URL(signedUrl).protocol}//hooks.example.com/w?name=O'Hara&a=b c`;
+  const sent = deliver('twilio', { url, body: 'Media=b&Media=a&Media=b&Body=caf%C3%A9' });
+  const fields = { ...parse(sent.text) };
+  const signature = getExpectedTwilioSignature(sent.keys.secret, signedUrl, fields);
+  expect(twilio.validateRequest(sent.keys.secret, signature, url, fields)).toBe(true);
+  const signed = withHeaders(sent, { 'x-twilio-signature': signature });
+  expect(await check('twilio', { ...signed, url })).toMatchObject(verified);
+  expect(await check('twilio', { ...signed, url: `${url}&more=1` })).toMatchObject({ outcome: 'refused' });
+});

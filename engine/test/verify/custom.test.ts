@@ -1,0 +1,95 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { sampleOf } from '../../cli/samples/samples.ts';
+import { madeUpKeys, sign } from '../../cli/samples/sign.ts';
+import { defineProvider } from '../../src/providers/define.ts';
+import type { Provider } from '../../src/providers/index.ts';
+import { verify } from '../../src/verify/index.ts';
+
+/** The tutorial's example: an in-house sender in five lines. */
+const billing = defineProvider({
+  name: 'billing',
+  docs: 'Ours: hex HMAC-SHA256 of the body.',
+  scheme: { signature: 'header:x-billing-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
+  id: { at: '{json:id}', signed: true },
+  type: ['{json:type}'],
+});
+
+/** A provider that uses everything a header can hold. */
+const elaborate = defineProvider({
+  name: 'elaborate',
+  docs: 'Ours: base64 HMAC-SHA256 of a time in ms, an id and the body.',
+  scheme: {
+    signature: 'header:x-signature#v1',
+    encoding: 'base64',
+    key: 'base64',
+    keyPrefix: 'key_',
+    signed: '{header:x-signature#t}.{header:x-id}.{body}',
+    timestamp: { at: 'header:x-signature#t', unit: 'ms', windowSeconds: 60 },
+  },
+  id: { at: '{header:x-id}', signed: true },
+  type: ['{header:x-type}'],
+  occurredAt: { at: 'json:meta.at', unit: 'iso' },
+});
+
+const token: Provider = {
+  ...billing,
+  name: 'token',
+  scheme: { token: 'header:x-token' },
+  occurredAt: { at: 'json:at', unit: 's' },
+};
+
+const check = (provider: Provider, headers: Record<string, string>, body: string, secret: string) =>
+  verify(
+    provider,
+    {
+      method: 'POST',
+      url: 'https://example.com/',
+      headers: new Headers(headers),
+      body: new TextEncoder().encode(body),
+    },
+    [secret],
+    new Date(),
+  );
+
+const SECRET = 'a secret';
+const BODY = '{"id":"1","type":"invoice.sent"}';
+const signedWith = (hash: string) => ({
+  'x-billing-signature': createHmac(hash, SECRET).update(BODY).digest('hex'),
+});
+
+const billingWith = (hash: string) =>
+  ({ ...billing, name: hash, scheme: { ...billing.scheme, algorithm: `hmac-${hash}` } }) as Provider;
+
+describe('a user’s own provider', () => {
+  it.each(['sha1', 'sha256', 'sha384', 'sha512'])(
+    'may sign with HMAC-%s, and is verified by no other',
+    async (hash) => {
+      expect(await check(billingWith(hash), signedWith(hash), BODY, SECRET)).toMatchObject({ outcome: 'verified' });
+      const other = hash === 'sha512' ? 'sha384' : 'sha512';
+      expect(await check(billingWith(hash), signedWith(other), BODY, SECRET)).toMatchObject({
+        reason: 'signature mismatch',
+      });
+    },
+  );
+
+  it('refuses a form that holds more tokens than a call can have arguments', async () => {
+    const inForm: Provider = { ...billing, name: 'form', scheme: { token: 'form:t' } };
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const verdict = await check(inForm, headers, 't=a&'.repeat(200_000), 'a secret');
+    expect(verdict).toEqual({ outcome: 'refused', reason: 'too many signatures' });
+  });
+
+  it.each([billing, billingWith('sha512'), elaborate, token])(
+    'gets a generated sample that verifies: $name',
+    async (provider: Provider) => {
+      const { secret, signingKey } = madeUpKeys(provider);
+      const { types, id } = sampleOf(provider);
+      const now = new Date();
+      const { headers, body } = sign(provider, signingKey, { id: id(), type: types[0], now });
+      expect(await check(provider, headers, body, secret)).toMatchObject({ outcome: 'verified' });
+      expect(headers['x-type'] ?? JSON.parse(body).type).toBe('sample.created');
+      if (provider === token) expect(JSON.parse(body).at).toBe(now.getTime() / 1000);
+    },
+  );
+});

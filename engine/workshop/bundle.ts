@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, parse, resolve } from 'node:path';
+import { OFFLINE } from '../cli/config/worker-config.ts';
+
+/** What a wrangler file says about how its Worker is built. */
+interface BuildSettings {
+  readonly compatibility_date?: string | undefined;
+  readonly minify?: boolean | undefined;
+  readonly keep_names?: boolean | undefined;
+  /** Which files are imported as texts. */
+  readonly rules?: readonly object[] | undefined;
+}
+
+/** Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first. */
+export function bundle(
+  main: string,
+  { compatibility_date, minify, keep_names, rules }: BuildSettings,
+  folder: string,
+): string {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const config = join(folder, 'wrangler.json');
+  writeFileSync(
+    config,
+    JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify, keep_names, rules }),
+  );
+  // Absolute, because wrangler resolves it from the folder of its configuration.
+  const out = resolve(folder, 'out');
+  execFileSync(
+    process.execPath,
+    ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', out, '-c', config],
+    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...OFFLINE } },
+  );
+  const file = join(out, `${parse(main).name}.js`);
+  const texts = /^import (\w+) from "(\.\/[^"]+)";$/gm;
+  const inOneFile = readFileSync(file, 'utf8').replace(
+    texts,
+    (_, name, text) => `const ${name} = ${JSON.stringify(readFileSync(join(out, text), 'utf8'))};`,
+  );
+  writeFileSync(file, inOneFile);
+  return file;
+}

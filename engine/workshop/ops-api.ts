@@ -1,0 +1,151 @@
+// docs/ops-api.json: the OpenAPI description of /ops/api, made from the schemas with which the ops Worker validates
+// requests, and from those of its answers. engine/test/ops-worker/api.test.ts compares it with real answers.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { readArguments } from '../cli/lib/arguments.ts';
+import { UserError } from '../cli/lib/user-error.ts';
+import { ActionCounts, Matching } from '../src/db/actions.ts';
+import { ACTIONS } from '../src/db/schema.ts';
+import { Status } from '../src/db/status.ts';
+import { EventPage, ShownEvent } from '../src/ops/api.ts';
+import { ListFields, ManyEventsFields, OneEventFields } from '../src/ops/input.ts';
+
+const FILE = 'docs/ops-api.json';
+
+/** engine/src/shared/problem.ts writes it. */
+const Problem = v.pipe(
+  v.strictObject({
+    type: v.string(),
+    title: v.string(),
+    status: v.pipe(v.number(), v.integer()),
+    detail: v.optional(v.string()),
+  }),
+  v.description('Problem details (RFC 9457)'),
+);
+
+const ANSWERS = { Problem, Status, Events: EventPage, Event: ShownEvent, Counts: ActionCounts, Matching };
+
+/** What JSON Schema can't say, as that a text has no NUL, is left out. */
+function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output' = 'input') {
+  const { $schema, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' });
+  return rest;
+}
+
+const ref = (name: keyof typeof ANSWERS) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: object, description: string) => ({ description, content: { 'application/json': { schema } } });
+const problem = (description: string) => ({
+  description,
+  content: { 'application/problem+json': { schema: ref('Problem') } },
+});
+
+/** Every operation may answer these. */
+const REFUSALS = {
+  401: problem('OPS_TOKEN is missing or wrong'),
+  403: problem('Nobody is let in, because of the configuration; or a change may come from another site'),
+  503: problem('Postgres cannot be reached. Deliveries are accepted all the same'),
+};
+
+const path = (name: string, schema: object = { type: 'string' }) => ({ name, in: 'path', required: true, schema });
+const query = Object.entries(ListFields.entries).map(([name, field]) => {
+  // All of a query is text, but that this is a number says more.
+  const { description, ...schema } = schemaOf(field, name === 'limit' ? 'output' : 'input');
+  return { name, in: 'query', schema, description };
+});
+const action = path('action', { type: 'string', enum: ACTIONS });
+const body = (schema: v.GenericSchema, required: boolean) => ({
+  required,
+  content: { 'application/json': { schema: schemaOf(schema) } },
+});
+
+export const openApi = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Claimcheck operator API',
+    version: '1',
+    description: 'Behind Cloudflare Access, the two headers of a service token take the place of the bearer.',
+  },
+  servers: [{ url: '/ops/api' }],
+  security: [{ bearer: [] }, { basic: [] }],
+  paths: {
+    '/status': {
+      get: {
+        operationId: 'status',
+        summary: 'What came in, what is stuck, how long events take',
+        responses: { 200: json(ref('Status'), 'Per source, per kind of effect, and in all'), ...REFUSALS },
+      },
+    },
+    '/events': {
+      get: {
+        operationId: 'list',
+        summary: 'Events, newest first',
+        parameters: query,
+        responses: { 200: json(ref('Events'), 'A page'), 400: problem('A parameter is not valid'), ...REFUSALS },
+      },
+    },
+    '/events/{source}/{event_id}': {
+      get: {
+        operationId: 'show',
+        summary: 'One event with its body, its effects and the actions of operators',
+        parameters: [path('source'), path('event_id')],
+        responses: { 200: json(ref('Event'), 'The event'), 404: problem('There is no such event'), ...REFUSALS },
+      },
+    },
+    '/events/{source}/{event_id}/{action}': {
+      post: {
+        operationId: 'act',
+        summary: 'Retry or discard what is parked of one event, or run it again',
+        parameters: [path('source'), path('event_id'), action],
+        requestBody: body(OneEventFields, false),
+        responses: {
+          200: json(ref('Counts'), 'How many were changed. Zeros if the event is in another state'),
+          400: problem('A field is not valid'),
+          404: problem('There is no such event'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+    },
+    '/events/{action}': {
+      post: {
+        operationId: 'actOnMany',
+        summary: 'The same for all events that match a filter',
+        parameters: [
+          action,
+          {
+            name: 'dry_run',
+            in: 'query',
+            schema: { type: 'string', enum: ['1'] },
+            description: 'Change nothing, and answer how many events match',
+          },
+        ],
+        requestBody: body(ManyEventsFields, true),
+        responses: {
+          200: json({ oneOf: [ref('Counts'), ref('Matching')] }, 'How many were changed, or what would be'),
+          400: problem('A field is not valid'),
+          409: problem('Other events match than expected, or too many for a rerun. Nothing was changed'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+    },
+  },
+  components: {
+    schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, schemaOf(schema)])),
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer' }, basic: { type: 'http', scheme: 'basic' } },
+  },
+};
+
+/** Writes docs/ops-api.json. With --check it writes nothing, and fails if the file is out of date. */
+export default async function main(): Promise<void> {
+  const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
+  const format = ['format', `--stdin-file-path=${FILE}`];
+  const text = execFileSync('node_modules/.bin/biome', format, { input: JSON.stringify(openApi), encoding: 'utf8' });
+  if (values.check) {
+    if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
+    throw new UserError(`${FILE} is out of date: run npm run -w engine docs:ops-api and commit the file`);
+  }
+  writeFileSync(FILE, text);
+  console.log(`wrote ${FILE}`);
+}

@@ -1,0 +1,281 @@
+import { hasPair } from '../cli/samples/sign.ts';
+import { type Provider, providers } from '../src/providers/index.ts';
+import type { Handshake, Reply, Scheme, Signature } from '../src/providers/types.ts';
+import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
+import { factOf, wordsOf } from './facts/fact.ts';
+import { facts } from './facts/facts.ts';
+import { countProofs, proofOf } from './proofs/proof-of.ts';
+
+/** The text of docs/providers.md, made from the data. */
+export function render(): string {
+  const all = Object.values(providers);
+  const { known, proved, tokens, assumed } = countProofs(Object.keys(providers));
+  return `<!-- Made from the data in src/providers: change that, not this page. -->
+
+# Providers
+
+${known} providers are known. ${proved} are proved by SDKs, vectors or implementations of others (the column *proved by*), ${tokens} send a token, so that there
+is nothing to prove, and ${known - proved - tokens} is built from its documentation alone. The schemes of ${assumed} more senders, Awardee and GetHook, are assumptions:
+nobody has documented them.
+
+Each is a file of data in [src/providers](../src/providers), and one verifier reads them all. A source in \`src/sources.ts\` names its
+provider. The Worker's bundle contains only the providers that a source names.
+
+## What is verified
+
+The secret is \`<SOURCE>_WEBHOOK_SECRET\`. While you rotate it, the previous one is \`<SOURCE>_WEBHOOK_SECRET_PREVIOUS\`. If the
+provider signs a time, a delivery is refused if that time differs from ours by more than the window, in either direction.
+
+${table(
+  ['provider', 'signature', 'covers', 'key', 'window', 'proved by'],
+  all.map((provider) => [
+    link(provider),
+    schemesOf(provider).map(signatureOf).join('<br>'),
+    schemesOf(provider).map(coverOf).join('<br>'),
+    schemesOf(provider).map(keyFormOf).join('<br>'),
+    windowOf(provider.scheme),
+    proofOf(provider.name),
+  ]),
+)}
+
+In the columns *window* and *happened at*, the brackets say how the provider writes the time: in seconds (s) or milliseconds
+(ms) since 1970, or as an ISO 8601 text (iso).
+
+- *Official vector*: a signature that the provider published, in its documentation or in the tests of its SDK.
+- *Official SDK*: the provider's SDK verifies our signatures on every test run. *Both ways*: it also signs, and we verify.
+- *Vector made by* an SDK: made once with that SDK. The tests don't install it.
+- *Package of others*: a widely used package that is not the provider's own. It verifies our signatures on every test run.
+- *Third-party vector*: from the tests of somebody else's library.
+- *Vector that … accepts*: computed from the provider's documentation, and once given to another open-source receiver, which
+  accepted it and refused it with a changed body. The tests don't install that receiver.
+- *Own vector only*: no code of others was available. The vector was computed from the documentation, with another
+  implementation of HMAC than ours.
+
+For every provider, the tests also sign a sample delivery and send it to a real receiver.
+
+## What is claimed
+
+${table(
+  ['provider', 'id', 'id is signed', 'replay key', 'type', 'happened at', 'several events', 'retries for'],
+  all.map((provider) => [
+    provider.name,
+    [provider.id.at].flat().map(code).join(' or '),
+    provider.id.signed ? 'yes' : 'no',
+    replayKeyOf(provider),
+    provider.type.map(code).join(' or ') || 'none',
+    [provider.occurredAt ?? []]
+      .flat()
+      .map(({ at, unit }) => `${[at].flat().map(code).join(' or ')} (${unit})`)
+      .join(' or ') || 'none',
+    provider.batch ? provider.batch.each.map(code).join(' ') + (provider.batch.lines ? ' or JSON Lines' : '') : '',
+    provider.retriesForDays ? `${provider.retriesForDays} d` : '',
+  ]),
+)}
+
+Ids, replay keys and types are made from *templates*: \`{json:id}\` stands for the field \`id\` of the event, and \`{header:x-id}\` for
+the header of this name. If several templates are listed, the first that can be filled with a usable id is used. \`{sha256}\` is the
+hash of the event's own JSON, \`{signed-header:x-id}\` the header if this delivery signs it. With \`{random}\` every delivery is a
+new event. An event without a usable id is claimed by its content, because many providers never send an event again after a 4xx.
+
+**The replay key.** If the id is not signed, somebody who has captured a delivery could send it again under another id. So an
+event with a new id but a known replay key is parked instead of run. Look at it: \`retry\` it if it is real, \`discard\` it if
+not. If a source really sends the same body more than once, set \`bodiesRepeat: true\` on the source. Then the body is no longer
+used as a replay key, so a captured delivery could be run again under another id. Where only some types of a provider repeat their
+bodies (GitHub's \`workflow_dispatch\` and \`repository_dispatch\`, WooCommerce's \`action.*\`), its data says so already.
+
+**Retries** are listed if they last a day or longer. A key must be remembered for longer than the provider retries
+(\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs 31, and one of Xero's 32.
+
+**A batch** may contain ${MAX_EVENTS.toLocaleString('en')} events and ${sizeOf(MAX_BATCH_BYTES)}, which is more than any of these providers documents. The bytes are
+counted as the claim sends them: a quote or a backslash takes four bytes. A larger batch is answered 400, and the log gives the reason.
+
+## What an operator needs to know
+
+The template keeps these facts, and those that the tables above show, with their sources, apart from the data. A test of the template
+compares the two. *Looked up* is the day on which every fact of the provider was looked up in its source; what was not found then is
+named under *not certain*. Without a day, all facts of the provider rest on an earlier reading alone.
+
+${table(
+  ['provider', 'the same event', 'what ends the retries', 'time limit', 'again by hand', 'not certain', 'looked up'],
+  all.map(({ name }) => operatorRow(name)),
+)}
+
+Where a 4xx ends the retries, an event that we refuse by mistake is lost, so a mistake of ours is answered 503 wherever it is noticed.
+Sentry doesn't try again after a 503 either.
+Deliveries that are sent again by hand after \`DEDUPE_DAYS\` are new events.
+
+## Handshakes and answers
+
+${table(
+  ['provider', 'handshake', 'answer for an event', 'largest body'],
+  all
+    .filter(({ handshakes, ack, maxBytes }) => handshakes || ack || maxBytes)
+    .map((provider) => [
+      provider.name,
+      (provider.handshakes ?? []).map(handshakeOf).join('<br>'),
+      provider.ack ? replyOf(provider.ack) : '',
+      provider.maxBytes ? sizeOf(provider.maxBytes) : '',
+    ]),
+)}
+
+In all other cases the answer is 200 with our JSON, and the largest body is 1 MiB. A source can set its own \`maxBytes\`.
+
+**A verify token** (Meta) is \`<SOURCE>_VERIFY_TOKEN\`: a text of your choice that you also enter in Meta's settings. Don't use
+the app's secret for it, because the token is sent in a URL.
+
+**A public URL** is part of what Square, Twilio and HubSpot sign, exactly as it is configured there. If the Worker sees another
+URL (behind a proxy, for example), the source must name it: \`url: 'https://hooks.example.com/webhooks/square'\`.
+
+**A secret that the provider sends** (Notion, Asana) arrives unsigned, so it is accepted only while the source says
+\`awaitsSecret: true\`. Nothing unverified is stored, and no log may contain a secret. So:
+
+1. Set \`<SOURCE>_WEBHOOK_SECRET\` to a random text (\`openssl rand -hex 32\`), add \`awaitsSecret: true\`, and deploy.
+2. Create the webhook. The receiver's log shows the secret, encrypted with that random text: \`"sealed":"…"\`.
+3. \`<SOURCE>_WEBHOOK_SECRET=<the random text> npm run ops -- unseal <source> <sealed>\` decrypts it.
+4. Set \`<SOURCE>_WEBHOOK_SECRET\` to the decrypted secret, remove \`awaitsSecret\`, and deploy.
+
+Until step 4 anybody could send such a secret, so use the one that was logged when you created the webhook. An event that
+arrives before step 4 is answered 401, and the provider sends it again.
+
+## Limits worth knowing
+
+- Mailgun signs a token and not the body. The token is the replay key, so a captured delivery with another body is parked. If
+  the same event arrives again under a new token, that second token is not recorded, and doesn't protect anything.
+- Adyen signs eight fields of each item, joined with colons. The other fields, such as \`eventDate\`, are not signed: don't rely
+  on them. A signed field may contain colons itself, so a captured item could be split into other fields. Its signature
+  is still the same, so it is the replay key.
+- Twilio signs the fields of a form without separators. A captured form could be split into other fields. Its signature is
+  still the same, so it is the replay key. Two real forms may be equal as well (a caller presses the same digit twice): the second is
+  parked, also with \`bodiesRepeat\`.
+- The topics of Shopify and WooCommerce are in headers that are not signed. Somebody who has captured a delivery could send it
+  again under another topic, once for each topic.
+- Airtable, Dropbox and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
+  captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\` and
+  \`repository_dispatch\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
+- A token (Postmark, Chargebee, Auth0, Mollie classic, GitLab's older secret token) proves who sent a delivery, and nothing about
+  its content. Somebody who has seen a token can send any body.
+- The signatures of Contentful and Coinbase CDP cover only the headers that they list. If a transformation makes the bodies of
+  Contentful's webhooks equal, only headers tell its events apart, and somebody who has captured such a delivery can send it again
+  for five minutes.
+- Each WhatsApp message is stored with its own contact, not with the whole \`contacts\` list.
+- A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times. If you never
+  receive bodies of 5 MiB from GitHub, set \`maxBytes\` lower. If you receive larger attachments from Postmark,
+  or let DocuSign include documents, set it higher.
+
+## Not supported
+
+| sender | why |
+| --- | --- |
+| PayPal | signs with RSA, with a certificate from a URL in the delivery and a CRC32 of the body. WebCrypto reads no certificates |
+| Plaid | sends a JWT whose key must be fetched with API credentials: a call to the outside before every claim |
+| Vercel | only third parties describe its signature |
+| Adyen platform and management webhooks | the name of the signature's header is not confirmed |
+| Mailgun's \`parent-signature\` | for sub-accounts. The account's own \`signature\` is verified |
+| Mailgun's routes, SendGrid's Inbound Parse | send mail as a multipart form |
+| Shopify's new events, \`shopify-hmac-sha256\` | the rest of their headers is not confirmed |
+| Twilio by GET | only POST is accepted: choose it in Twilio's settings |
+| DocuSign's XML, Cal.com's form templates | ids are read from JSON: choose JSON, and leave the template empty |
+| GitHub's content type \`application/x-www-form-urlencoded\` | answered 400, and never sent again: choose \`application/json\` |
+| HubSpot signatures v1 and v2 | plain hashes of secret and body, replaced by v3 |
+| Slack commands and buttons, Discord interactions | they need an answer at once, and handlers run after the answer |
+`;
+}
+
+const schemesOf = ({ scheme, otherSchemes = [] }: Provider): readonly Scheme[] => [scheme, ...otherSchemes];
+
+function link({ name, docs }: Provider): string {
+  return docs.startsWith('https://') ? `[${name}](${docs})` : name;
+}
+
+function signatureOf(scheme: Scheme): string {
+  if (scheme.token !== undefined) return `${scheme.basic ? 'Basic authentication' : 'token'} in ${code(scheme.token)}`;
+  const places = [scheme.signature].flat();
+  const [first = ''] = places;
+  return `${algorithmOf(scheme)}, ${scheme.encoding}, in ${code(first)}${places.length > 1 ? ` to ${code(places.at(-1) ?? '')}` : ''}${
+    scheme.perItem ? ' of each item' : ''
+  }`;
+}
+
+function algorithmOf({ algorithm = 'hmac-sha256' }: Signature): string {
+  const names = {
+    'hmac-sha256': 'HMAC-SHA256',
+    'hmac-sha384': 'HMAC-SHA384',
+    'hmac-sha512': 'HMAC-SHA512',
+    'hmac-sha1': 'HMAC-SHA1',
+    ed25519: 'Ed25519',
+    'ecdsa-p256-der': 'ECDSA P-256',
+  };
+  return names[algorithm];
+}
+
+function coverOf(scheme: Scheme): string {
+  if (scheme.token !== undefined) return 'nothing';
+  const hashed = scheme.bodyHash ? `, or ${code(scheme.bodyHash)} for the body` : '';
+  return (typeof scheme.signed === 'string' ? code(scheme.signed) : scheme.signed.words) + hashed;
+}
+
+function keyFormOf(scheme: Scheme): string {
+  if (scheme.token !== undefined) return scheme.basic ? '`user:password`' : 'as text';
+  const how = scheme.key === 'utf8' ? 'as text' : scheme.key;
+  if (!scheme.keyPrefix) return how;
+  return hasPair(scheme)
+    ? `${how} after ${code(scheme.keyPrefix)}`
+    : `${how}, with or without ${code(scheme.keyPrefix)}`;
+}
+
+function windowOf(scheme: Scheme): string {
+  if (scheme.token !== undefined || !scheme.timestamp) return 'none';
+  const { windowSeconds, unit } = scheme.timestamp;
+  return `${windowSeconds < 3600 ? `${windowSeconds} s` : `${windowSeconds / 3600} h`} (${unit})`;
+}
+
+function replayKeyOf({ id }: Provider): string {
+  if (id.replayKey) return [id.replayKey].flat().map(code).join(' or ');
+  return id.signed || id.bodiesRepeat === true ? 'none' : 'the body';
+}
+
+function operatorRow(name: string): string[] {
+  const fact = facts[name];
+  if (!fact) throw new Error(`${name} has no facts`);
+  const limit = factOf(fact.limit);
+  const byHand = fact.byHand === undefined ? '' : factOf(fact.byHand);
+  const notFound = (fact.notFound ?? []).map((field) => wordsOf[field]).join(', ');
+  const open = [...(fact.open ? [fact.open] : []), ...(notFound ? [`not found again: ${notFound}`] : [])].join('. ');
+  return [
+    name,
+    factOf(fact.same),
+    factOf(fact.ends),
+    limit === null ? '' : `${limit} s`,
+    byHand,
+    open,
+    fact.read ?? '',
+  ];
+}
+
+function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {
+  const conditions = when.map(({ at, is }) => (is === undefined ? code(at) : `${code(at)} is ${code(is)}`));
+  const more = [
+    ...(verifyToken ? [`${code(verifyToken)} equals the verify token`] : []),
+    ...(handsOver ? ['only while the source awaits a secret'] : []),
+  ];
+  return `${method}, ${signed ? 'signed' : 'unsigned'}: ${[...conditions, ...more].join(', ')} → ${replyOf(reply)}`;
+}
+
+function replyOf({ status, text, json, headers = {} }: Reply): string {
+  const named = Object.entries(headers).map(([name, value]) => code(`${name}: ${value}`));
+  const body = json ? code(JSON.stringify(json)) : text === undefined ? 'no body' : code(text);
+  return [String(status), body, ...named].join(', ');
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${bytes / 1024} KiB` : `${bytes / 1024 / 1024} MiB`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,44 @@
+// Runs a command of the engine's makers: `npm run -w engine faults`. Their packages are in engine/workshop, apart from those of an
+// app, and installed when one of these commands first needs them.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fail, run } from '../cli/lib/run.mjs';
+
+/** Without the makers' packages. */
+const LIGHT = ['init', 'pack'];
+/** Beside workshop: Node looks for packages only in a file's own folder and in those above it. */
+const ROOMS = ['test', 'bench'];
+
+const [name = '', ...args] = process.argv.slice(2);
+const workshop = fileURLToPath(new URL('.', import.meta.url));
+process.chdir(join(workshop, '../..'));
+const file = new URL(name === 'bench' ? '../bench/bench.ts' : `./${name}.ts`, import.meta.url);
+if (!existsSync(file)) fail('workshop', `there is no command ${name}`);
+if (!LIGHT.includes(name)) install();
+await run(name, file, args);
+
+function install() {
+  const lock = readFileSync(join(workshop, 'package-lock.json'), 'utf8');
+  const installed = join(workshop, 'node_modules/.claimcheck-lock.json');
+  if (!existsSync(installed) || readFileSync(installed, 'utf8') !== lock) {
+    console.log("installing the packages of the engine's own tests (once) …");
+    const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: workshop,
+      shell: true,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    if (status !== 0) fail(name, `npm ci in ${workshop} failed: see above`);
+    spawnSync(
+      process.execPath,
+      ['-e', `require('fs').copyFileSync('package-lock.json', 'node_modules/.claimcheck-lock.json')`],
+      { cwd: workshop },
+    );
+  }
+  for (const room of ROOMS) {
+    const link = join(workshop, '..', room, 'node_modules');
+    rmSync(link, { force: true, recursive: false });
+    symlinkSync(join('..', 'workshop', 'node_modules'), link, 'junction');
+  }
+}

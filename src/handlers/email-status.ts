@@ -1,0 +1,25 @@
+import { defineHandler, newer } from 'claimcheck';
+import * as v from 'valibot';
+import { emailStatus } from '../tables.ts';
+
+const EmailEvent = v.object({ email: v.string() });
+
+/** Deliveries and bounces come in any order: the newest one decides the status of the address. */
+function becomes(status: 'delivered' | 'bounced') {
+  return defineHandler({
+    schema: EmailEvent,
+    handle: ({ data: { email }, occurredAt, id }, { db }) => [
+      db
+        .insert(emailStatus)
+        .values({ email, status, changedAt: occurredAt, changedBy: id })
+        .onConflictDoUpdate({
+          target: emailStatus.email,
+          set: { status, changedAt: occurredAt, changedBy: id },
+          setWhere: newer(emailStatus.changedAt, emailStatus.changedBy),
+        }),
+    ],
+  });
+}
+
+export const delivered = becomes('delivered');
+export const bounced = becomes('bounced');

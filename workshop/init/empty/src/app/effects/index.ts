@@ -1,5 +1,0 @@
-// YOURS: calls to the outside. One file per effect, and one line here.
-
-import { defineEffects } from '#kit';
-
-export const { effects, effect } = defineEffects({});

@@ -1,9 +1,0 @@
-// YOURS: what an event does. One file per handler, and one line here.
-
-import { defineHandlers } from '#kit';
-import { sources } from '../sources.ts';
-import { orderPlaced } from './order-placed.ts';
-
-export const handlers = defineHandlers(sources, {
-  orders: { 'order.placed': orderPlaced },
-});
