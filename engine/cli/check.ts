@@ -8,7 +8,7 @@ import {
 import { readExample } from './config/dev-vars.ts';
 import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
-import { loadHandlers, loadSources, programOf } from './lib/app.ts';
+import { folderOf, loadHandlers, loadSources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { types } from './types.ts';
@@ -54,21 +54,14 @@ export async function step<Result>(title: string, work: () => Result | Promise<R
   }
 }
 
-/** Programs whose package has another name. */
-const PACKAGES: Readonly<Record<string, string>> = { tsc: 'typescript', biome: '@biomejs/biome' };
-
 /** A part of a check that is a program. What it prints is shown only if it fails. */
 export async function run(title: string, [program = '', ...args]: readonly string[]): Promise<void> {
   await step(title, () => {
-    const { status, stdout, stderr, error } = spawnSync(
-      process.execPath,
-      [programOf(PACKAGES[program] ?? program, program), ...args],
-      {
-        encoding: 'utf8',
-        // A program that asks a question gets no answer, and fails.
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+    const { status, stdout, stderr, error } = spawnSync(folderOf(`.bin/${program}`), args, {
+      encoding: 'utf8',
+      // A program that asks a question gets no answer, and fails.
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     if (error) throw new UserError(`${program} can't be started (${error.message}): npm ci installs it`);
     if (status !== 0) throw new UserError((stdout + stderr).trim());
   });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { CONFIGS } from './config/worker-config.ts';
-import { programOf } from './lib/app.ts';
+import { folderOf } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 
@@ -27,7 +27,7 @@ export default async function main(): Promise<void> {
 
 export function writeTypes(): void {
   for (const [program = '', ...args] of types()) {
-    const { status } = spawnSync(process.execPath, [programOf(program), ...args], {
+    const { status } = spawnSync(folderOf(`.bin/${program}`), args, {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     if (status !== 0) throw new UserError(`${args[1]} could not be generated: see above`);

@@ -43,7 +43,7 @@ async function importFromApp<Exports>(file: string, query = ''): Promise<Exports
   }
 }
 
-/** The folder of a package that the app has installed, here or in a folder above (a monorepo). */
+/** Where a package is installed, or a program of one (`.bin/tsc`): here or in a folder above, as in a monorepo. */
 export function folderOf(name: string): string {
   for (let folder = resolve('.'); ; folder = dirname(folder)) {
     const found = join(folder, 'node_modules', name);

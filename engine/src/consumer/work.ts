@@ -12,7 +12,7 @@ import {
 import { type EventKey, keyText } from '../db/keys.ts';
 import { changesSettings, openReadOnlyDatabase } from '../db/user-statement.ts';
 import { withFailure } from '../kit/errors.ts';
-import type { Tools } from '../kit/index.ts';
+import type { ConsumerEnv, Tools } from '../kit/index.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import type { ConsumerBindings, Message, MessageBatch } from '../shared/runtime.ts';
 import { atMost, withTimeLimit } from '../shared/time-limit.ts';

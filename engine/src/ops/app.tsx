@@ -71,7 +71,6 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
     return next();
   });
 
-  app.get('/', async (c, next) => (c.req.path === '/ops' ? next() : c.redirect('/ops')));
   app.route('/api', createApi(dependencies));
   app.get('/metrics', async (c) => {
     const isFresh = c.get('operator').isLocal || c.req.query('fresh') === '1';
@@ -85,7 +84,10 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
   app.route('/', createPages(dependencies));
 
-  app.all('*', (c) => answer(c, 404, 'There is nothing at this address', 'The address may be incomplete.'));
+  app.all('*', (c) => {
+    if (c.req.path === '/ops/') return c.redirect('/ops');
+    return answer(c, 404, 'There is nothing at this address', 'The address may be incomplete.');
+  });
   app.onError((error, c) => {
     if (DatabaseError.isFromDatabase(error)) {
       const { message: reason, retryable } = DatabaseError.fromThrown(error);

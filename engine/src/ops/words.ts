@@ -96,7 +96,7 @@ export function subjectText({ was, effects = [] }: Pick<Action, 'was' | 'effects
 
 /** Where the code of src has thrown an error: `order-paid.ts:24`, and the path from the root of the repository. */
 export function placeOf(position: string | null): { readonly short: string; readonly path: string } | undefined {
-  const path = /\bsrc\/[^\s():]+:\d+/.exec(position ?? '')?.[0];
+  const path = /(?<![\w/.-])src\/[^\s():]+:\d+/.exec(position ?? '')?.[0];
   return path === undefined ? undefined : { short: path.replace(/^.*\//, ''), path };
 }
 

@@ -129,7 +129,7 @@ it('an operator who opens an event is shown its body, but no secret', async () =
 });
 
 it('every file that starts Workers, a Worker in Node or a command searches what they put out', () => {
-  const starts = /\b(startWorkers|create(Receiver|Consumer|Ops)|spawn)\(/;
+  const starts = /\b(startWorkers|(create|mounted)(Receiver|Consumer|Ops)|spawn)\(/;
   // A Worker's own file: those who start it search what it puts out.
   const isSearched = /\/canaries\/|searchLog|searchCommand|^export default /m;
   const texts = globSync('engine/test/**/*.ts').map((file) => [file, readFileSync(file, 'utf8')] as const);
@@ -137,6 +137,8 @@ it('every file that starts Workers, a Worker in Node or a command searches what 
   expect(unsearched.sort()).toEqual([
     // Its process prints nothing.
     'engine/test/local/local-files.test.ts',
+    // Those who call it search.
+    'engine/test/mounted.ts',
     // A process of its own that shows how much memory the same code needs.
     'engine/test/receiver/providers/batch-memory.ts',
   ]);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ afterAll(() => checkout.remove());
 describe('the arguments of', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const ours = Object.entries(scripts).flatMap(([name, line]) => {
-    const [, path = ''] = /run\.mjs (\S+)/.exec(line) ?? [];
-    return path === '' ? [] : [[`npm run ${name}`, path]];
+    const [, command] = /^claimcheck (\w+)/.exec(line) ?? [];
+    return command === undefined ? [] : [[`npm run ${name}`, command]];
   });
   const makers = ['check', 'docs-providers', 'size'].map((name) => ['', `workshop/${name}`]);
 
@@ -67,7 +67,7 @@ it.each([
 
 it('a command without the packages says how to install them', async () => {
   const bare = await mkdtemp(join(tmpdir(), 'claimcheck-bare-'));
-  await cp('scripts', join(bare, 'scripts'), { recursive: true });
+  await writeFile(join(bare, 'wrangler.toml'), '');
   const { code, text } = await runIn(bare, ['dev']).result;
   await rm(bare, { recursive: true });
   expect([code, text]).toEqual([1, 'dev: the packages are not installed: run npm ci']);

@@ -77,9 +77,9 @@ it('the demo finds every event, batches and events without ids included, writes 
     export const answers = () => undefined;
     export const seed = (db) => [db.insert(balances).values({ customer: 'cus_1', balance: 0 })];`,
     'sources.ts': `
-    import { gethook } from '../providers/gethook.ts';
-    import { sendgrid } from '../providers/sendgrid.ts';
-    import { stripe } from '../providers/stripe.ts';
+    import { gethook } from 'claimcheck/providers/gethook';
+    import { sendgrid } from 'claimcheck/providers/sendgrid';
+    import { stripe } from 'claimcheck/providers/stripe';
     export const sources = {
       stripe: { provider: stripe, types: [] },
       'in-batches': { provider: sendgrid, types: [] },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { unsafeStatements } from '../../cli/database/additive.ts';
 import { asOwner, connect, MIGRATING } from '../../cli/database/connect.ts';
-import { migrate } from '../../cli/database/migrations.ts';
+import { FOLDERS, migrate } from '../../cli/database/migrations.ts';
 import { createWorkerRoles } from '../../cli/database/worker-roles.ts';
 import { makeCheckout } from '../checkout.ts';
 import { useDatabase } from '../database.ts';
@@ -40,8 +40,10 @@ async function ask(url: string, query: string): Promise<unknown[]> {
 function copyMigrations(): { engine: string; app: string } {
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-migrations-'));
   folders.push(folder);
-  cpSync('drizzle', folder, { recursive: true });
-  return { engine: join(folder, 'engine'), app: join(folder, 'app') };
+  const copy = { engine: join(folder, 'engine'), app: join(folder, 'app') };
+  cpSync(FOLDERS.engine, copy.engine, { recursive: true });
+  cpSync(FOLDERS.app, copy.app, { recursive: true });
+  return copy;
 }
 
 interface Journal {
@@ -61,8 +63,8 @@ it('migrations can run twice, and on four machines at once', async () => {
   const url = await emptyDatabase('four');
   await Promise.all(Array.from({ length: 4 }, () => migrate(url)));
   await migrate(url);
-  for (const set of ['engine', 'app']) {
-    const { entries }: Journal = JSON.parse(readFileSync(`drizzle/${set}/meta/_journal.json`, 'utf8'));
+  for (const [set, folder] of Object.entries(FOLDERS)) {
+    const { entries }: Journal = JSON.parse(readFileSync(`${folder}/meta/_journal.json`, 'utf8'));
     expect(await ask(url, `select count(*)::int as applied from drizzle.${set}_migrations`)).toEqual([
       { applied: entries.length },
     ]);

@@ -37,8 +37,8 @@ beforeAll(async () => {
   checkout = await makeCheckout(
     appOf({
       'sources.ts': `
-      import { gethook } from '../providers/gethook.ts';
-      import { shopify } from '../providers/shopify.ts';
+      import { gethook } from 'claimcheck/providers/gethook';
+      import { shopify } from 'claimcheck/providers/shopify';
       export const sources = {
         orders: { provider: gethook, types: ['order.paid', 'order.sent'] },
         shop: { provider: shopify, types: ['orders/paid'] },

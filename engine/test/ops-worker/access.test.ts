@@ -12,7 +12,7 @@ const ONCALL = access(AUDIENCE, { email: 'oncall@example.com' });
 /** They need no database: there is nothing at these addresses, but only somebody who was let in is told so. */
 const PAGE = '/ops/nothing';
 const API = '/ops/api/nothing';
-const EVERYTHING = ['/', '/ops', '/ops/events', '/ops/metrics', '/ops/files/style.css', '/nothing', PAGE, API];
+const EVERYTHING = ['/ops', '/ops/', '/ops/events', '/ops/metrics', '/ops/files/style.css', '/ops/nothing', PAGE, API];
 const LET_IN = 404;
 
 /** An action that is refused by its body alone, after its sender was let in: 400. */
@@ -110,8 +110,7 @@ describe('with OPS_TOKEN', () => {
     const { call } = started();
     for (const headers of [{}, basic('oncall', 'wrong')]) {
       const challengeOf = async (path: string) => (await call(path, { headers })).headers.get('www-authenticate');
-      for (const path of ['/', '/ops', PAGE])
-        expect(await challengeOf(path)).toBe('Basic realm="ops", charset="UTF-8"');
+      for (const path of ['/ops', PAGE]) expect(await challengeOf(path)).toBe('Basic realm="ops", charset="UTF-8"');
       for (const path of ['/ops/metrics', API]) expect(await challengeOf(path)).toBe('Bearer realm="ops"');
     }
   });

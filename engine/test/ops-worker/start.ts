@@ -1,10 +1,11 @@
 // The ops Worker, called in Node: for tests that need another clock, environment or host than a Worker on this machine
 // has.
+import { Hono } from 'hono';
 import type { OpsDependencies } from '../../src/ops/api.ts';
+import { createOps } from '../../src/ops/app.tsx';
 import { learnCredentials, searchAnswer } from '../canaries/answers.ts';
 import { learn, search } from '../canaries/canaries.ts';
 import { sources as fixtureSources } from '../fixture/sources.ts';
-import { mountedOps } from '../mounted.ts';
 
 /** With a colon, because one ends the name before a password. */
 export const TOKEN = 'an-operator-token:of-more-than-32-characters';
@@ -39,7 +40,7 @@ export function startOpsWorker({ sources = fixtureSources, env = {}, now = new D
     metrics: async () => ({ backlogCount: 3, backlogBytes: 30 }),
   };
   const time = { now };
-  const worker = mountedOps({
+  const ops = createOps({
     sources,
     now: () => time.now,
     log: (line) => {
@@ -47,6 +48,7 @@ export function startOpsWorker({ sources = fixtureSources, env = {}, now = new D
       lines.push(line);
     },
   });
+  const worker = new Hono<{ Bindings: OpsEnv }>().route('/ops', ops);
   const bindings = { EVENTS: queue, EFFECTS: queue, ...env };
   const context = { access, waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
   const call = async (path: string, init: RequestInit = {}, host = 'https://ops.example.com') => {
