@@ -2,6 +2,12 @@ import type { EffectKind, Handlers, Source } from '../kit/index.ts';
 import { log } from '../shared/log.ts';
 import { createConsumer } from './consumer.ts';
 
+/**
+ * What the consumer is given.
+ *
+ * @example
+ * const options: ConsumerOptions = { sources, handlers, effects };
+ */
 export interface ConsumerOptions {
   readonly sources: Readonly<Record<string, Source>>;
   readonly handlers: Handlers;

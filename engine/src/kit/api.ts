@@ -8,7 +8,14 @@ const TIMEOUT_MS = 10_000;
 /** 4xx that may pass: time-out, conflict, too early, too many requests. Any other says that the request is wrong. */
 const TEMPORARY_STATUS = [408, 409, 425, 429];
 
-/** The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`. */
+/**
+ * The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`.
+ *
+ * @example
+ * const response = await fetch('https://api.example.com/orders/1');
+ * const error = errorFromResponse(response, now);
+ * if (error) throw error;
+ */
 export function errorFromResponse(response: Response, now: Date): Error | undefined {
   return response.ok ? undefined : withFailure(errorFromRefusal(response, now), 'response');
 }
@@ -30,7 +37,13 @@ function secondsUntil(retryAfter: string, now: Date): number {
   return (Date.parse(retryAfter) - now.getTime()) / 1000;
 }
 
-/** Fetches the current state of a thing, for events that only say that it has changed. */
+/**
+ * Fetches the current state of a thing, for events that only say that it has changed.
+ *
+ * @example
+ * const Order = v.object({ status: v.string() });
+ * const { status } = await currentState(tools, `https://api.example.com/orders/${id}`, Order);
+ */
 export async function currentState<Schema extends StandardSchemaV1>(
   { fetch, now }: Pick<Tools, 'fetch' | 'now'>,
   url: string,

@@ -2,7 +2,12 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { rememberDefinition } from './errors.ts';
 import type { Tools } from './handler.ts';
 
-/** One call to the outside that a handler asks for. It is sent at least once, always with the same idempotency key. */
+/**
+ * One call to the outside that a handler asks for. It is sent at least once, always with the same idempotency key.
+ *
+ * @example
+ * const changes: Effect[] = [effect('receipt', { to: 'jane@example.com', cents: 4200 })];
+ */
 export class Effect {
   readonly kind: string;
   readonly payload: unknown;
@@ -16,6 +21,18 @@ export class Effect {
   }
 }
 
+/**
+ * What `send` gets beside the payload.
+ *
+ * @example
+ * const send = (payload: object, { key, env, fetch, signal }: EffectTools) =>
+ *   fetch(`${env.MAIL_URL}/receipts`, {
+ *     method: 'POST',
+ *     headers: { 'idempotency-key': key },
+ *     body: JSON.stringify(payload),
+ *     signal,
+ *   });
+ */
 export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
   /** The same at every attempt. Send it along, because the other side needs it to recognise a repeated call. */
   readonly key: string;
@@ -23,6 +40,12 @@ export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
   readonly signal: AbortSignal;
 }
 
+/**
+ * How effects of one kind are sent.
+ *
+ * @example
+ * const ping: EffectKind = { send: (_payload, { fetch, signal }) => fetch('https://api.example.com/ping', { signal }) };
+ */
 export interface EffectKind<Payload = never> {
   /**
    * Any Standard Schema. It checks the stored payload before every call, because the payload may be older than the code.
@@ -33,11 +56,39 @@ export interface EffectKind<Payload = never> {
   readonly send: (payload: Payload, tools: EffectTools) => Promise<Response>;
 }
 
-/** With a schema, `effect()` takes what the schema takes, and `send` gets what it returns. */
+/**
+ * With a schema, `effect()` takes what the schema takes, and `send` gets what it returns.
+ *
+ * @example
+ * export const receipt = defineEffect({
+ *   schema: v.object({ to: v.string(), cents: v.number() }),
+ *   send: ({ to, cents }, { key, env, fetch, signal }) =>
+ *     fetch(`${env.MAIL_URL}/receipts`, {
+ *       method: 'POST',
+ *       headers: { 'idempotency-key': key },
+ *       body: JSON.stringify({ to, cents }),
+ *       signal,
+ *     }),
+ * });
+ */
 export function defineEffect<Schema extends StandardSchemaV1>(kind: {
   readonly schema: Schema;
   readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
 }): typeof kind;
+/**
+ * Without a schema, you name the type of the payload.
+ *
+ * @example
+ * export const receipt = defineEffect<{ readonly to: string }>({
+ *   send: (payload, { key, env, fetch, signal }) =>
+ *     fetch(`${env.MAIL_URL}/receipts`, {
+ *       method: 'POST',
+ *       headers: { 'idempotency-key': key },
+ *       body: JSON.stringify(payload),
+ *       signal,
+ *     }),
+ * });
+ */
 export function defineEffect<Payload>(kind: EffectKind<Payload> & { readonly schema?: never }): EffectKind<Payload>;
 export function defineEffect<Kind extends object>(kind: Kind): Kind {
   return rememberDefinition(kind, defineEffect);
@@ -49,7 +100,14 @@ type PayloadOf<Kind> = Kind extends { readonly schema: infer Schema extends Stan
     ? Payload
     : never;
 
-/** The payload of an effect is typed by its kind. A kind that isn't defined is a compile error. */
+/**
+ * The payload of an effect is typed by its kind. A kind that isn't defined is a compile error.
+ *
+ * @example
+ * export const { effects, effect } = defineEffects({ receipt });
+ * // In a handler:
+ * effect('receipt', { to: 'jane@example.com', cents: 4200 });
+ */
 export function defineEffects<Kinds extends Record<string, EffectKind>>(effects: Kinds) {
   return {
     effects: effects as Readonly<Record<string, EffectKind>>,

@@ -8,6 +8,12 @@ import { rememberDefinition } from './errors.ts';
 import type { ConsumerEnv } from './register.ts';
 import type { Source } from './source.ts';
 
+/**
+ * What a handler gets.
+ *
+ * @example
+ * const summary = ({ source, type, occurredAt }: Event) => `${source} ${type} ${occurredAt.toISOString()}`;
+ */
 export interface Event<Data = unknown> {
   readonly source: string;
   readonly id: string;
@@ -25,6 +31,12 @@ export interface Event<Data = unknown> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/**
+ * What a handler gets beside the event.
+ *
+ * @example
+ * const findAccount = (email: string, { db }: Tools) => db.select().from(accounts).where(eq(accounts.email, email));
+ */
 export interface Tools {
   /**
    * To build the statements that you return, and to read. It can't write: return the statement, don't await it, because
@@ -38,10 +50,23 @@ export interface Tools {
   readonly env: ConsumerEnv;
 }
 
-/** A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000. */
+/**
+ * A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000.
+ *
+ * @example
+ * const changes: Change[] = [
+ *   db.insert(accounts).values({ email, balance: 0 }),
+ *   effect('receipt', { to: email, cents: 0 }),
+ * ];
+ */
 export type Change = Statement | Effect | Must;
 
-/** A statement that must return a row, and the error of its event if it returns none. */
+/**
+ * A statement that must return a row, and the error of its event if it returns none.
+ *
+ * @example
+ * const change: Must = must(db.delete(accounts).where(eq(accounts.email, email)), 'there is no such account');
+ */
 export class Must {
   readonly statement: Statement;
   readonly error: Error;
@@ -57,11 +82,26 @@ export class Must {
  * committed, and the event fails as if its handler had thrown: with a sentence or an `Error` it is tried again, and the
  * handler reads again; a `PermanentError` parks it at once; a `RetryLater` says when. A `select` needs `.for('update')`,
  * or another event may change the row before this one is committed. A `count()` always returns a row.
+ *
+ * @example
+ * must(
+ *   db
+ *     .update(accounts)
+ *     .set({ balance: sql`${accounts.balance} - ${cents}` })
+ *     .where(and(eq(accounts.email, email), gte(accounts.balance, cents))),
+ *   new PermanentError('the balance is too small'),
+ * );
  */
 export function must(statement: Statement, error: string | Error): Must {
   return new Must(statement, typeof error === 'string' ? new Error(error) : error);
 }
 
+/**
+ * What is done for the events of one type.
+ *
+ * @example
+ * const ignore: Handler = { handle: () => [] };
+ */
 export interface Handler {
   /** Any Standard Schema. A payload that doesn't match it parks the event, with the path that failed. */
   readonly schema?: StandardSchemaV1 | undefined;
@@ -72,7 +112,21 @@ export interface Handler {
   readonly handle: (event: Event<never>, tools: Tools) => Change[] | Promise<Change[]>;
 }
 
-/** Gives `event.data` the type that the schema returns. Without a schema it is `unknown`. */
+/**
+ * Gives `event.data` the type that the schema returns. Without a schema it is `unknown`.
+ *
+ * @example
+ * export const invoicePaid = defineHandler({
+ *   schema: v.object({ email: v.string(), cents: v.number() }),
+ *   handle: ({ data: { email, cents } }, { db }) => [
+ *     db
+ *       .update(accounts)
+ *       .set({ balance: sql`${accounts.balance} + ${cents}` })
+ *       .where(eq(accounts.email, email)),
+ *     effect('receipt', { to: email, cents }),
+ *   ],
+ * });
+ */
 export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown>>(
   handler: Omit<Handler, 'schema' | 'handle'> & {
     schema?: Schema;
@@ -82,10 +136,22 @@ export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1
   return rememberDefinition(handler, defineHandler);
 }
 
-/** By source, then by type. */
+/**
+ * By source, then by type.
+ *
+ * @example
+ * const handlers: Handlers = { billing: { 'invoice.paid': invoicePaid } };
+ */
 export type Handlers = Readonly<Record<string, Readonly<Record<string, Handler | undefined>> | undefined>>;
 
-/** A source or a type that `sources` doesn't name is a compile error. */
+/**
+ * A source or a type that `sources` doesn't name is a compile error.
+ *
+ * @example
+ * export const handlers = defineHandlers(sources, {
+ *   billing: { 'invoice.paid': invoicePaid },
+ * });
+ */
 export function defineHandlers<Sources extends Record<string, Source>>(
   _sources: Sources,
   handlers: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: Handler } },
@@ -97,6 +163,15 @@ export function defineHandlers<Sources extends Record<string, Source>>(
  * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. Two
  * events of the same moment are compared by their ids, so that every order ends with the same row. Where the sender says
  * no time, arrival is compared: then an older event that arrives later overwrites a newer one.
+ *
+ * @example
+ * db.insert(accounts)
+ *   .values({ email, balance, changedAt: occurredAt, changedBy: id })
+ *   .onConflictDoUpdate({
+ *     target: accounts.email,
+ *     set: { balance, changedAt: occurredAt, changedBy: id },
+ *     setWhere: newer(accounts.changedAt, accounts.changedBy),
+ *   });
  */
 export function newer(changedAt: PgColumn, changedBy: PgColumn): SQL {
   const incoming = (column: PgColumn) => sql`excluded.${sql.identifier(column.name)}`;

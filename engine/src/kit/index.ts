@@ -1,4 +1,4 @@
-// All that your code in src imports from us (besides the providers): `import { defineHandler } from 'claimcheck'`.
+// 'claimcheck': all that your code in src imports from us, besides the providers: `import { defineHandler } from 'claimcheck'`.
 export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
 export { currentState, errorFromResponse } from './api.ts';

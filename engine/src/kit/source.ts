@@ -2,7 +2,12 @@ import type { Statement } from '../db/client.ts';
 import type { Provider } from '../providers/types.ts';
 import type { Tools } from './handler.ts';
 
-/** One configured sender. Its secret is `<SOURCE>_WEBHOOK_SECRET`: the source's name in upper snake case. */
+/**
+ * One configured sender. Its secret is `<SOURCE>_WEBHOOK_SECRET`: the source's name in upper snake case.
+ *
+ * @example
+ * const hooks: Source = { provider: github, types: ['push'], maxBytes: 5_000_000 };
+ */
 export interface Source {
   readonly provider: Provider;
   /** The types you subscribed to. A handler for another type doesn't compile; an event of another type is ignored. */
@@ -29,19 +34,45 @@ export interface Source {
   readonly bodiesRepeat?: true;
 }
 
-/** A property that a source doesn't have is a compile error: a misspelt option would be ignored without a word. */
+/**
+ * A property that a source doesn't have is a compile error: a misspelt option would be ignored without a word.
+ *
+ * @example
+ * export const sources = defineSources({
+ *   billing: { provider: stripe, types: ['invoice.paid'] },
+ *   code: { provider: github, types: ['push'] },
+ * });
+ */
 export function defineSources<const Sources extends Record<string, Source>>(
   sources: Sources & { [Name in keyof Sources]: { [Other in Exclude<keyof Sources[Name], keyof Source>]: never } },
 ): Sources {
   return sources;
 }
 
-/** Makes the body of a sample delivery. A provider that has the id in its body expects this one. */
+/**
+ * Makes the body of a sample delivery. A provider that has the id in its body expects this one.
+ *
+ * @example
+ * const paid: SampleBody = ({ id, type, now }) => ({ id, type, cents: 4200, at: now });
+ */
 export type SampleBody = (event: { readonly id: string; readonly type: string; readonly now: Date }) => object;
 
+/**
+ * By source, then by type.
+ *
+ * @example
+ * const samples: Samples = { billing: { 'invoice.paid': ({ id, type }) => ({ id, type, cents: 4200 }) } };
+ */
 export type Samples = Readonly<Record<string, Readonly<Record<string, SampleBody | undefined>> | undefined>>;
 
-/** Bodies of your own for `npm run send`, `npm run demo` and your tests, by source and type. */
+/**
+ * Bodies of your own for `npm run send`, `npm run demo` and your tests, by source and type.
+ *
+ * @example
+ * export const samples = defineSamples(sources, {
+ *   billing: { 'invoice.paid': ({ id, type }) => ({ id, type, cents: 4200 }) },
+ * });
+ */
 export function defineSamples<Sources extends Record<string, Source>>(
   _sources: Sources,
   samples: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: SampleBody } },
@@ -49,7 +80,12 @@ export function defineSamples<Sources extends Record<string, Source>>(
   return samples;
 }
 
-/** A call of a handler or an effect to the outside. On your machine a stand-in receives it. */
+/**
+ * A call of a handler or an effect to the outside. On your machine a stand-in receives it.
+ *
+ * @example
+ * const isReceipt = ({ method, path }: OutsideCall) => method === 'POST' && path === '/receipts';
+ */
 export interface OutsideCall {
   readonly method: string;
   /** With the query. */
@@ -57,8 +93,19 @@ export interface OutsideCall {
   readonly body: string;
 }
 
-/** What the stand-in answers: JSON, or a `Response`, which may fail. For `undefined` it answers `{}`. */
+/**
+ * What the stand-in answers: JSON, or a `Response`, which may fail. For `undefined` it answers `{}`.
+ *
+ * @example
+ * export const answers: OutsideAnswer = ({ path }) =>
+ *   path === '/receipts' ? new Response(null, { status: 503 }) : undefined;
+ */
 export type OutsideAnswer = (call: OutsideCall) => Response | object | undefined;
 
-/** Statements for rows that must be there before your samples are sent. */
+/**
+ * Statements for rows that must be there before your samples are sent.
+ *
+ * @example
+ * export const seed: Seed = (db) => [db.insert(accounts).values({ email: 'jane@example.com' }).onConflictDoNothing()];
+ */
 export type Seed = (db: Tools['db']) => readonly Statement[];

@@ -3,6 +3,15 @@ import type { Placeholder, Provider, ProviderData } from './types.ts';
 /**
  * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, and a property that does not
  * exist are compile errors at the place of the typo. Nothing happens at run time.
+ *
+ * @example
+ * export const shop = defineProvider({
+ *   name: 'shop',
+ *   docs: 'Our own shop: hex HMAC-SHA256 of the body in X-Shop-Signature.',
+ *   scheme: { signature: 'header:x-shop-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
+ *   id: { at: '{json:id}', signed: true },
+ *   type: ['{json:type}'],
+ * });
  */
 export function defineProvider<const Data extends ProviderData>(
   // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then

@@ -195,7 +195,12 @@ export interface ProviderData {
 
 declare const madeByDefineProvider: unique symbol;
 
-/** Provider data whose templates have been checked. Only `defineProvider` makes one. */
+/**
+ * Provider data whose templates have been checked. Only `defineProvider` makes one.
+ *
+ * @example
+ * const windowOf = ({ name, retriesForDays = 0 }: Provider) => `${name} retries for ${retriesForDays} days`;
+ */
 export interface Provider extends ProviderData {
   readonly [madeByDefineProvider]: true;
 }

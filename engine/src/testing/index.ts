@@ -10,6 +10,15 @@ import { eventsIn, makeDelivery } from '../../cli/samples/delivery.ts';
 import type { SourceName } from '../kit/index.ts';
 import { secretName } from '../receiver/secrets.ts';
 
+/**
+ * Your app, as it runs for the tests of one file.
+ *
+ * @example
+ * const deliverTwice = async (app: App, body: object) => {
+ *   await app.deliver('billing', 'invoice.paid', body);
+ *   return app.deliver('billing', 'invoice.paid', body);
+ * };
+ */
 export interface App {
   /**
    * Signs a delivery as its provider does, sends it to the receiver, and waits until the event has been worked and its
@@ -31,7 +40,12 @@ declare module 'vitest' {
   }
 }
 
-/** What setup.ts has started. */
+/**
+ * What setup.ts has started.
+ *
+ * @example
+ * const { databaseUrl }: ProvidedApp = inject('app');
+ */
 export interface ProvidedApp {
   readonly databaseUrl: string;
   /** Each test file starts its own stand-in for the outside on this port, because only the file knows what it answers. */
@@ -39,7 +53,12 @@ export interface ProvidedApp {
   readonly receiver: { readonly url: string; readonly secrets: Record<string, string> } | { readonly problem: string };
 }
 
-/** What became of an event. `pending` says that the handler failed and is tried again later. */
+/**
+ * What became of an event. `pending` says that the handler failed and is tried again later.
+ *
+ * @example
+ * const isParked = ({ status }: WorkedEvent) => status === 'parked';
+ */
 export interface WorkedEvent {
   readonly id: string;
   readonly status: 'pending' | 'done' | 'ignored' | 'parked';
@@ -47,7 +66,12 @@ export interface WorkedEvent {
   readonly effects: readonly CalledEffect[];
 }
 
-/** What became of an effect. `pending` says that its call failed and is tried again later. */
+/**
+ * What became of an effect. `pending` says that its call failed and is tried again later.
+ *
+ * @example
+ * const isSent = ({ status }: CalledEffect) => status === 'sent';
+ */
 export interface CalledEffect {
   readonly kind: string;
   readonly payload: unknown;
@@ -58,7 +82,18 @@ export interface CalledEffect {
 /** Long enough for a slow machine. A test ends as soon as the event has been worked. */
 const WORKED_WITHIN_MS = 60_000;
 
-/** Call it once in a test file, outside the tests. */
+/**
+ * Call it once in a test file, outside the tests.
+ *
+ * @example
+ * const app = useApp();
+ *
+ * it('a paid invoice raises the balance', async () => {
+ *   const event = await app.deliver('billing', 'invoice.paid', { id: 'inv_1', type: 'invoice.paid', cents: 4200 });
+ *   expect(event).toMatchObject({ status: 'done', effects: [{ kind: 'receipt', status: 'sent' }] });
+ *   expect(await app.db.select().from(accounts)).toMatchObject([{ balance: 4200 }]);
+ * });
+ */
 export function useApp(): App {
   const { databaseUrl, outsidePort, receiver } = inject('app');
   if ('problem' in receiver) throw new Error(`the Workers do not start: ${receiver.problem}`);

@@ -9,6 +9,13 @@ import { startDatabase } from '../../cli/local/stack.ts';
 import { startWorkers, type Workers } from '../../cli/local/workers.ts';
 import type { ProvidedApp } from './index.ts';
 
+/**
+ * Starts everything, and returns what stops it.
+ *
+ * @example
+ * // vitest.config.ts
+ * export default defineConfig({ test: { globalSetup: 'claimcheck/testing/setup', fileParallelism: false } });
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const database = await startDatabase();
   const outsidePort = await freePort();
