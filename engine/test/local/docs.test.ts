@@ -1,59 +1,53 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Files, forkOf, readJson } from '../../cli/lib/fork-files.ts';
 import { providers } from '../../src/providers/index.ts';
-import { readFolder } from '../../workshop/init/files.ts';
 import { countProofs } from '../../workshop/proofs/proof-of.ts';
 
-const template = readFolder();
-const fork = forkOf(template, 'acme').files;
+// The links, files and commands that pages name. What is in workshop/init is for forks, and what a blank form names is made up.
+const pages = globSync(['*.md', 'docs/**/*.md', 'engine/{bench,workshop}/**/*.md'], {
+  exclude: ['**/node_modules', 'engine/workshop/init', '**/000-template.md'],
+});
+const textOf = (path: string) => readFileSync(path, 'utf8');
 
-describe('the template', () => checkPages(template));
-describe('a fork', () => checkPages(fork));
+describe.each(pages)('%s', (page) => {
+  const text = textOf(page);
+  const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '');
 
-/** The links, files and commands that the pages of a checkout name. */
-function checkPages(files: Files): void {
-  const has = (path: string) => files.has(path) || [...files.keys()].some((file) => file.startsWith(`${path}/`));
-  const scriptsOf = (path: string) => Object.keys(readJson<{ scripts?: object }>(files, path)?.scripts ?? {});
-  // Pages in engine/workshop/init are for forks. What a blank form names is made up.
-  const pages = [...files.keys()].filter(
-    (path) => path.endsWith('.md') && !/^workshop\/init\/|^\.github\/|000-template/.test(path),
-  );
-
-  describe.each(pages)('%s', (page) => {
-    const text = textOf(files, page);
-    const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '');
-
-    it('has only links that lead somewhere', () => {
-      for (const [, target = ''] of prose.matchAll(/(?:\]\(|src="|srcset=")(?!https?:)([^)"]+)/g)) {
-        const [path = '', anchor] = target.split('#');
-        const file = path === '' ? page : posix.join(posix.dirname(page), path);
-        expect(has(file), target).toBe(true);
-        if (anchor !== undefined) expect(anchorsOf(textOf(files, file)), target).toContain(anchor);
-      }
-    });
-
-    it('names only files and folders that exist', () => {
-      for (const [, path = ''] of prose.matchAll(/`((?:test|src|scripts|workshop|bench|docs|drizzle)\/[\w/.-]+)`/g)) {
-        expect(has(path.replace(/\/$/, '')), path).toBe(true);
-      }
-    });
-
-    it('names only npm scripts that exist', () => {
-      for (const [, inWorkshop, name = ''] of text.matchAll(/npm run (-w workshop )?([a-z][\w:-]*)/g)) {
-        expect(scriptsOf(inWorkshop ? 'engine/workshop/package.json' : 'package.json'), name).toContain(name);
-      }
-    });
+  it('has only links that lead somewhere', () => {
+    for (const [, target = ''] of prose.matchAll(/(?:\]\(|src="|srcset=")(?!https?:)([^)"]+)/g)) {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : posix.join(posix.dirname(page), path);
+      expect(existsSync(file), target).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(textOf(file)), target).toContain(anchor);
+    }
   });
 
-  it('every image is shown by a page', () => {
-    const all = pages.map((page) => textOf(files, page)).join('\n');
-    for (const path of files.keys()) if (path.startsWith('docs/images/')) expect(all).toContain(posix.basename(path));
+  // The changelog names what is gone.
+  if (page === 'CHANGELOG.md') return;
+
+  it('names only files and folders that exist', () => {
+    for (const [, path = ''] of prose.matchAll(
+      /`((?:src|test|drizzle|docs|engine|scripts|workshop|bench)\/[\w/.-]+)`/g,
+    )) {
+      expect(existsSync(path), path).toBe(true);
+    }
   });
-}
+
+  it('names only npm scripts that exist', () => {
+    for (const [, inEngine, name = ''] of text.matchAll(/npm run (-w engine )?([a-z][\w:-]*)/g)) {
+      expect(scriptsOf(inEngine ? 'engine/package.json' : 'package.json'), name).toContain(name);
+    }
+  });
+});
+
+it('every image is shown by a page', () => {
+  const all = pages.map(textOf).join('\n');
+  for (const path of globSync('docs/images/*')) expect(all).toContain(posix.basename(path));
+});
 
 it('the README is short, and says of the providers what is proved', () => {
-  const readme = textOf(template, 'README.md');
+  const readme = textOf('README.md');
   const { known, proved, tokens } = countProofs(Object.keys(providers));
   expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(9 * 1024);
   expect(readme).toContain(`**${known} known providers**`);
@@ -62,8 +56,8 @@ it('the README is short, and says of the providers what is proved', () => {
   );
 });
 
-function textOf(files: Files, path: string): string {
-  return files.get(path)?.bytes.toString() ?? '';
+function scriptsOf(path: string): string[] {
+  return Object.keys(JSON.parse(textOf(path)).scripts);
 }
 
 /** As GitHub makes them of headings. */
