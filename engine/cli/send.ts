@@ -9,7 +9,7 @@ import { readArguments } from './lib/arguments.ts';
 import { localAddress, remedyAt } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
-import { samples } from './samples/samples.ts';
+import { sampleOf } from './samples/samples.ts';
 import { hasPair, madeUpKeys } from './samples/sign.ts';
 
 const usage = (
@@ -104,8 +104,8 @@ function signingKeyOf(name: string, provider: Provider, isConfigured: boolean): 
 
 function list(): void {
   const width = Math.max(...Object.keys(providers).map((name) => name.length));
-  for (const name of Object.keys(providers)) {
-    console.log(`${name.padEnd(width)}  ${samples[name]?.types.join(', ')}`);
+  for (const [name, provider] of Object.entries(providers)) {
+    console.log(`${name.padEnd(width)}  ${sampleOf(provider).types.join(', ')}`);
   }
 }
 

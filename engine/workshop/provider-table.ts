@@ -1,10 +1,10 @@
 import { hasPair } from '../cli/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
+import { factOf, wordsOf } from '../src/providers/proof.ts';
 import type { Handshake, Reply, Scheme, Signature } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
-import { factOf, wordsOf } from './facts/fact.ts';
-import { facts } from './facts/facts.ts';
-import { countProofs, proofOf } from './proofs/proof-of.ts';
+import { proofOf } from './proofs.ts';
+import { countProofs, provedBy } from './proved-by.ts';
 
 /** The text of docs/providers.md, made from the data. */
 export function render(): string {
@@ -34,7 +34,7 @@ ${table(
     schemesOf(provider).map(coverOf).join('<br>'),
     schemesOf(provider).map(keyFormOf).join('<br>'),
     windowOf(provider.scheme),
-    proofOf(provider.name),
+    provedBy(provider.name),
   ]),
 )}
 
@@ -235,8 +235,7 @@ function replayKeyOf({ id }: Provider): string {
 }
 
 function operatorRow(name: string): string[] {
-  const fact = facts[name];
-  if (!fact) throw new Error(`${name} has no facts`);
+  const fact = proofOf(name).facts;
   const limit = factOf(fact.limit);
   const byHand = fact.byHand === undefined ? '' : factOf(fact.byHand);
   const notFound = (fact.notFound ?? []).map((field) => wordsOf[field]).join(', ');

@@ -1,34 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Provider } from '../../src/providers/index.ts';
-import { money } from './money.ts';
-import { people } from './people.ts';
-import { PERSON, type Sample, type Samples, short } from './sample.ts';
-import { work } from './work.ts';
-
-export type { Sample } from './sample.ts';
-
-const inHouse: Samples = {
-  sesmetric: {
-    types: ['delivery', 'bounce'],
-    body: (id, type, now) => ({ id, type, created_at: now.toISOString(), email: PERSON }),
-  },
-  awardee: {
-    types: ['nomination.created'],
-    body: () => ({ nomination: { id: 'nom_sample', category: 'template of the year' } }),
-  },
-  gethook: {
-    types: ['record.updated'],
-    body: (id, type, now) => ({ id, type, created_at: now.toISOString(), record: 'rec_sample' }),
-  },
-  standardwebhooks: {
-    types: ['invoice.created'],
-    id: () => `msg_${short()}`,
-    headers: { 'webhook-id': '{id}', 'webhook-timestamp': '{timestamp}', 'webhook-signature': 'v1,{signature}' },
-    body: (id, type, now) => ({ type, timestamp: now.toISOString(), data: { id: `obj_${id.slice(4)}` } }),
-  },
-};
-
-export const samples: Samples = { ...inHouse, ...money, ...people, ...work };
+import type { Sample } from '../../src/providers/sample.ts';
+import { samples } from '../../src/providers/samples.ts';
 
 export function sampleOf(provider: Provider): Sample {
   return { ...sampleFrom(provider), ...samples[provider.name] };

@@ -77,7 +77,7 @@ export interface Custom {
   readonly custom: (delivery: Delivery, textAt: (place: Place) => string | undefined) => Bytes[];
   /** The names of the signed headers, in lower case, if each delivery lists its own. `signed-header:` places need it. */
   readonly signedHeaders?: (delivery: Delivery) => readonly string[];
-  /** For the table in docs/providers.md. */
+  /** For docs/providers.md. */
   readonly words: string;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { providers } from '../../src/providers/index.ts';
-import { countProofs } from '../../workshop/proofs/proof-of.ts';
+import { countProofs } from '../../workshop/proved-by.ts';
 
 // The links, files and commands that pages name. What is in workshop/init is for forks, and what a blank form names is made up.
 const pages = globSync(['*.md', 'docs/**/*.md', 'engine/{bench,workshop}/**/*.md'], {

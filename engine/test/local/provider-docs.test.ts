@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { samples } from '../../cli/samples/samples.ts';
+import { sampleOf } from '../../cli/samples/samples.ts';
 import { providers } from '../../src/providers/index.ts';
 import { placesOf } from '../../src/verify/index.ts';
-import { sdks } from '../../workshop/proofs/sdks.ts';
+import { proofs } from '../../workshop/proofs.ts';
 import { render } from '../../workshop/provider-table.ts';
 
 it('docs/providers.md is what npm run -w engine docs:providers writes', () => {
@@ -15,14 +15,14 @@ it('the SDKs that docs/providers.md names as proof are the packages that the tes
   // The package's name without a path inside it.
   const imported = Array.from(source.matchAll(/ from '((?:@[^/']+\/)?[^.@'][^/']*)/g), ([, name = '']) => name);
   const packages = new Set(imported.filter((name) => !/^(node:|vitest$)/.test(name)));
-  expect([...packages].sort()).toEqual([...new Set(Object.values(sdks).map(({ sdk }) => sdk))].sort());
+  expect([...packages].sort()).toEqual([...new Set(Object.values(proofs).flatMap(({ sdk }) => sdk?.sdk ?? []))].sort());
 });
 
 describe.each(Object.entries(providers))('%s', (name, provider) => {
   it('has its name, its page, a sample, and data without contradictions', () => {
     expect(provider.name).toBe(name);
     expect(provider.docs.length).toBeGreaterThan(20);
-    expect(samples[name]?.types.length).toBeGreaterThan(0);
+    expect(sampleOf(provider).types.length).toBeGreaterThan(0);
     // Replay keys and `bodiesRepeat` are about unsigned ids. If the id is signed, only the signature can be a replay
     // key, or the hash of the body that it covers.
     const { signed, bodiesRepeat, replayKey = [] } = provider.id;

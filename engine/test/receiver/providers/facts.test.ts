@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { factOf } from '../../../src/providers/proof.ts';
 import type { Condition, Handshake, Provider, Scheme, Template } from '../../../src/providers/types.ts';
 import { placesOf } from '../../../src/verify/index.ts';
-import { factOf } from '../../../workshop/facts/fact.ts';
-import { facts } from '../../../workshop/facts/facts.ts';
+import { proofOf, proofs } from '../../../workshop/proofs.ts';
 import { names, providerOf } from '../../verify/deliveries.ts';
 
-// The data of a provider, said in the words of engine/workshop/facts. A provider can't change without its facts.
+// The data of a provider, said in the words of its facts. A provider can't change without its facts.
 
-it('every provider has its facts, with their sources, and the day on which they were looked up if they were', () => {
-  expect(Object.keys(facts).sort()).toEqual([...names].sort());
-  for (const [name, { read, notFound, from, ...rest }] of Object.entries(facts)) {
+it('every fact has its source, and the day on which they were looked up if they were', () => {
+  for (const [name, { facts }] of Object.entries(proofs)) {
+    const { read, notFound, from, ...rest } = facts;
     if (read === undefined) expect(notFound, `${name}: nothing was looked up`).toBeUndefined();
     else expect(read, name).toMatch(/^20\d\d-\d\d-\d\d$/);
     const sources = [from, ...Object.values(rest).flatMap((fact) => (isSaid(fact) ? [fact.from] : []))];
@@ -26,8 +26,7 @@ const LIMIT_KIB = 1024;
 
 describe.each(names)('the data of %s', (name) => {
   const provider = providerOf(name);
-  const fact = facts[name];
-  if (!fact) throw new Error(name);
+  const fact = proofOf(name).facts;
   const { id, batch, handshakes = [], ack } = provider;
   const schemes = [provider.scheme, ...(provider.otherSchemes ?? [])];
 

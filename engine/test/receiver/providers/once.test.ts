@@ -4,7 +4,7 @@ import { useProviders } from './running.ts';
 
 const { outcomesOf, sample } = useProviders();
 
-// What is an event of its own, and what comes again: pairs.ts.
+// What is an event of its own, and what comes again: the pairs in the proof of each provider.
 describe('what may come only once', () => {
   it.each(['mailgun', 'mailgun-repeats'])(
     'a token of Mailgun with another body is a suspected replay at %s',

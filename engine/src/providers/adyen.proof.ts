@@ -1,0 +1,68 @@
+import { type Proof, said } from './proof.ts';
+
+export const proof: Proof = {
+  facts: {
+    read: '2026-11-19',
+    from: 'docs.adyen.com/development-resources/webhooks: handle-webhook-events, troubleshoot',
+    signature: said(
+      'hmac-sha256 base64 at json:additionalData.hmacSignature, per item',
+      'Adyen/adyen-node-api-library src/utils/hmacValidator.ts',
+    ),
+    covers: said(
+      '{json?:pspReference}:{json?:originalReference}:{json?:merchantAccountCode}:{json?:merchantReference}:{json?:amount.value}:{json?:amount.currency}:{json?:eventCode}:{json?:success}',
+      'Adyen/adyen-node-api-library src/utils/hmacValidator.ts',
+    ),
+    key: said('hex', 'Adyen/adyen-node-api-library src/utils/hmacValidator.ts'),
+    id: said(
+      'eventCode + pspReference + success',
+      'handle-webhook-events: what is sent twice has the same eventCode and pspReference. An authorisation may fail and then succeed',
+    ),
+    isIdSigned: true,
+    replayKey: 'additionalData.hmacSignature',
+    type: 'eventCode',
+    time: 'eventDate (iso)',
+    batch: 'notificationItems.*.NotificationRequestItem',
+    answer: said('200 [accepted]', 'dev.to/adyen: [accepted] was required, and any 2xx is enough for new webhooks'),
+    limit: said(10, 'docs.adyen.com/japan-sellers-screening/webhooks'),
+    retries: said(720, 'troubleshoot: three at once, then after 2 minutes to 8 hours for 30 days'),
+    ends: 'any 2xx; a queue of failed events is tried for 30 days, in order',
+    same: 'event code, PSP reference and success. If Adyen sends it again with a later date and other details, the first one has run: fetch the details',
+  },
+  pairs: {
+    source: 'hookdeck/webhook-samples adyen (in triggerdotdev/trigger.dev), docs.adyen.com webhooks',
+    body: {
+      notificationItems: [
+        {
+          NotificationRequestItem: {
+            additionalData: { hmacSignature: '{signature}' },
+            eventCode: 'AUTHORISATION',
+            eventDate: '2023-03-08T10:45:05+01:00',
+            pspReference: 'NGAO2BVQFXJ7XZDP',
+            success: 'false',
+          },
+        },
+      ],
+    },
+    apart: {
+      'an authorisation that failed, and then succeeded': {
+        values: { 'notificationItems.0.NotificationRequestItem.success': 'true' },
+      },
+    },
+    same: {
+      'the same event with a later date, which is not signed': {
+        values: { 'notificationItems.0.NotificationRequestItem.eventDate': '2023-03-08T10:47:05+01:00' },
+      },
+    },
+  },
+  vectors: [
+    {
+      id: 'adyen/payments-event',
+      origin: 'official-sdk-test',
+      source: 'Adyen/adyen-node-api-library src/__tests__/hmacValidator.spec.ts',
+      note: 'envelope JSON assembled here around the SDK test item; only signedContent is signed',
+      secret: 'DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00',
+      headers: {},
+      body: '{"live":"false","notificationItems":[{"NotificationRequestItem":{"pspReference":"pspReference","originalReference":"originalReference","merchantAccountCode":"merchantAccount","merchantReference":"reference","amount":{"currency":"EUR","value":1000},"eventCode":"EVENT","success":"true","additionalData":{"hmacSignature":"ipnxGCaUZ4l8TUW75a71/ghd2Fe5ffvX0pV4TLTntIc="}}}]}',
+    },
+  ],
+};

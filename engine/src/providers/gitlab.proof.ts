@@ -1,0 +1,47 @@
+import { type Proof, said } from './proof.ts';
+import { STANDARD_SPEC } from './shared-proof.ts';
+
+export const proof: Proof = {
+  sdk: { sdk: 'standardwebhooks', signs: true },
+  facts: {
+    read: '2026-11-19',
+    from: 'docs.gitlab.com/user/project/integrations/webhooks',
+    signature: said(
+      'hmac-sha256 base64 at header:webhook-signature#v1 or token at header:x-gitlab-token',
+      'gitlab-org/gitlab!230944, !231325',
+    ),
+    covers: said('{header:webhook-id}.{header:webhook-timestamp}.{body} or nothing', 'gitlab-org/gitlab!230944'),
+    key: said('base64 after whsec_ or the token', 'gitlab-org/gitlab!231325: whsec_ and 32 bytes in base64'),
+    window: said('300 s, in s or none', STANDARD_SPEC),
+    id: said(
+      'webhook-id / idempotency-key / x-gitlab-event-uuid + content',
+      'gitlab-org/gitlab!230944: webhook-id equals the Idempotency-Key',
+    ),
+    isIdSigned: false,
+    replayKey: 'none',
+    type: 'object_kind / x-gitlab-event',
+    limit: 10,
+    retries: null,
+    largest: 25_600,
+    whyLower: 'a Worker has 128 MB for all deliveries at once, and holds each body several times',
+    ends: 'any 2xx. Four failures in a row (4xx, 5xx, no answer) switch the webhook off for a minute to a day, and 40 for good',
+    same: 'the idempotency key. A project hook and a group hook on one address send two events',
+    open: 'how often GitLab retries. The signing token is in GitLab 19.0 and later; with the older secret token nothing is signed',
+  },
+  pairs: {
+    source: 'docs.gitlab.com/user/project/integrations/webhook_events (in triggerdotdev/trigger.dev)',
+    type: 'feature_flag',
+    body: { object_kind: 'feature_flag', project: { id: 1 }, object_attributes: { id: 6, active: true } },
+    apart: { 'a flag that is switched on again, with the same body': { id: 'two' } },
+  },
+  vectors: [
+    {
+      id: 'gitlab/token',
+      origin: 'token',
+      source: 'a token, as the provider sends it: nothing is computed',
+      secret: 'own-secret-0123456789abcdef',
+      headers: { 'x-gitlab-token': 'own-secret-0123456789abcdef' },
+      body: '{"id":"evt_1","text":"café ☃"}',
+    },
+  ],
+};

@@ -1,0 +1,63 @@
+import { type Proof, said } from './proof.ts';
+import { seconds } from './sample.ts';
+
+export const proof: Proof = {
+  facts: {
+    read: '2026-11-19',
+    from: 'documentation.mailgun.com/docs/mailgun/user-manual/webhooks; help.mailgun.com 202236504; webhook-co/webhook apps/docs/providers/mailgun.mdx',
+    signature: 'hmac-sha256 hex at json:signature.signature',
+    covers: '{json:signature.timestamp}{json:signature.token}',
+    key: 'text',
+    window: said('32400 s, in s', '"not too far from the current time"; longer than the retries'),
+    id: said(
+      'event-data.id + event-data.timestamp',
+      'documentation.mailgun.com event structure: "unique within a day"',
+    ),
+    isIdSigned: false,
+    replayKey: 'signature.token',
+    type: 'event-data.event',
+    time: 'event-data.timestamp (s)',
+    limit: null,
+    retries: said(8.1, 'after 10, 10, 15, 30 minutes, 1, 2 and 4 hours'),
+    ends: '200, or 406',
+    same: 'id and time of the event',
+    open: 'whether a retry has the same token and time',
+  },
+  pairs: {
+    source: 'documentation.mailgun.com event structure, symfony/mailer Mailgun fixtures',
+    body: (now) => ({
+      signature: {
+        timestamp: String(seconds(now)),
+        token: `a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f97${now.getTime()}`,
+        signature: '{signature}',
+      },
+      'event-data': { id: 'CPgfbmQMTCKtHW6uIWtuVe', event: 'opened', timestamp: 1521472262.908181 },
+    }),
+    apart: {
+      'an id that is used again after a day': { values: { 'event-data.timestamp': 1521558662.908181 } },
+      'one message, opened twice in one microsecond': { values: { 'event-data.id': 'Ase7i2zsRYeDXztHGENqRA' } },
+    },
+    same: { 'a retry, signed with a new token': {} },
+  },
+  vectors: [
+    {
+      id: 'mailgun/accepted',
+      origin: 'accepted-by-others',
+      source: 'webhook-co/webhook accepts it, and refuses it with another body: @de3aa4e8 packages/webhooks-spec',
+      secret: 'own-secret-0123456789abcdef',
+      headers: {},
+      body: '{"signature":{"timestamp":"1772366400","token":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","signature":"2b6a767050c04256d72bef0af5ae2b943a6fe18109e91f512b259ade21bd4763"},"event-data":{"id":"1"}}',
+      nowSeconds: 1772366400,
+    },
+    {
+      id: 'mailgun/symfony-test',
+      origin: 'third-party-test',
+      source:
+        'symfony/symfony src/Symfony/Component/Mailer/Bridge/Mailgun/Tests/Webhook (delivered_messages.json, shortened: the body is not signed)',
+      secret: 'key-0p6mqbf74lb20gzq9f4dhpn9rg3zyk26',
+      headers: {},
+      body: '{"signature":{"token":"d1931d9645b65e60f6fddf94448e982ff8db9256144a7fcb15","timestamp":"1661621787","signature":"1aed11dcc25700d6b75f9a6d568343ea02ecdd3fc89cc3209e2883a19e5cdd50"},"event-data":{"id":"CPgfbmQMTCKtHW6uIWtuVe","timestamp":1521472262.000002,"event":"delivered"}}',
+      nowSeconds: 1661621787,
+    },
+  ],
+};

@@ -1,0 +1,26 @@
+/**
+ * A small, plausible delivery of a provider. `{signature}` is replaced in its headers and in its JSON. `{timestamp}`,
+ * `{id}`, `{type}` and `{token}` are replaced in its headers only.
+ */
+export interface Sample {
+  readonly types: readonly [string, ...string[]];
+  readonly id: () => string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: (id: string, type: string, now: Date) => object;
+}
+
+/** Without an id it is a UUID; without headers they are those that the provider's data names. */
+export type ProviderSample = Pick<Sample, 'types' | 'body'> & Partial<Sample>;
+
+export const short = () => crypto.randomUUID().replaceAll('-', '').slice(0, 24);
+export const number = () => String(Math.floor(Math.random() * 1e9) + 1e9);
+export const seconds = (now: Date) => Math.floor(now.getTime() / 1000);
+export const PERSON = 'customer@example.com';
+
+/** The headers of Standard Webhooks, and those that Svix used before. */
+export const standardHeaders = {
+  'webhook-id': '{id}',
+  'webhook-timestamp': '{timestamp}',
+  'webhook-signature': 'v1,{signature}',
+};
+export const svixHeaders = { 'svix-id': '{id}', 'svix-timestamp': '{timestamp}', 'svix-signature': 'v1,{signature}' };

@@ -1,0 +1,56 @@
+import type { Proof } from './proof.ts';
+import { HMAC_BODY } from './shared-proof.ts';
+
+export const proof: Proof = {
+  facts: {
+    read: '2026-11-19',
+    from: 'woocommerce/woocommerce plugins/woocommerce/includes/class-wc-webhook.php',
+    signature: 'hmac-sha256 base64 at header:x-wc-webhook-signature',
+    ...HMAC_BODY,
+    id: 'x-wc-webhook-delivery-id + content',
+    isIdSigned: false,
+    replayKey: 'x-wc-webhook-topic + content, unless x-wc-webhook-topic like ^action\\. and action',
+    type: 'x-wc-webhook-topic',
+    time: 'date_modified_gmt (iso)',
+    handshake: 'POST unsigned → 200',
+    limit: 60,
+    retries: 0,
+    ends: 'there are no retries. After more than five failures in a row (not 200 to 302) the webhook is disabled',
+    same: 'the delivery id, which is made of the webhook and the second, together with the content',
+  },
+  pairs: {
+    source: 'woocommerce/woocommerce class-wc-webhook.php, hookdeck/webhook-samples woocommerce',
+    type: 'order.updated',
+    body: { id: 17, status: 'processing', total: '10.00', date_modified_gmt: '2023-03-25T16:22:37' },
+    apart: {
+      'two updates in one second, which share the Delivery-ID': { values: { status: 'completed' } },
+      'an order that is created and updated, with one body': { id: 'two', type: 'order.created' },
+      'two arguments of an action': { body: { action: 'a', arg: 1 }, values: { arg: 2 } },
+      'an action that happens again with the same argument': {
+        body: { action: 'woocommerce_add_to_cart', arg: 'c4ca4238a0b923820dcc509a6f75849b' },
+        both: { type: 'action.woocommerce_add_to_cart' },
+        id: 'two',
+      },
+    },
+    same: {
+      'a captured body under another id': { id: 'two', outcome: 'parked' },
+      'a captured body, sent as an action': {
+        body: { id: 17, status: 'processing' },
+        both: { type: 'action.any' },
+        id: 'two',
+        outcome: 'parked',
+      },
+    },
+  },
+  vectors: [
+    {
+      id: 'woocommerce/accepted',
+      origin: 'accepted-by-others',
+      source:
+        'n8n accepts it, and refuses it with another body: n8n-io/n8n@fbd9449c packages/nodes-base/nodes/WooCommerce/WooCommerceTrigger.node.ts',
+      secret: 'own-secret-0123456789abcdef',
+      headers: { 'x-wc-webhook-signature': 'EKopVRMig3/R1xoJ3So7Lw6sRKpF939sGfLcfp0fAiw=' },
+      body: '{"id":"evt_1","text":"café ☃"}',
+    },
+  ],
+};
