@@ -1,7 +1,7 @@
 import { hasPair } from '../cli/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
-import { factOf, wordsOf } from '../src/providers/proof.ts';
-import type { Handshake, Reply, Scheme, Signature } from '../src/providers/types.ts';
+import { type Facts, factOf, wordsOf } from '../src/providers/proof.ts';
+import type { Condition, Handshake, Reply, Scheme, Signature } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
 import { proofOf } from './proofs.ts';
 import { countProofs, provedBy } from './proved-by.ts';
@@ -10,7 +10,7 @@ import { countProofs, provedBy } from './proved-by.ts';
 export function render(): string {
   const all = Object.values(providers);
   const { known, proved, tokens, assumed } = countProofs(Object.keys(providers));
-  return `<!-- Made from the data in src/providers: change that, not this page. -->
+  return `<!-- Made from the files in src/providers: change those, not this page. -->
 
 # Providers
 
@@ -21,104 +21,81 @@ nobody has documented them.
 Each is a file of data in [src/providers](../src/providers), and one verifier reads them all. A source in \`src/sources.ts\` names its
 provider. The Worker's bundle contains only the providers that a source names.
 
-## What is verified
-
-The secret is \`<SOURCE>_WEBHOOK_SECRET\`. While you rotate it, the previous one is \`<SOURCE>_WEBHOOK_SECRET_PREVIOUS\`. If the
-provider signs a time, a delivery is refused if that time differs from ours by more than the window, in either direction.
-
 ${table(
-  ['provider', 'signature', 'covers', 'key', 'window', 'proved by'],
-  all.map((provider) => [
-    link(provider),
-    schemesOf(provider).map(signatureOf).join('<br>'),
-    schemesOf(provider).map(coverOf).join('<br>'),
-    schemesOf(provider).map(keyFormOf).join('<br>'),
-    windowOf(provider.scheme),
-    provedBy(provider.name),
+  ['provider', 'signature', 'id is signed', 'retries', 'proved by'],
+  all.map(({ name, scheme, id }) => [
+    `[${name}](#${name})`,
+    scheme.token !== undefined ? 'a token' : algorithmOf(scheme),
+    id.signed ? 'yes' : 'no',
+    retriesOf(proofOf(name).facts),
+    provedBy(name),
   ]),
 )}
 
-In the columns *window* and *happened at*, the brackets say how the provider writes the time: in seconds (s) or milliseconds
-(ms) since 1970, or as an ISO 8601 text (iso).
+What holds for several of them is at the end of this page: [replay keys](#the-replay-key), [retries](#retries),
+[batches](#batches), [handshakes](#handshakes-and-answers), [a secret that the provider sends](#a-secret-that-the-provider-sends),
+[limits](#limits-worth-knowing), and [what is not supported](#not-supported).
 
-- *Official vector*: a signature that the provider published, in its documentation or in the tests of its SDK.
-- *Official SDK*: the provider's SDK verifies our signatures on every test run. *Both ways*: it also signs, and we verify.
-- *Vector made by* an SDK: made once with that SDK. The tests don't install it.
-- *Package of others*: a widely used package that is not the provider's own. It verifies our signatures on every test run.
-- *Third-party vector*: from the tests of somebody else's library.
-- *Vector that … accepts*: computed from the provider's documentation, and once given to another open-source receiver, which
-  accepted it and refused it with a changed body. The tests don't install that receiver.
-- *Own vector only*: no code of others was available. The vector was computed from the documentation, with another
-  implementation of HMAC than ours.
+## What a section says
+
+A line that is missing says that there is no such thing, or that it is not documented.
+
+- *Signature*, *covers* and *key*: the secret is \`<SOURCE>_WEBHOOK_SECRET\`. While you rotate it, the previous one is
+  \`<SOURCE>_WEBHOOK_SECRET_PREVIOUS\`.
+- *Window*: a delivery is refused if the time that the provider signs differs from ours by more than this, in either direction. Here
+  and at *happened at*, the brackets say how the time is written: in seconds (s) or milliseconds (ms) since 1970, or as an ISO
+  8601 text (iso).
+- *Id*, *replay key* and *type* are made from *templates*: \`{json:id}\` stands for the field \`id\` of the event, and \`{header:x-id}\` for
+  the header of this name. If several templates are listed, the first that can be filled with a usable id is used. \`{sha256}\` is the
+  hash of the event's own JSON, \`{signed-header:x-id}\` the header if this delivery signs it. With \`{random}\` every delivery is a
+  new event. An event without a usable id is claimed by its content, because many providers never send an event again after a 4xx.
+- *Answer*: where there is none, the answer for an event is 200 with our JSON. *Largest body*: where there is none, it is 1 MiB. A source
+  can set its own \`maxBytes\`.
+- *Retries*, *retries end with*, *time limit* (until the provider gives an attempt up), *again by hand* and *the same event* are for
+  operators. The template keeps these facts, and those above them, with their sources, apart from the data. A test of the template
+  compares the two.
+- *Looked up* is the day on which every fact of the provider was looked up in its source; what was not found then is named under
+  *not certain*. Without a day, all facts of the provider rest on an earlier reading alone.
+- *Proved by*:
+  - *Official vector*: a signature that the provider published, in its documentation or in the tests of its SDK.
+  - *Official SDK*: the provider's SDK verifies our signatures on every test run. *Both ways*: it also signs, and we verify.
+  - *Vector made by* an SDK: made once with that SDK. The tests don't install it.
+  - *Package of others*: a widely used package that is not the provider's own. It verifies our signatures on every test run.
+  - *Third-party vector*: from the tests of somebody else's library.
+  - *Vector that … accepts*: computed from the provider's documentation, and once given to another open-source receiver, which
+    accepted it and refused it with a changed body. The tests don't install that receiver.
+  - *Own vector only*: no code of others was available. The vector was computed from the documentation, with another
+    implementation of HMAC than ours.
 
 For every provider, the tests also sign a sample delivery and send it to a real receiver.
 
-## What is claimed
+## Each provider
 
-${table(
-  ['provider', 'id', 'id is signed', 'replay key', 'type', 'happened at', 'several events', 'retries for'],
-  all.map((provider) => [
-    provider.name,
-    [provider.id.at].flat().map(code).join(' or '),
-    provider.id.signed ? 'yes' : 'no',
-    replayKeyOf(provider),
-    provider.type.map(code).join(' or ') || 'none',
-    [provider.occurredAt ?? []]
-      .flat()
-      .map(({ at, unit }) => `${[at].flat().map(code).join(' or ')} (${unit})`)
-      .join(' or ') || 'none',
-    provider.batch ? provider.batch.each.map(code).join(' ') + (provider.batch.lines ? ' or JSON Lines' : '') : '',
-    provider.retriesForDays ? `${provider.retriesForDays} d` : '',
-  ]),
-)}
+${all.map(sectionOf).join('\n\n')}
 
-Ids, replay keys and types are made from *templates*: \`{json:id}\` stands for the field \`id\` of the event, and \`{header:x-id}\` for
-the header of this name. If several templates are listed, the first that can be filled with a usable id is used. \`{sha256}\` is the
-hash of the event's own JSON, \`{signed-header:x-id}\` the header if this delivery signs it. With \`{random}\` every delivery is a
-new event. An event without a usable id is claimed by its content, because many providers never send an event again after a 4xx.
+## The replay key
 
-**The replay key.** If the id is not signed, somebody who has captured a delivery could send it again under another id. So an
+If the id is not signed, somebody who has captured a delivery could send it again under another id. So an
 event with a new id but a known replay key is parked instead of run. Look at it: \`retry\` it if it is real, \`discard\` it if
 not. If a source really sends the same body more than once, set \`bodiesRepeat: true\` on the source. Then the body is no longer
 used as a replay key, so a captured delivery could be run again under another id. Where only some types of a provider repeat their
 bodies (GitHub's \`workflow_dispatch\` and \`repository_dispatch\`, WooCommerce's \`action.*\`), its data says so already.
 
-**Retries** are listed if they last a day or longer. A key must be remembered for longer than the provider retries
-(\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs 31, and one of Xero's 32.
+## Retries
 
-**A batch** may contain ${MAX_EVENTS.toLocaleString('en')} events and ${sizeOf(MAX_BATCH_BYTES)}, which is more than any of these providers documents. The bytes are
-counted as the claim sends them: a quote or a backslash takes four bytes. A larger batch is answered 400, and the log gives the reason.
-
-## What an operator needs to know
-
-The template keeps these facts, and those that the tables above show, with their sources, apart from the data. A test of the template
-compares the two. *Looked up* is the day on which every fact of the provider was looked up in its source; what was not found then is
-named under *not certain*. Without a day, all facts of the provider rest on an earlier reading alone.
-
-${table(
-  ['provider', 'the same event', 'what ends the retries', 'time limit', 'again by hand', 'not certain', 'looked up'],
-  all.map(({ name }) => operatorRow(name)),
-)}
+A key must be remembered for longer than the provider retries (\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs
+31, and one of Xero's 32.
 
 Where a 4xx ends the retries, an event that we refuse by mistake is lost, so a mistake of ours is answered 503 wherever it is noticed.
 Sentry doesn't try again after a 503 either.
 Deliveries that are sent again by hand after \`DEDUPE_DAYS\` are new events.
 
+## Batches
+
+A batch may contain ${MAX_EVENTS.toLocaleString('en')} events and ${sizeOf(MAX_BATCH_BYTES)}, which is more than any of these providers documents. The bytes are
+counted as the claim sends them: a quote or a backslash takes four bytes. A larger batch is answered 400, and the log gives the reason.
+
 ## Handshakes and answers
-
-${table(
-  ['provider', 'handshake', 'answer for an event', 'largest body'],
-  all
-    .filter(({ handshakes, ack, maxBytes }) => handshakes || ack || maxBytes)
-    .map((provider) => [
-      provider.name,
-      (provider.handshakes ?? []).map(handshakeOf).join('<br>'),
-      provider.ack ? replyOf(provider.ack) : '',
-      provider.maxBytes ? sizeOf(provider.maxBytes) : '',
-    ]),
-)}
-
-In all other cases the answer is 200 with our JSON, and the largest body is 1 MiB. A source can set its own \`maxBytes\`.
 
 **A verify token** (Meta) is \`<SOURCE>_VERIFY_TOKEN\`: a text of your choice that you also enter in Meta's settings. Don't use
 the app's secret for it, because the token is sent in a URL.
@@ -126,8 +103,10 @@ the app's secret for it, because the token is sent in a URL.
 **A public URL** is part of what Square, Twilio and HubSpot sign, exactly as it is configured there. If the Worker sees another
 URL (behind a proxy, for example), the source must name it: \`url: 'https://hooks.example.com/webhooks/square'\`.
 
-**A secret that the provider sends** (Notion, Asana) arrives unsigned, so it is accepted only while the source says
-\`awaitsSecret: true\`. Nothing unverified is stored, and no log may contain a secret. So:
+## A secret that the provider sends
+
+The secret of Notion and Asana arrives unsigned, so it is accepted only while the source says \`awaitsSecret: true\`. Nothing unverified is
+stored, and no log may contain a secret. So:
 
 1. Set \`<SOURCE>_WEBHOOK_SECRET\` to a random text (\`openssl rand -hex 32\`), add \`awaitsSecret: true\`, and deploy.
 2. Create the webhook. The receiver's log shows the secret, encrypted with that random text: \`"sealed":"…"\`.
@@ -139,28 +118,14 @@ arrives before step 4 is answered 401, and the provider sends it again.
 
 ## Limits worth knowing
 
-- Mailgun signs a token and not the body. The token is the replay key, so a captured delivery with another body is parked. If
-  the same event arrives again under a new token, that second token is not recorded, and doesn't protect anything.
-- Adyen signs eight fields of each item, joined with colons. The other fields, such as \`eventDate\`, are not signed: don't rely
-  on them. A signed field may contain colons itself, so a captured item could be split into other fields. Its signature
-  is still the same, so it is the replay key.
-- Twilio signs the fields of a form without separators. A captured form could be split into other fields. Its signature is
-  still the same, so it is the replay key. Two real forms may be equal as well (a caller presses the same digit twice): the second is
-  parked, also with \`bodiesRepeat\`.
-- The topics of Shopify and WooCommerce are in headers that are not signed. Somebody who has captured a delivery could send it
-  again under another topic, once for each topic.
+What is true of one provider only is in its section.
+
 - Airtable, Dropbox and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
   captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\` and
   \`repository_dispatch\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
 - A token (Postmark, Chargebee, Auth0, Mollie classic, GitLab's older secret token) proves who sent a delivery, and nothing about
   its content. Somebody who has seen a token can send any body.
-- The signatures of Contentful and Coinbase CDP cover only the headers that they list. If a transformation makes the bodies of
-  Contentful's webhooks equal, only headers tell its events apart, and somebody who has captured such a delivery can send it again
-  for five minutes.
-- Each WhatsApp message is stored with its own contact, not with the whole \`contacts\` list.
-- A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times. If you never
-  receive bodies of 5 MiB from GitHub, set \`maxBytes\` lower. If you receive larger attachments from Postmark,
-  or let DocuSign include documents, set it higher.
+- A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times.
 
 ## Not supported
 
@@ -181,10 +146,54 @@ arrives before step 4 is answered 401, and the provider sends it again.
 `;
 }
 
-const schemesOf = ({ scheme, otherSchemes = [] }: Provider): readonly Scheme[] => [scheme, ...otherSchemes];
+/** A provider, with the same lines in the same order for each. A line without a value is left out. */
+function sectionOf(provider: Provider): string {
+  const { name, docs, id, type, occurredAt = [], batch, handshakes = [], ack, maxBytes } = provider;
+  const { facts } = proofOf(name);
+  const schemes = [provider.scheme, ...(provider.otherSchemes ?? [])];
+  const limit = factOf(facts.limit);
+  const notFound = (facts.notFound ?? []).map((field) => wordsOf[field]).join(', ');
+  const lines = {
+    signature: schemes.map(signatureOf),
+    covers: schemes.map(coverOf),
+    key: schemes.map(keyFormOf),
+    window: windowOf(provider.scheme),
+    id: `${id.signed ? '' : 'not '}signed, ${firstOf([id.at].flat())}`,
+    'replay key': replayKeyOf(provider),
+    type: type.map(code).join(' or '),
+    'happened at': [occurredAt].flat().map(({ at, unit }) => `${[at].flat().map(code).join(' or ')} (${unit})`),
+    'several events': batch ? batch.each.map(code).join(', ') + (batch.lines ? ' or JSON Lines' : '') : '',
+    handshake: handshakes.map(handshakeOf),
+    answer: ack ? replyOf(ack) : '',
+    'largest body': maxBytes ? sizeOf(maxBytes) : '',
+    retries: retriesOf(facts),
+    'retries end with': factOf(facts.ends),
+    'time limit': limit === null ? '' : `${limit} s`,
+    'again by hand': factOf(facts.byHand ?? ''),
+    'the same event': factOf(facts.same),
+    'worth knowing': facts.limits?.join(' ') ?? '',
+    'not certain': [facts.open ?? [], notFound ? `not found again: ${notFound}` : []].flat().join('. '),
+    'looked up': facts.read ?? '',
+    'proved by': provedBy(name),
+  };
+  const list = Object.entries(lines).flatMap(([label, value]) => {
+    const text = [...new Set([value].flat())].join(' or ');
+    return text === '' ? [] : `- **${label.charAt(0).toUpperCase()}${label.slice(1)}**: ${text}`;
+  });
+  return [`### ${name}`, '', docs.startsWith('https://') ? `[Documentation](${docs})` : docs, '', ...list].join('\n');
+}
 
-function link({ name, docs }: Provider): string {
-  return docs.startsWith('https://') ? `[${name}](${docs})` : name;
+function firstOf(templates: readonly string[]): string {
+  return templates.length === 1 ? templates.map(code).join() : ['the first of', ...templates.map(code)].join('\n  - ');
+}
+
+/** How long after the first attempt the last one comes. */
+function retriesOf({ retries }: Facts): string {
+  const hours = factOf(retries);
+  if (hours === null) return '';
+  if (hours === 0) return 'none, or at once';
+  if (hours < 1) return `for ${Math.round(hours * 60)} minutes`;
+  return hours < 48 ? `for ${hours} hours` : `for ${Math.round(hours / 2.4) / 10} days`;
 }
 
 function signatureOf(scheme: Scheme): string {
@@ -224,40 +233,30 @@ function keyFormOf(scheme: Scheme): string {
 }
 
 function windowOf(scheme: Scheme): string {
-  if (scheme.token !== undefined || !scheme.timestamp) return 'none';
+  if (scheme.token !== undefined || !scheme.timestamp) return '';
   const { windowSeconds, unit } = scheme.timestamp;
   return `${windowSeconds < 3600 ? `${windowSeconds} s` : `${windowSeconds / 3600} h`} (${unit})`;
 }
 
 function replayKeyOf({ id }: Provider): string {
-  if (id.replayKey) return [id.replayKey].flat().map(code).join(' or ');
-  return id.signed || id.bodiesRepeat === true ? 'none' : 'the body';
+  const { replayKey, signed, bodiesRepeat = [] } = id;
+  const key = replayKey ? [replayKey].flat().map(code).join(' or ') : signed || bodiesRepeat === true ? '' : 'the body';
+  const unless = bodiesRepeat === true ? [] : bodiesRepeat.map((all) => all.map(conditionOf).join(' and '));
+  return [key, ...unless].join(', unless ');
 }
 
-function operatorRow(name: string): string[] {
-  const fact = proofOf(name).facts;
-  const limit = factOf(fact.limit);
-  const byHand = fact.byHand === undefined ? '' : factOf(fact.byHand);
-  const notFound = (fact.notFound ?? []).map((field) => wordsOf[field]).join(', ');
-  const open = [...(fact.open ? [fact.open] : []), ...(notFound ? [`not found again: ${notFound}`] : [])].join('. ');
-  return [
-    name,
-    factOf(fact.same),
-    factOf(fact.ends),
-    limit === null ? '' : `${limit} s`,
-    byHand,
-    open,
-    fact.read ?? '',
-  ];
+function conditionOf({ at, is, like }: Condition): string {
+  if (is !== undefined) return `${code(at)} is ${code(is)}`;
+  return like === undefined ? `there is ${code(at)}` : `${code(at)} matches ${code(like.source)}`;
 }
 
 function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {
-  const conditions = when.map(({ at, is }) => (is === undefined ? code(at) : `${code(at)} is ${code(is)}`));
-  const more = [
+  const conditions = [
+    ...when.map(conditionOf),
     ...(verifyToken ? [`${code(verifyToken)} equals the verify token`] : []),
     ...(handsOver ? ['only while the source awaits a secret'] : []),
   ];
-  return `${method}, ${signed ? 'signed' : 'unsigned'}: ${[...conditions, ...more].join(', ')} → ${replyOf(reply)}`;
+  return `${method}, ${signed ? 'signed' : 'unsigned'}: ${conditions.join(', ')} → ${replyOf(reply)}`;
 }
 
 function replyOf({ status, text, json, headers = {} }: Reply): string {

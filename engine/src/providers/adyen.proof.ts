@@ -27,6 +27,10 @@ export const proof: Proof = {
     retries: said(720, 'troubleshoot: three at once, then after 2 minutes to 8 hours for 30 days'),
     ends: 'any 2xx; a queue of failed events is tried for 30 days, in order',
     same: 'event code, PSP reference and success. If Adyen sends it again with a later date and other details, the first one has run: fetch the details',
+    limits: [
+      "Adyen signs eight fields of each item, joined with colons. The other fields, such as `eventDate`, are not signed: don't rely on them.",
+      'A signed field may contain colons itself, so a captured item could be split into other fields. Its signature is still the same, so it is the replay key.',
+    ],
   },
   pairs: {
     source: 'hookdeck/webhook-samples adyen (in triggerdotdev/trigger.dev), docs.adyen.com webhooks',

@@ -26,6 +26,7 @@ export const proof: Proof = {
     ends: 'any 2xx, or the sixtieth retry',
     same: 'eventId, or the signed X-Event-Id',
     open: 'how long 60 retries take: 24 days with the delays of Hook0, its sender',
+    limits: ['The signature covers only the headers that it lists.'],
   },
   pairs: {
     source: 'docs.cdp.coinbase.com/payments/transfers/webhooks/example-payloads',

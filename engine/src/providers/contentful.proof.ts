@@ -31,6 +31,10 @@ export const proof: Proof = {
     ends: 'every answer but 429 and 5xx',
     same: 'the idempotency key',
     open: 'which headers Contentful signs',
+    limits: [
+      'The signature covers only the headers that it lists.',
+      'If a transformation makes the bodies of webhooks equal, only headers tell events apart, and somebody who has captured such a delivery can send it again for five minutes.',
+    ],
   },
   pairs: {
     source: 'a webhook.site record of 2026-06-22 in a public repository (find_string x-contentful-event-datetime)',

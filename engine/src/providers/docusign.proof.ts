@@ -20,6 +20,7 @@ export const proof: Proof = {
     byHand: 'in the settings of Connect and by API (retry_queue)',
     same: 'event, envelope, recipient and the time at which the message was made. retryCount, which is in the body, differs',
     open: 'how long DocuSign retries: sources say 7, 10 and 15 days; whether a retry, or a resend by hand, keeps generatedDateTime. Up to 100 keys are possible, of which five are read',
+    limits: ['If you let it include documents, set `maxBytes` higher, as far as memory allows.'],
   },
   pairs: {
     source: 'developers.docusign.com/platform/webhooks/connect (in triggerdotdev/trigger.dev)',

@@ -22,6 +22,7 @@ export const proof: Proof = {
     ends: 'there are no retries',
     byHand: 'for three days, on the page of the webhook and by API, with the same id',
     same: 'X-GitHub-Delivery. Every webhook that gets the event has the same',
+    limits: ['If you never receive bodies of 5 MiB, set `maxBytes` lower, because they need much memory.'],
   },
   pairs: {
     source: 'octokit/webhooks payload-examples workflow_dispatch, repository_dispatch, watch',

@@ -22,6 +22,10 @@ export const proof: Proof = {
     ends: '200, or 406',
     same: 'id and time of the event',
     open: 'whether a retry has the same token and time',
+    limits: [
+      'Mailgun signs a token and not the body. The token is the replay key, so a captured delivery with another body is parked.',
+      "If the same event arrives again under a new token, that second token is not recorded, and doesn't protect anything.",
+    ],
   },
   pairs: {
     source: 'documentation.mailgun.com event structure, symfony/mailer Mailgun fixtures',

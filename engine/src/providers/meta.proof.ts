@@ -74,6 +74,7 @@ export const proof: Proof = {
     ends: '200',
     same: 'the id of the message; for a status also the status and the member of a group, or the transaction, refund and time of a payment',
     open: 'nothing tells two errors of WhatsApp apart, so every delivery of one is an event; whether a retry of a payment has the same time, and which message id a refund has',
+    limits: ['Each WhatsApp message is stored with its own contact, not with the whole `contacts` list.'],
   },
   pairs: {
     source: 'developers.facebook.com whatsapp webhooks: messages, statuses, groups, payments; Messenger',

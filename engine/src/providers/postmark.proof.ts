@@ -25,6 +25,7 @@ export const proof: Proof = {
     byHand: 'inbound messages: PUT /messages/inbound/{id}/retry',
     same: 'the trace id, if there is one. Otherwise message, recipient and time; MessageID alone is null or not unique',
     open: 'whether the trace id comes with every attempt: one page says "when available"',
+    limits: ['If you receive larger attachments, set `maxBytes` higher, as far as memory allows.'],
   },
   pairs: {
     source: 'postmarkapp.com/developer/webhooks: delivery, click, bounce, subscription change',

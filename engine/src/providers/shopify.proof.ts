@@ -17,6 +17,9 @@ export const proof: Proof = {
     retries: said(4, 'shopify.dev: eight retries in four hours'),
     ends: 'any 2xx; after eight failures in a row a subscription made by API is removed',
     same: 'X-Shopify-Webhook-Id. X-Shopify-Event-Id is shared by all deliveries that one action of a merchant causes. A second subscription delivers the same body under another id, and is parked',
+    limits: [
+      'The topic is in a header that is not signed. Somebody who has captured a delivery could send it again under another topic, once for each topic.',
+    ],
   },
   pairs: {
     source: 'shopify.dev/docs/apps/build/webhooks/verify-deliveries, hookdeck/webhook-samples shopify',

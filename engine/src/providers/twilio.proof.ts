@@ -28,6 +28,10 @@ export const proof: Proof = {
     ),
     ends: 'any 2xx, or the limit that the URL sets (#rc)',
     same: 'message and status; source and id of Event Streams; otherwise the token in the header. Without it, the content. An equal form under a new token, such as the same digit pressed again, is parked',
+    limits: [
+      'Twilio signs the fields of a form without separators. A captured form could be split into other fields. Its signature is still the same, so it is the replay key.',
+      'Two real forms may be equal as well (a caller presses the same digit twice): the second is parked, also with `bodiesRepeat`.',
+    ],
   },
   pairs: {
     source: 'twilio.com/docs/messaging/guides/track-outbound-message-status, twilio.com/docs/voice/twiml/gather',

@@ -17,6 +17,9 @@ export const proof: Proof = {
     retries: 0,
     ends: 'there are no retries. After more than five failures in a row (not 200 to 302) the webhook is disabled',
     same: 'the delivery id, which is made of the webhook and the second, together with the content',
+    limits: [
+      'The topic is in a header that is not signed. Somebody who has captured a delivery could send it again under another topic, once for each topic.',
+    ],
   },
   pairs: {
     source: 'woocommerce/woocommerce class-wc-webhook.php, hookdeck/webhook-samples woocommerce',

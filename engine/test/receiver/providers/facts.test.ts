@@ -18,7 +18,7 @@ it('every fact has its source, and the day on which they were looked up if they 
 });
 
 function isSaid(fact: unknown): fact is { from: string } {
-  return typeof fact === 'object' && fact !== null;
+  return typeof fact === 'object' && fact !== null && !Array.isArray(fact);
 }
 
 const KIB = 1024;
