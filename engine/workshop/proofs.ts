@@ -1,5 +1,5 @@
 import { providers } from '../src/providers/index.ts';
-import type { Proof } from '../src/providers/proof.ts';
+import type { Proof, Vector } from '../src/providers/proof.ts';
 
 /** The proof of every provider, by name: the file beside its data. */
 export const proofs: Readonly<Record<string, Proof>> = Object.fromEntries(
@@ -17,4 +17,21 @@ export function proofOf(name: string): Proof {
   const proof = proofs[name];
   if (!proof) throw new Error(`${name} has no proof`);
   return proof;
+}
+
+/** Its own vectors, and those of other providers with the same scheme. */
+export function vectorsOf(name: string): Vector[] {
+  const others = Object.values(proofs).flatMap(({ vectors = [] }) =>
+    vectors.filter((one) => one.alsoFor?.includes(name)),
+  );
+  const renamed = others.map((vector) => ({ ...vector, headers: headersOf(name, vector) }));
+  return [...(proofOf(name).vectors ?? []), ...renamed];
+}
+
+/** Svix, Clerk and Resend send the same values under other header names. */
+function headersOf(name: string, { headers }: Vector): Record<string, string> {
+  const prefix = ['svix', 'clerk', 'resend'].includes(name) ? 'svix-' : 'webhook-';
+  return Object.fromEntries(
+    Object.entries(headers).map(([header, value]) => [header.replace(/^(svix|webhook)-/, prefix), value]),
+  );
 }

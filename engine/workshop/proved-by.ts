@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { providers } from '../src/providers/index.ts';
 import type { Vector } from '../src/providers/proof.ts';
-import { proofOf, proofs } from './proofs.ts';
+import { proofOf, vectorsOf } from './proofs.ts';
 
 const OFFICIAL = 'official vector';
 
@@ -38,10 +38,7 @@ function labelsOf(name: string): string[] {
 }
 
 function vectorLabels(name: string): string[] {
-  const others = Object.values(proofs).flatMap(({ vectors = [] }) =>
-    vectors.filter((one) => one.alsoFor?.includes(name)),
-  );
-  return [...new Set([...(proofOf(name).vectors ?? []), ...others].flatMap(labelsFor))];
+  return [...new Set(vectorsOf(name).flatMap(labelsFor))];
 }
 
 function labelsFor({ origin, source }: Vector): string[] {

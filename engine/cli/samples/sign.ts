@@ -22,13 +22,15 @@ export interface ToSign {
   readonly body?: string | undefined;
   /** The URL that is configured at the provider. Some providers sign it. */
   readonly url?: string;
+  /** Beside those of the sample. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
  * A delivery as the provider would send it. It is made from the same data that verifies it. `key` is the signing key.
  */
 export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
-  const { id, type, now, body, url = 'https://example.com/' } = toSign;
+  const { id, type, now, body, url = 'https://example.com/', headers = {} } = toSign;
   const sample = sampleOf(provider);
   const { scheme } = provider;
   const text = body ?? encodeBody(provider, sample.body(id, type, now));
@@ -37,7 +39,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const fixed = { '{timestamp}': String(timestamp), '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
   const contentType = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
   const headersWith = (signature: string): Record<string, string> => {
-    const entries = Object.entries({ 'content-type': contentType, ...sample.headers });
+    const entries = Object.entries({ 'content-type': contentType, ...sample.headers, ...headers });
     return Object.fromEntries(
       entries.map(([name, value]) => [name, fill(value, { ...fixed, '{signature}': signature })]),
     );

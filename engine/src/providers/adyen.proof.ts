@@ -1,5 +1,21 @@
 import { type Proof, said } from './proof.ts';
 
+const ITEM = 'notificationItems.0.NotificationRequestItem';
+
+const item = (fields: object) => ({
+  notificationItems: [
+    {
+      NotificationRequestItem: {
+        additionalData: { hmacSignature: '{signature}' },
+        eventCode: 'AUTHORISATION',
+        eventDate: '2023-03-08T10:45:05+01:00',
+        success: 'true',
+        ...fields,
+      },
+    },
+  ],
+});
+
 export const proof: Proof = {
   facts: {
     read: '2026-11-19',
@@ -32,6 +48,7 @@ export const proof: Proof = {
       'A signed field may contain colons itself, so a captured item could be split into other fields. Its signature is still the same, so it is the replay key.',
     ],
   },
+  ack: { status: 200, headers: { 'content-type': 'text/plain;charset=UTF-8' }, text: '[accepted]' },
   pairs: {
     source: 'hookdeck/webhook-samples adyen (in triggerdotdev/trigger.dev), docs.adyen.com webhooks',
     body: {
@@ -47,12 +64,25 @@ export const proof: Proof = {
         },
       ],
     },
+    events: [['AUTHORISATION:NGAO2BVQFXJ7XZDP:false', 'AUTHORISATION', '2023-03-08T09:45:05.000Z']],
     apart: {
       'an authorisation that failed, and then succeeded': {
         values: { 'notificationItems.0.NotificationRequestItem.success': 'true' },
       },
     },
     same: {
+      'a captured item, cut into other fields that its signature fits as well': {
+        body: item({ pspReference: 'psp', merchantAccountCode: 'Account', merchantReference: 'a:b' }),
+        events: [['AUTHORISATION:psp:true', 'AUTHORISATION', '2023-03-08T09:45:05.000Z']],
+        values: {
+          [`${ITEM}.pspReference`]: 'psp:',
+          [`${ITEM}.originalReference`]: 'Account',
+          [`${ITEM}.merchantAccountCode`]: 'a',
+          [`${ITEM}.merchantReference`]: 'b',
+        },
+        captured: true,
+        outcome: 'parked',
+      },
       'the same event with a later date, which is not signed': {
         values: { 'notificationItems.0.NotificationRequestItem.eventDate': '2023-03-08T10:47:05+01:00' },
       },
@@ -63,7 +93,7 @@ export const proof: Proof = {
       id: 'adyen/payments-event',
       origin: 'official-sdk-test',
       source: 'Adyen/adyen-node-api-library src/__tests__/hmacValidator.spec.ts',
-      note: 'envelope JSON assembled here around the SDK test item; only signedContent is signed',
+      note: "the envelope was put around the item of the SDK's test, of which eight fields are signed",
       secret: 'DFB1EB5485895CFA84146406857104ABB4CBCABDC8AAF103A624C8F6A3EAAB00',
       headers: {},
       body: '{"live":"false","notificationItems":[{"NotificationRequestItem":{"pspReference":"pspReference","originalReference":"originalReference","merchantAccountCode":"merchantAccount","merchantReference":"reference","amount":{"currency":"EUR","value":1000},"eventCode":"EVENT","success":"true","additionalData":{"hmacSignature":"ipnxGCaUZ4l8TUW75a71/ghd2Fe5ffvX0pV4TLTntIc="}}}]}',

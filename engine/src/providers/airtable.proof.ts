@@ -19,7 +19,12 @@ export const proof: Proof = {
     ends: '200 or 204, or the thirteenth retry, which switches notifications off until the API switches them on. The webhook itself expires after seven days, unless it is refreshed or its payloads are listed',
     same: 'nothing: a notification only says that a base has changed, and a handler lists its payloads. One may come for several changes, or for none',
   },
-  pairs: pokePairs('airtable.com/developers/web/api/webhooks-overview', { base: { id: 'app00000000000000' } }),
+  ack: { status: 204 },
+  pairs: pokePairs(
+    'airtable.com/developers/web/api/webhooks-overview',
+    { base: { id: 'app00000000000000' }, timestamp: '2022-02-01T21:25:05.663Z' },
+    ['random', 'changed', '2022-02-01T21:25:05.663Z'],
+  ),
   vectors: [
     {
       id: 'airtable/pyairtable-test',

@@ -19,6 +19,15 @@ export const proof: Proof = {
     byHand: 'never. Asana promises delivery at most once',
     same: 'the content of the event, with its time in milliseconds',
   },
+  handshakes: [
+    {
+      headers: { 'x-hook-secret': 'secret_0123456789abcdef' },
+      handsOver: true,
+      reply: { status: 200, headers: { 'x-hook-secret': 'secret_0123456789abcdef' } },
+      limited: 'secret_0123456789abcdef',
+      unlike: [['secret_0123456789abcdef', 'short']],
+    },
+  ],
   pairs: {
     source: 'developers.asana.com/docs/webhooks-guide',
     body: {
@@ -31,6 +40,7 @@ export const proof: Proof = {
         },
       ],
     },
+    events: [['content', 'task.changed', '2026-07-01T14:00:00.123Z']],
     apart: {
       'two fields of a task, changed in one action': { values: { 'events.0.change.field': 'assignee' } },
       'one field, changed again a millisecond later': { values: { 'events.0.created_at': '2026-07-01T14:00:00.124Z' } },

@@ -25,11 +25,22 @@ export const proof: Proof = {
   pairs: {
     source: 'auth0.com/docs/customize/log-streams/custom-log-streams (in triggerdotdev/trigger.dev)',
     body: [{ log_id: '90020250708141238000000000000000001', data: { date: '2026-07-08T14:12:38.123Z', type: 'fp' } }],
+    events: [['90020250708141238000000000000000001', 'fp', '2026-07-08T14:12:38.123Z']],
     apart: {
       'two wrong passwords in one millisecond': { values: { '0.log_id': '90020250708141238000000000000000002' } },
       'the same, from a stream that has the id inside data': {
         body: [{ data: { log_id: '900201', date: '2026-07-08T14:12:38.123Z', type: 'fp' } }],
+        events: [['900201', 'fp', '2026-07-08T14:12:38.123Z']],
         values: { '0.data.log_id': '900202' },
+      },
+    },
+    same: {
+      'a retry in the form of JSON Lines': {
+        body: '{"log_id":"1","data":{"type":"s"}}\n{"log_id":"2","data":{"type":"f"}}\n',
+        events: [
+          ['1', 's', null],
+          ['2', 'f', null],
+        ],
       },
     },
   },

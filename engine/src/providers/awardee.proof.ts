@@ -20,6 +20,7 @@ export const proof: Proof = {
   pairs: {
     source: 'assumed',
     body: { nomination: { id: 'nom_1' } },
+    events: [['msg_one', 'sample.created', null]],
     apart: { 'two events with the same body': { id: 'two' } },
   },
   vectors: [

@@ -18,10 +18,12 @@ export const proof: Proof = {
     same: 'X-Request-UUID. An equal body under another UUID is parked as a suspected replay: an attempt, if its UUID is new, or a branch that is deleted and made again',
     open: 'whether X-Request-UUID is the same on every attempt. Bitbucket shows attempts as parts of one request, and other receivers rely on it. Whether a time-out is tried again',
   },
+  accepts: { bytes: 256 * 1024 },
   pairs: {
     source: 'hookdeck/webhook-samples bitbucket (in triggerdotdev/trigger.dev)',
     type: 'pullrequest:approved',
     body: { pullrequest: { id: 3 }, approval: { date: '2023-03-08T06:12:09.954Z' } },
+    events: [['msg_one', 'pullrequest:approved', null]],
     apart: {
       'the same pull request, approved again after the approval was withdrawn': {
         id: 'two',

@@ -22,14 +22,23 @@ export const proof: Proof = {
   pairs: {
     source: 'cal.com/docs/developing/guides/automation/webhooks (in triggerdotdev/trigger.dev)',
     body: { triggerEvent: 'BOOKING_RESCHEDULED', createdAt: '2026-07-01T14:05:00.000Z', payload: { uid: '8f2b6c1a' } },
+    events: [
+      ['BOOKING_RESCHEDULED:8f2b6c1a:2026-07-01T14:05:00.000Z', 'BOOKING_RESCHEDULED', '2026-07-01T14:05:00.000Z'],
+    ],
     apart: {
       'one booking, moved twice': { values: { createdAt: '2026-07-01T14:05:00.001Z' } },
       'two forms, which have no uid, in one millisecond': {
         body: { triggerEvent: 'FORM_SUBMITTED', createdAt: '2026-07-01T14:05:00.000Z', payload: { name: 'Ada' } },
+        events: [['content', 'FORM_SUBMITTED', '2026-07-01T14:05:00.000Z']],
         values: { 'payload.name': 'Grace' },
       },
     },
-    same: { 'what has no id and no time': { body: { triggerEvent: 'MEETING_ENDED', title: 'A meeting' } } },
+    same: {
+      'what has no id and no time': {
+        body: { triggerEvent: 'MEETING_ENDED', title: 'A meeting' },
+        events: [['content', 'MEETING_ENDED', null]],
+      },
+    },
   },
   vectors: [
     {

@@ -29,6 +29,13 @@ export const proof: Proof = {
   pairs: {
     source: 'developer.calendly.com/api-docs: Webhook Payload, whose examples have no fractions of a second',
     body: { event: 'invitee_no_show.created', created_at: '2020-11-23T17:51:19.000000Z', payload: INVITEE },
+    events: [
+      [
+        'invitee_no_show.created:https://api.calendly.com/scheduled_events/A/invitees/B:https://api.calendly.com/scheduled_events/A:2020-11-23T17:51:19.000000Z',
+        'invitee_no_show.created',
+        '2020-11-23T17:51:19.000Z',
+      ],
+    ],
     apart: {
       'one invitee, marked as absent again': { values: { created_at: '2020-11-23T17:51:20.000000Z' } },
       'one type of event, updated twice in one second': {
@@ -37,16 +44,44 @@ export const proof: Proof = {
           created_at: '2020-11-23T17:51:19.000000Z',
           payload: { uri: 'https://api.calendly.com/event_types/A', updated_at: '2020-11-23T17:51:18.341657Z' },
         },
+        events: [
+          [
+            'event_type.updated:https://api.calendly.com/event_types/A:2020-11-23T17:51:19.000000Z:2020-11-23T17:51:18.341657Z',
+            'event_type.updated',
+            '2020-11-23T17:51:19.000Z',
+          ],
+        ],
         values: { 'payload.updated_at': '2020-11-23T17:51:18.341658Z' },
       },
     },
     same: {
+      'a retry of an invitee without a time': {
+        body: { event: 'invitee.created', payload: INVITEE },
+        events: [
+          [
+            'invitee.created:https://api.calendly.com/scheduled_events/A/invitees/B:https://api.calendly.com/scheduled_events/A:',
+            'invitee.created',
+            null,
+          ],
+        ],
+      },
+      'a retry of another object without a time': {
+        body: { event: 'event_type.created', payload: { uri: 'https://api.calendly.com/event_types/A' } },
+        events: [['event_type.created:https://api.calendly.com/event_types/A::', 'event_type.created', null]],
+      },
       'a retry of a booking whose invitee has changed in the meantime': {
         body: {
           event: 'invitee.created',
           created_at: '2020-11-23T17:51:19.000000Z',
           payload: { ...INVITEE, no_show: null, updated_at: '2020-11-23T17:51:18.341657Z' },
         },
+        events: [
+          [
+            'invitee.created:https://api.calendly.com/scheduled_events/A/invitees/B:https://api.calendly.com/scheduled_events/A:2020-11-23T17:51:19.000000Z',
+            'invitee.created',
+            '2020-11-23T17:51:19.000Z',
+          ],
+        ],
         values: { 'payload.no_show': { uri: 'C' }, 'payload.updated_at': '2020-11-23T17:54:22.356897Z' },
       },
     },

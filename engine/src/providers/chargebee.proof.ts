@@ -20,7 +20,13 @@ export const proof: Proof = {
   },
   pairs: {
     source: 'apidocs.chargebee.com/docs/api/events',
-    body: { id: 'ev_19AKjkUzIF9g51', event_type: 'payment_failed', webhook_status: 'not_configured' },
+    body: {
+      id: 'ev_19AKjkUzIF9g51',
+      event_type: 'payment_failed',
+      occurred_at: 1702645601,
+      webhook_status: 'not_configured',
+    },
+    events: [['ev_19AKjkUzIF9g51', 'payment_failed', '2023-12-15T13:06:41.000Z']],
     apart: { 'two failed payments in one second': { values: { id: 'ev_19AKjkUzIF9g53' } } },
     same: { 'a retry, whose webhook_status has changed': { values: { webhook_status: 're_scheduled' } } },
   },

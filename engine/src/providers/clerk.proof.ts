@@ -15,6 +15,7 @@ export const proof: Proof = {
   },
   pairs: standardPairs(
     { type: 'user.updated', timestamp: 1716883200000, data: { id: 'user_29w83sxmDNGwOuEthce5gg56FcC' } },
+    ['msg_one', 'user.updated', '2024-05-28T08:00:00.000Z'],
     'clerk.com/docs/webhooks/overview (in triggerdotdev/trigger.dev)',
   ),
 };

@@ -30,15 +30,33 @@ export const proof: Proof = {
   },
   pairs: {
     source: 'docs.cdp.coinbase.com/payments/transfers/webhooks/example-payloads',
-    body: { eventId: '11111111-0000-4000-8000-000000000001', eventType: 'payments.transfers.quoted' },
+    body: {
+      eventId: '11111111-0000-4000-8000-000000000001',
+      eventType: 'payments.transfers.quoted',
+      timestamp: '2026-01-31T12:00:00.123Z',
+    },
+    events: [['11111111-0000-4000-8000-000000000001', 'payments.transfers.quoted', '2026-01-31T12:00:00.123Z']],
     apart: {
       'a transfer that is quoted twice in one second': {
         id: 'two',
         values: { eventId: '11111111-0000-4000-8000-000000000002' },
       },
-      'two transactions without an id in the body': { body: WALLET, id: 'two' },
+      'two transactions without an id in the body': {
+        body: WALLET,
+        events: [['msg_one', 'wallet.transaction.created', null]],
+        id: 'two',
+      },
     },
-    same: { 'a retry of an event without an id in the body': { body: WALLET } },
+    same: {
+      'a retry of an event that calls its type otherwise': {
+        body: { type: 'onramp.transaction.created', data: {} },
+        events: [['msg_one', 'onramp.transaction.created', null]],
+      },
+      'a retry of an event without an id in the body': {
+        body: WALLET,
+        events: [['msg_one', 'wallet.transaction.created', null]],
+      },
+    },
   },
   vectors: [
     {

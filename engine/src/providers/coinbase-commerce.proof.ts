@@ -22,7 +22,12 @@ export const proof: Proof = {
   },
   pairs: {
     source: 'coinbase/coinbase-commerce-node test/testWebhook.spec.js',
-    body: { id: 1, attempt_number: 1, event: { id: '24934862', created_at: '2017-01-31T20:49:02Z' } },
+    body: {
+      id: 1,
+      attempt_number: 1,
+      event: { id: '24934862', type: 'charge:created', created_at: '2017-01-31T20:49:02Z' },
+    },
+    events: [['24934862', 'charge:created', '2017-01-31T20:49:02.000Z']],
     apart: { 'two charges of one second': { values: { 'event.id': '24934863' } } },
     same: { 'a retry with an id of its own': { values: { id: 2, attempt_number: 2 } } },
   },

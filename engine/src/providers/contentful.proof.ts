@@ -1,4 +1,16 @@
-import { type Proof, said } from './proof.ts';
+import { type OtherExample, type Proof, said } from './proof.ts';
+
+const HEADERS = {
+  'x-contentful-crn': 'crn:contentful:::content:spaces/s/environments/master/entries/one',
+  'x-contentful-event-datetime': '2026-06-22T18:42:22.587Z',
+};
+
+/** A body that a transformation of the user has made. */
+const TRANSFORMED = {
+  body: { event_type: 'content changed' },
+  events: [['msg_one', 'ContentManagement.Entry.publish', '2026-06-22T18:42:22.587Z']],
+  both: { headers: HEADERS },
+} satisfies OtherExample;
 
 export const proof: Proof = {
   sdk: { sdk: '@contentful/node-apps-toolkit', signs: true },
@@ -40,22 +52,76 @@ export const proof: Proof = {
     source: 'a webhook.site record of 2026-06-22 in a public repository (find_string x-contentful-event-datetime)',
     type: 'ContentManagement.Entry.publish',
     body: { sys: { id: '4o19ghFQzzNX9uiJifi7Hf', updatedAt: '2026-06-22T18:42:22.354Z' } },
+    events: [['msg_one', 'ContentManagement.Entry.publish', '2026-06-22T18:42:22.354Z']],
     apart: {
       'an entry that is saved and published': { id: 'two', type: 'ContentManagement.Entry.save' },
       'an entry that is published twice': { id: 'two', values: { 'sys.updatedAt': '2026-06-22T18:42:22.355Z' } },
-      'two entries whose bodies the user made equal with a transformation': {
-        body: { event_type: 'content changed' },
+      'two entries with the same time and other fields': { id: 'two', values: { fields: { title: 'b' } } },
+      'two equal bodies whose keys are signed': {
+        body: { sys: { id: 'a', updatedAt: '2026-06-22T18:42:22.354Z' } },
+        events: [['msg_one', 'ContentManagement.Entry.publish', '2026-06-22T18:42:22.354Z']],
         both: {
           headers: {
-            'x-contentful-crn': 'crn:contentful:::content:spaces/s/environments/master/entries/one',
-            'x-contentful-event-datetime': '2026-06-22T18:42:22.587Z',
+            'x-contentful-signed-headers':
+              'x-contentful-signed-headers,x-contentful-timestamp,x-contentful-idempotency-key',
           },
         },
+        id: 'two',
+      },
+      'a body that a transformation made, saved and published': {
+        ...TRANSFORMED,
+        id: 'two',
+        type: 'ContentManagement.Entry.save',
+      },
+      'a body that a transformation made, at another time': {
+        ...TRANSFORMED,
+        id: 'two',
+        headers: { 'x-contentful-event-datetime': '2026-06-22T18:42:22.588Z' },
+      },
+      'another body that a transformation made, at the same time': {
+        ...TRANSFORMED,
+        id: 'two',
+        values: { event_type: 'b' },
+      },
+      'a body that a transformation made, of a webhook without those headers': {
+        body: { event_type: 'content changed' },
+        events: [['msg_one', 'ContentManagement.Entry.publish', null]],
+        id: 'two',
+        type: 'ContentManagement.Entry.save',
+      },
+      'another body that a transformation made, of a webhook without those headers': {
+        body: { event_type: 'content changed' },
+        events: [['msg_one', 'ContentManagement.Entry.publish', null]],
+        id: 'two',
+        values: { event_type: 'b' },
+      },
+      'two entries whose bodies a transformation made equal': {
+        ...TRANSFORMED,
         id: 'two',
         headers: { 'x-contentful-crn': 'crn:contentful:::content:spaces/s/environments/master/entries/two' },
       },
     },
     same: {
+      'a captured body under another key, with another time in a header': {
+        body: { sys: { id: 'a', updatedAt: '2026-06-22T18:42:22.354Z' } },
+        events: [['msg_one', 'ContentManagement.Entry.publish', '2026-06-22T18:42:22.587Z']],
+        both: { headers: HEADERS },
+        id: 'two',
+        headers: { 'x-contentful-event-datetime': '2026-06-22T18:42:22.588Z' },
+        outcome: 'parked',
+      },
+      'a captured body under another key, without its topic': {
+        body: { event_type: 'content changed' },
+        events: [['msg_one', null, null]],
+        both: {
+          headers: {
+            'x-contentful-signed-headers': 'x-contentful-signed-headers,x-contentful-timestamp',
+            'x-contentful-topic': null,
+          },
+        },
+        id: 'two',
+        outcome: 'parked',
+      },
       'a second attempt': { headers: { 'x-contentful-webhook-request-attempt': '2' } },
       'a captured body under another key': { id: 'two', outcome: 'parked' },
     },

@@ -20,9 +20,27 @@ export const proof: Proof = {
     ends: '204. Discord stops sending to an app that fails too often. It also sends wrong signatures, and removes a URL that does not answer 401',
     same: 'the content, which contains the time in microseconds',
   },
+  handshakes: [
+    {
+      body: '{"version":1,"application_id":"1","type":0}',
+      signed: true,
+      reply: { status: 204 },
+      unlike: [['\\"type\\":0', '\\"type\\":1']],
+    },
+  ],
+  ack: { status: 204 },
+  accepts: { seconds: 900 },
   pairs: {
     source: 'docs.discord.com/developers/events/webhook-events',
-    body: { type: 1, event: { timestamp: '2024-10-18T18:41:21.109604', data: { id: '1234505980407808808' } } },
+    body: {
+      type: 1,
+      event: {
+        type: 'ENTITLEMENT_CREATE',
+        timestamp: '2024-10-18T18:41:21.109604',
+        data: { id: '1234505980407808808' },
+      },
+    },
+    events: [['content', 'ENTITLEMENT_CREATE', '2024-10-18T18:41:21.109Z']],
     apart: { 'two purchases in one microsecond': { values: { 'event.data.id': '1234505980407808809' } } },
   },
   vectors: [

@@ -1,6 +1,15 @@
 import { type Proof, said } from './proof.ts';
 import { HMAC_BODY } from './shared-proof.ts';
 
+const ACCEPTED = {
+  id: 'docusign/accepted',
+  origin: 'accepted-by-others',
+  source: 'webhook-co/webhook accepts it, and refuses it with another body: @de3aa4e8 packages/webhooks-spec',
+  secret: 'own-secret-0123456789abcdef',
+  headers: { 'x-docusign-signature-2': 'EKopVRMig3/R1xoJ3So7Lw6sRKpF939sGfLcfp0fAiw=' },
+  body: '{"id":"evt_1","text":"café ☃"}',
+};
+
 export const proof: Proof = {
   facts: {
     read: '2026-11-19',
@@ -30,20 +39,42 @@ export const proof: Proof = {
       generatedDateTime: '2026-06-28T15:02:11.4471203Z',
       data: { envelopeId: '3f9a2c1e-6b4d-4e2f-8a1c-9d3b5f7e2a6c', recipientId: '1' },
     },
+    events: [
+      [
+        'recipient-sent:3f9a2c1e-6b4d-4e2f-8a1c-9d3b5f7e2a6c:1:2026-06-28T15:02:11.4471203Z',
+        'recipient-sent',
+        '2026-06-28T15:02:11.447Z',
+      ],
+    ],
     apart: {
       'two recipients in one moment': { values: { 'data.recipientId': '2' } },
       'one recipient, notified again': { values: { generatedDateTime: '2026-06-28T15:02:11.4471204Z' } },
     },
-    same: { 'a retry, which counts': { values: { retryCount: 1 } } },
+    same: {
+      'a retry of an event of the whole envelope': {
+        body: {
+          event: 'envelope-completed',
+          generatedDateTime: '2026-06-28T15:02:11.4471203Z',
+          data: { envelopeId: '3f9a2c1e' },
+        },
+        events: [
+          [
+            'envelope-completed:3f9a2c1e::2026-06-28T15:02:11.4471203Z',
+            'envelope-completed',
+            '2026-06-28T15:02:11.447Z',
+          ],
+        ],
+      },
+      'a retry, which counts': { values: { retryCount: 1 } },
+    },
   },
   vectors: [
-    {
-      id: 'docusign/accepted',
-      origin: 'accepted-by-others',
-      source: 'webhook-co/webhook accepts it, and refuses it with another body: @de3aa4e8 packages/webhooks-spec',
-      secret: 'own-secret-0123456789abcdef',
-      headers: { 'x-docusign-signature-2': 'EKopVRMig3/R1xoJ3So7Lw6sRKpF939sGfLcfp0fAiw=' },
-      body: '{"id":"evt_1","text":"café ☃"}',
-    },
+    // A header for each configured key.
+    ...[1, 3, 4, 5].map((n) => ({
+      ...ACCEPTED,
+      id: `docusign/accepted, as signature ${n}`,
+      headers: { [`x-docusign-signature-${n}`]: 'EKopVRMig3/R1xoJ3So7Lw6sRKpF939sGfLcfp0fAiw=' },
+    })),
+    ACCEPTED,
   ],
 };

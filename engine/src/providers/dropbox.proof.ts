@@ -17,10 +17,21 @@ export const proof: Proof = {
     ends: '200',
     same: 'nothing: a notification only says whose files have changed, and a handler lists the changes',
   },
-  pairs: pokePairs('dropbox.com/developers/reference/webhooks', {
-    list_folder: { accounts: ['dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc'] },
-    delta: { users: [12345678] },
-  }),
+  handshakes: [
+    {
+      query: 'challenge=Dx-2_a.b~C',
+      reply: { status: 200, headers: { 'content-type': 'text/plain' }, text: 'Dx-2_a.b~C' },
+      limited: 'Dx-2_a.b~C',
+    },
+  ],
+  pairs: pokePairs(
+    'dropbox.com/developers/reference/webhooks',
+    {
+      list_folder: { accounts: ['dbid:AAH4f99T0taONIb-OurWxbNQ6ywGRopQngc'] },
+      delta: { users: [12345678] },
+    },
+    ['random', 'changed', null],
+  ),
   vectors: [
     {
       id: 'dropbox/hapi-plugin-test',

@@ -20,6 +20,7 @@ export const proof: Proof = {
   pairs: {
     source: 'assumed',
     body: { id: 'one', type: 'record.updated', created_at: '2026-01-01T00:00:00Z' },
+    events: [['one', 'record.updated', '2026-01-01T00:00:00.000Z']],
     apart: { 'two changes of one second': { values: { id: 'two' } } },
   },
   vectors: [

@@ -24,21 +24,52 @@ export const proof: Proof = {
     same: 'X-GitHub-Delivery. Every webhook that gets the event has the same',
     limits: ['If you never receive bodies of 5 MiB, set `maxBytes` lower, because they need much memory.'],
   },
+  accepts: { bytes: 5 * 1024 * 1024 },
   pairs: {
     source: 'octokit/webhooks payload-examples workflow_dispatch, repository_dispatch, watch',
     type: 'workflow_dispatch',
     body: { inputs: null, ref: 'refs/heads/master', workflow: '.github/workflows/hello.yaml' },
+    events: [['msg_one', 'workflow_dispatch', null]],
     apart: {
       'a workflow that is started twice with the same inputs': { id: 'two' },
       'two equal repository_dispatch': {
         body: { action: 'on-demand-test', branch: 'master', client_payload: { unit: false } },
+        events: [['msg_one', 'repository_dispatch.on-demand-test', null]],
         both: { type: 'repository_dispatch' },
         id: 'two',
       },
     },
     same: {
+      'a captured body of a push, sent as a workflow that is started': {
+        body: { ref: 'refs/heads/main' },
+        events: [['msg_one', 'workflow_dispatch', null]],
+        id: 'two',
+        outcome: 'parked',
+      },
+      'a captured body with a text called workflow, of another event': {
+        body: { workflow: 'a text' },
+        events: [['msg_one', 'push', null]],
+        both: { type: 'push' },
+        id: 'two',
+        outcome: 'parked',
+      },
+      'a captured body of a push, sent as repository_dispatch': {
+        body: { ref: 'refs/heads/main' },
+        events: [['msg_one', 'repository_dispatch', null]],
+        both: { type: 'repository_dispatch' },
+        id: 'two',
+        outcome: 'parked',
+      },
+      'a captured body with a text called branch, of another event': {
+        body: { branch: 'a text' },
+        events: [['msg_one', 'push', null]],
+        both: { type: 'push' },
+        id: 'two',
+        outcome: 'parked',
+      },
       'a captured body under another id': {
         body: { ref: 'refs/heads/main', before: 'a', after: 'b' },
+        events: [['msg_one', 'push', null]],
         both: { type: 'push' },
         id: 'two',
         outcome: 'parked',

@@ -1,6 +1,14 @@
 import { type Proof, said } from './proof.ts';
 import { STANDARD_SPEC } from './shared-proof.ts';
 
+/** The older secret token, without a signature. */
+const TOKEN = {
+  'x-gitlab-token': '{secret}',
+  'webhook-id': null,
+  'webhook-timestamp': null,
+  'webhook-signature': null,
+};
+
 export const proof: Proof = {
   sdk: { sdk: 'standardwebhooks', signs: true },
   facts: {
@@ -28,11 +36,46 @@ export const proof: Proof = {
     same: 'the idempotency key. A project hook and a group hook on one address send two events',
     open: 'how often GitLab retries. The signing token is in GitLab 19.0 and later; with the older secret token nothing is signed',
   },
+  accepts: { bytes: 5 * 1024 * 1024 },
   pairs: {
     source: 'docs.gitlab.com/user/project/integrations/webhook_events (in triggerdotdev/trigger.dev)',
     type: 'feature_flag',
     body: { object_kind: 'feature_flag', project: { id: 1 }, object_attributes: { id: 6, active: true } },
-    apart: { 'a flag that is switched on again, with the same body': { id: 'two' } },
+    events: [['msg_one', 'feature_flag', null]],
+    apart: {
+      'a flag that is switched on again, with the same body': { id: 'two' },
+      'the same, from a GitLab that signs nothing': {
+        body: { object_kind: 'feature_flag', object_attributes: { id: 6, active: true } },
+        events: [['msg_one', 'feature_flag', null]],
+        both: { headers: { ...TOKEN, 'x-gitlab-event-uuid': 'uuid' } },
+        id: 'two',
+      },
+      'two events of one action, from a GitLab without idempotency keys': {
+        body: { object_attributes: { id: 6, active: true } },
+        events: [['uuid:content', 'Feature Flag Hook', null]],
+        both: {
+          headers: {
+            ...TOKEN,
+            'idempotency-key': null,
+            'x-gitlab-event-uuid': 'uuid',
+            'x-gitlab-event': 'Feature Flag Hook',
+          },
+        },
+        values: { 'object_attributes.id': 7 },
+      },
+      'one event that happens twice, from a GitLab without idempotency keys': {
+        body: { object_kind: 'feature_flag' },
+        events: [['uuid:content', 'feature_flag', null]],
+        both: { headers: { ...TOKEN, 'idempotency-key': null, 'x-gitlab-event-uuid': 'uuid' } },
+        headers: { 'x-gitlab-event-uuid': 'another' },
+      },
+    },
+    same: {
+      'a captured delivery with another idempotency key, which is not signed': {
+        headers: { 'idempotency-key': 'another' },
+        captured: true,
+      },
+    },
   },
   vectors: [
     {

@@ -44,6 +44,9 @@ export const proof: Proof = {
         isPrimaryAssociation: false,
       },
     ],
+    events: [
+      ['3816279480:33:22::1462216307945::::1:2:false:false', 'contact.associationChange', '2016-05-02T19:11:47.945Z'],
+    ],
     apart: {
       'a primary association, which sends two messages': { values: { '0.isPrimaryAssociation': true } },
       'two associations of one contact in one millisecond': { values: { '0.toObjectId': 3 } },
@@ -52,10 +55,40 @@ export const proof: Proof = {
       'one change that two subscriptions ask for': { values: { '0.subscriptionId': 23 } },
       'two objects that are created at once': {
         body: [{ eventId: 1, subscriptionId: 2, objectId: 3, subscriptionType: 'contact.creation' }],
+        events: [['1::2:3::::::::', 'contact.creation', null]],
         values: { '0.objectId': 4 },
+      },
+      'a message of a conversation, with every field that there is, and the next one': {
+        body: [
+          {
+            eventId: 1,
+            portalId: 2,
+            subscriptionId: 3,
+            objectId: 4,
+            occurredAt: 1462216307945,
+            propertyName: 'p',
+            messageId: 'm',
+            associationType: 'CONTACT_TO_DEAL',
+            associationTypeId: 5,
+            fromObjectId: 6,
+            toObjectId: 7,
+            isPrimaryAssociation: true,
+            associationRemoved: false,
+            eventType: 'conversation.newMessage',
+          },
+        ],
+        events: [
+          [
+            '1:2:3:4:1462216307945:p:m:CONTACT_TO_DEAL5:6:7:true:false',
+            'conversation.newMessage',
+            '2016-05-02T19:11:47.945Z',
+          ],
+        ],
+        values: { '0.messageId': 'n' },
       },
       'two properties of one contact, changed at once': {
         body: [{ eventId: 1, subscriptionId: 2, objectId: 123, occurredAt: 1462216307945, propertyName: 'email' }],
+        events: [['1::2:123:1462216307945:email::::::', null, '2016-05-02T19:11:47.945Z']],
         values: { '0.propertyName': 'phone' },
       },
     },

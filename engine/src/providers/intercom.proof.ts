@@ -20,14 +20,16 @@ export const proof: Proof = {
   pairs: {
     source: 'developers.intercom.com/docs/references/webhooks/webhook-models (in triggerdotdev/trigger.dev)',
     body: { topic: 'conversation.user.replied', id: 'notif_5f27a9e0', created_at: 1781524800, delivery_attempts: 1 },
+    events: [['notif_5f27a9e0', 'conversation.user.replied', '2026-06-15T12:00:00.000Z']],
     apart: { 'two replies in one second': { values: { id: 'notif_5f27a9e1' } } },
     same: {
       'a retry, which counts its attempts': { values: { delivery_attempts: 2 } },
       'a retry of a ping, which has no id': {
         body: { id: null, topic: 'ping', created_at: 1781524800, delivery_attempts: 1 },
+        events: [['ping:1781524800', 'ping', '2026-06-15T12:00:00.000Z']],
         values: { delivery_attempts: 2 },
       },
-      'a ping without an id and a time': { body: { id: null, topic: 'ping' } },
+      'a ping without an id and a time': { body: { id: null, topic: 'ping' }, events: [['content', 'ping', null]] },
     },
   },
   vectors: [

@@ -25,15 +25,21 @@ export const proof: Proof = {
     source:
       'docs.lemonsqueezy.com/help/webhooks/webhook-requests; meta.webhook_id as several public repositories store it',
     type: 'subscription_updated',
-    body: { meta: { event_name: 'subscription_updated', webhook_id: '1' }, data: { id: '1' } },
+    body: {
+      meta: { event_name: 'subscription_updated', webhook_id: '1' },
+      data: { id: '1', attributes: { updated_at: '2021-08-17T09:45:53.000000Z' } },
+    },
+    events: [['1:subscription_updated:1', 'subscription_updated', '2021-08-17T09:45:53.000Z']],
     apart: {
       'two updates in one second': { values: { 'meta.webhook_id': '2' } },
       'two updates in one second, without a webhook_id': {
         body: { meta: { event_name: 'subscription_updated' }, data: { id: '1', attributes: { status: 'active' } } },
+        events: [['content', 'subscription_updated', null]],
         values: { 'data.attributes.status': 'cancelled' },
       },
       'two objects without a time of their last change': {
         body: { meta: { event_name: 'license_key_created' }, data: { id: '1', attributes: {} } },
+        events: [['content', 'license_key_created', null]],
         values: { 'data.id': '2' },
       },
     },

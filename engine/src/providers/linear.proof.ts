@@ -22,10 +22,31 @@ export const proof: Proof = {
     same: 'Linear-Delivery',
     open: 'whether a retry has the same Linear-Delivery and a new time; vercel/eve#1570 argues that it is the same in every byte',
   },
+  accepts: { seconds: 8 * 3600 },
   pairs: {
     source: 'linear.app/developers/webhooks (in triggerdotdev/trigger.dev)',
     type: 'Issue.update',
-    body: (now) => ({ type: 'Issue', webhookTimestamp: now.getTime(), updatedFrom: { title: 'Webhooks' } }),
+    body: (now) => ({
+      type: 'Issue',
+      action: 'update',
+      createdAt: '2026-01-31T12:00:00.123Z',
+      webhookTimestamp: now.getTime(),
+      updatedFrom: { title: 'Webhooks' },
+    }),
+    events: [['msg_one', 'Issue.update', '2026-01-31T12:00:00.123Z']],
+    same: {
+      'a captured body under another id': { headers: { 'linear-delivery': 'two' }, captured: true, outcome: 'parked' },
+      'a retry, whatever its unsigned header says': {
+        body: (now) => ({ type: 'Issue', action: 'update', webhookTimestamp: now.getTime() }),
+        events: [['msg_one', 'Issue.update', null]],
+        both: { headers: { 'linear-event': 'Project' } },
+      },
+      'a retry of an event without an action': {
+        body: (now) => ({ type: 'OAuthApp', webhookTimestamp: now.getTime() }),
+        events: [['msg_one', 'OAuthApp', null]],
+        both: { headers: { 'linear-event': 'OAuthApp' } },
+      },
+    },
     apart: { 'one issue, updated twice at once': { id: 'two', values: { updatedFrom: { priority: 1 } } } },
   },
   vectors: [

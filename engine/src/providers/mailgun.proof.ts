@@ -27,6 +27,7 @@ export const proof: Proof = {
       "If the same event arrives again under a new token, that second token is not recorded, and doesn't protect anything.",
     ],
   },
+  accepts: { seconds: 9 * 3600 },
   pairs: {
     source: 'documentation.mailgun.com event structure, symfony/mailer Mailgun fixtures',
     body: (now) => ({
@@ -37,11 +38,19 @@ export const proof: Proof = {
       },
       'event-data': { id: 'CPgfbmQMTCKtHW6uIWtuVe', event: 'opened', timestamp: 1521472262.908181 },
     }),
+    events: [['CPgfbmQMTCKtHW6uIWtuVe:1521472262.908181', 'opened', '2018-03-19T15:11:02.908Z']],
     apart: {
       'an id that is used again after a day': { values: { 'event-data.timestamp': 1521558662.908181 } },
       'one message, opened twice in one microsecond': { values: { 'event-data.id': 'Ase7i2zsRYeDXztHGENqRA' } },
     },
-    same: { 'a retry, signed with a new token': {} },
+    same: {
+      'a captured token with another event': {
+        values: { 'event-data.id': 'forged' },
+        captured: true,
+        outcome: 'parked',
+      },
+      'a retry, signed with a new token': {},
+    },
   },
   vectors: [
     {

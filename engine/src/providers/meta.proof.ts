@@ -32,6 +32,22 @@ const payment = (details: object) =>
     ],
   });
 
+/** The properties that name a person in Meta's examples. */
+const NAMES = [
+  'from',
+  'recipient_id',
+  'recipient_participant_id',
+  'participant_recipient_id',
+  'from_user_id',
+  'recipient_user_id',
+  'recipient_participant_user_id',
+];
+
+const contactOf = (name: string) => ({ [name.includes('user_id') ? 'user_id' : 'wa_id']: `the ${name}` });
+const messageOf = (name: string) => ({ id: name, timestamp: '1770000000', [name]: `the ${name}` });
+const statusOf = (status: string) => ({ id: 'wamid.HBgL', status, timestamp: '1770000001' });
+const messaging = (mid: string) => ({ timestamp: 1770000000123, message: { mid } });
+
 /** One change with as many people as messages, as WhatsApp sends it. */
 export function whatsappBatch(count: number, text: string, name = 'Person'): string {
   const contacts = Array.from({ length: count }, (_, n) => ({ profile: { name: `${name} ${n}` }, wa_id: `4915${n}` }));
@@ -76,6 +92,19 @@ export const proof: Proof = {
     open: 'nothing tells two errors of WhatsApp apart, so every delivery of one is an event; whether a retry of a payment has the same time, and which message id a refund has',
     limits: ['Each WhatsApp message is stored with its own contact, not with the whole `contacts` list.'],
   },
+  handshakes: [
+    {
+      query: 'hub.mode=subscribe&hub.verify_token={verifyToken}&hub.challenge=1158201444',
+      reply: { status: 200, headers: { 'content-type': 'text/plain' }, text: '1158201444' },
+      limited: '1158201444',
+      unlike: [
+        ['subscribe', 'unsubscribe'],
+        ['{verifyToken}', 'wrong'],
+        ['hub.verify_token={verifyToken}&', ''],
+      ],
+    },
+  ],
+  accepts: { bytes: 3 * 1024 * 1024 },
   pairs: {
     source: 'developers.facebook.com whatsapp webhooks: messages, statuses, groups, payments; Messenger',
     type: 'messages',
@@ -90,7 +119,74 @@ export const proof: Proof = {
         },
       ],
     }),
+    events: [['wamid.HBgL:delivered:16505551234', 'whatsapp_business_account.messages', '2025-06-15T23:27:53.000Z']],
     apart: {
+      'a batch of messages, each stored with the contact that it names': {
+        body: whatsapp({ contacts: NAMES.map(contactOf), messages: NAMES.map(messageOf) }),
+        events: NAMES.map((name) => [name, 'whatsapp_business_account.messages', '2026-02-02T02:40:00.000Z']),
+        stored: NAMES.map((name) => whatsapp({ contacts: [contactOf(name)], messages: [messageOf(name)] })),
+        values: { 'entry.0.changes.0.value.messages.0.id': 'another' },
+      },
+      'a batch of statuses': {
+        body: whatsapp({ statuses: [statusOf('read'), statusOf('sent')] }),
+        events: [
+          ['wamid.HBgL:read', 'whatsapp_business_account.messages', '2026-02-02T02:40:01.000Z'],
+          ['wamid.HBgL:sent', 'whatsapp_business_account.messages', '2026-02-02T02:40:01.000Z'],
+        ],
+        values: { [`${STATUS}.id`]: 'another' },
+      },
+      'a batch of changes of a page': {
+        body: {
+          object: 'page',
+          entry: [{ id: '1', time: 1770000000, changes: [{ field: 'feed' }, { field: 'likes' }] }],
+        },
+        events: [
+          ['content', 'page.feed', '2026-02-02T02:40:00.000Z'],
+          ['content', 'page.likes', '2026-02-02T02:40:00.000Z'],
+        ],
+        values: { 'entry.0.changes.0.value': 1 },
+      },
+      'a batch of messages of Messenger': {
+        body: {
+          object: 'page',
+          entry: [
+            {
+              id: '1',
+              time: 1770000000000,
+              messaging: [messaging('m1'), { ...messaging('m2'), message: { mid: 'm2', is_deleted: true } }],
+            },
+          ],
+        },
+        events: [
+          ['1:m1', 'page', '2026-02-02T02:40:00.123Z'],
+          ['1:m2:true', 'page', '2026-02-02T02:40:00.123Z'],
+        ],
+        values: { 'entry.0.messaging.0.message.mid': 'm3' },
+      },
+      'two accounts of ours on both sides of a conversation': {
+        body: { object: 'page', entry: [{ id: '1', messaging: [messaging('m1')] }] },
+        events: [['1:m1', 'page', '2026-02-02T02:40:00.123Z']],
+        values: { 'entry.0.id': '2' },
+      },
+      'two accounts of ours on both sides of a deletion': {
+        body: { object: 'page', entry: [{ id: '1', messaging: [{ message: { mid: 'm1', is_deleted: true } }] }] },
+        events: [['1:m1:true', 'page', null]],
+        values: { 'entry.0.id': '2' },
+      },
+      'a batch of entries without a list that we know': {
+        body: {
+          object: 'page',
+          entry: [
+            { id: '1', standby: [{ timestamp: 1770000000123 }] },
+            { id: '2', time: 1770000000 },
+          ],
+        },
+        events: [
+          ['content', 'page', '2026-02-02T02:40:00.123Z'],
+          ['content', 'page', '2026-02-02T02:40:00.000Z'],
+        ],
+        values: { 'entry.0.id': '3' },
+      },
       'two members of a group who got one message in one second': {
         values: {
           [`${STATUS}.recipient_participant_id`]: '16505551235',
@@ -103,46 +199,102 @@ export const proof: Proof = {
             { id: 'wamid.HBgL', status: 'read', timestamp: '1750030073', recipient_participant_user_id: 'US.1' },
           ],
         }),
+        events: [['wamid.HBgL:read:US.1', 'whatsapp_business_account.messages', '2025-06-15T23:27:53.000Z']],
         values: { [`${STATUS}.recipient_participant_user_id`]: 'US.2' },
       },
       'two members of a group, in the other spelling of Meta': {
         body: whatsapp({
           statuses: [{ id: 'wamid.HBgL', status: 'read', timestamp: '1750030073', participant_recipient_id: '1' }],
         }),
+        events: [['wamid.HBgL:read:1', 'whatsapp_business_account.messages', '2025-06-15T23:27:53.000Z']],
         values: { [`${STATUS}.participant_recipient_id`]: '2' },
       },
       'two attempts to pay for one order, which failed in one second': {
         body: payment({ transaction: { id: 'txn_1', type: 'razorpay', status: 'failed' } }),
+        events: [
+          [
+            'wamid.HBgL:captured:order-1:txn_1:failed::1728544066',
+            'whatsapp_business_account.messages',
+            '2024-10-10T07:07:46.000Z',
+          ],
+        ],
         values: { [`${STATUS}.payment.transaction.id`]: 'txn_2' },
       },
       'two attempts to pay for one order, which name no transaction': {
         body: payment({ sender: '12137725260' }),
+        events: [
+          [
+            'wamid.HBgL:captured:order-1::::1728544066',
+            'whatsapp_business_account.messages',
+            '2024-10-10T07:07:46.000Z',
+          ],
+        ],
         values: { [`${STATUS}.timestamp`]: '1728544067' },
       },
       'a payment and its refund': {
         body: payment({ transaction: { id: 'order_1', status: 'success', refunds: null } }),
+        events: [
+          [
+            'wamid.HBgL:captured:order-1:order_1:success::1728544066',
+            'whatsapp_business_account.messages',
+            '2024-10-10T07:07:46.000Z',
+          ],
+        ],
         values: { [`${STATUS}.payment.transaction.refunds`]: [{ id: 'rfnd_1', status: 'pending' }] },
       },
       'a refund that is pending, and then completed in the same second': {
         body: payment({ transaction: { id: 'o', status: 'success', refunds: [{ id: 'r', status: 'pending' }] } }),
+        events: [
+          [
+            'wamid.HBgL:captured:order-1:o:success:pending:1728544066',
+            'whatsapp_business_account.messages',
+            '2024-10-10T07:07:46.000Z',
+          ],
+        ],
         values: { [`${STATUS}.payment.transaction.refunds.0.status`]: 'completed' },
       },
-      'two equal errors': { body: whatsapp({ errors: [{ code: 130429, title: 'Rate limit hit' }] }) },
+      'two equal errors': {
+        body: whatsapp({ errors: [{ code: 130429, title: 'Rate limit hit' }] }),
+        events: [['130429:random', 'whatsapp_business_account.messages', null]],
+      },
       'a message of Messenger, and its deletion': {
         body: {
           object: 'instagram',
           entry: [{ id: '1', time: 1569262486134, messaging: [{ message: { mid: 'm1', text: 'Hi' } }] }],
         },
+        events: [['1:m1', 'instagram', null]],
         values: { 'entry.0.messaging.0.message': { mid: 'm1', is_deleted: true } },
       },
     },
     same: {
+      'a payment without a time, and a message of an entry without an id': {
+        body: {
+          object: 'page',
+          entry: [
+            { messaging: [messaging('m1'), { message: { mid: 'm2', is_deleted: true } }] },
+            {
+              changes: [
+                {
+                  field: 'messages',
+                  value: { statuses: [{ id: 's', status: 'captured', payment: { reference_id: 'o' } }] },
+                },
+              ],
+            },
+          ],
+        },
+        events: [
+          ['s:captured:o::::', 'page.messages', null],
+          [':m1', 'page', '2026-02-02T02:40:00.123Z'],
+          [':m2:true', 'page', null],
+        ],
+      },
       'a retry, in an envelope of a later version': { values: { [`${STATUS}.pricing`]: { billable: true } } },
       'a message of Messenger in a batch that was sent later': {
         body: {
           object: 'page',
           entry: [{ id: '1', time: 1569262486134, messaging: [{ message: { mid: 'm1', text: 'Hi' } }] }],
         },
+        events: [['1:m1', 'page', null]],
         values: { 'entry.0.time': 1569262499999 },
       },
     },

@@ -17,7 +17,7 @@ export const proof: Proof = {
     ends: '200, or the tenth attempt. A redirect with 301 or 302 loses the body',
     same: 'nothing: a delivery only says which payment has changed, and a handler fetches it',
   },
-  pairs: pokePairs('docs.mollie.com/reference/webhooks', { id: 'tr_d0b0E3EA3v' }),
+  pairs: pokePairs('docs.mollie.com/reference/webhooks', { id: 'tr_d0b0E3EA3v' }, ['random', 'changed', null]),
   vectors: [
     {
       id: 'mollie-classic/token',

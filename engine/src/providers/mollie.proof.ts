@@ -23,6 +23,7 @@ export const proof: Proof = {
   pairs: {
     source: 'docs.mollie.com/reference/webhooks-new',
     body: { id: 'event_GvJ8WHrp5isUdRub9CJyH', type: 'payment-link.paid', createdAt: '2024-12-16T15:57:04.0Z' },
+    events: [['event_GvJ8WHrp5isUdRub9CJyH', 'payment-link.paid', '2024-12-16T15:57:04.000Z']],
     apart: { 'one link, paid twice in one second': { values: { id: 'event_GvJ8WHrp5isUdRub9CJyJ' } } },
   },
   vectors: [

@@ -22,9 +22,19 @@ export const proof: Proof = {
     ends: 'any 2xx, or the last retry',
     same: 'the id of the event. attempt_number, which is in the body, differs. Several changes of a page within a minute are one event',
   },
+  handshakes: [
+    {
+      body: '{"verification_token":"secret_0123456789abcdef"}',
+      handsOver: true,
+      reply: { status: 200 },
+      limited: 'secret_0123456789abcdef',
+      unlike: [['secret_0123456789abcdef', 'short']],
+    },
+  ],
   pairs: {
     source: 'developers.notion.com/reference/webhooks (in triggerdotdev/trigger.dev)',
-    body: { id: '6b6f6b8a', type: 'page.content_updated', attempt_number: 1 },
+    body: { id: '6b6f6b8a', type: 'page.content_updated', timestamp: '2024-12-05T23:57:05.379Z', attempt_number: 1 },
+    events: [['6b6f6b8a', 'page.content_updated', '2024-12-05T23:57:05.379Z']],
     apart: { 'one page, updated twice in one second': { values: { id: '6b6f6b8b' } } },
     same: { 'a retry, which counts its attempts': { values: { attempt_number: 2 } } },
   },

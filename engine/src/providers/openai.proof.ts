@@ -25,6 +25,22 @@ export const proof: Proof = {
   },
   pairs: standardPairs(
     { id: 'evt_685343a1', created_at: 1784065200, type: 'batch.completed', data: { id: 'batch_67d1e3d6' } },
+    ['msg_one', 'batch.completed', '2026-07-14T21:40:00.000Z'],
     'platform.openai.com/docs/guides/webhooks (in triggerdotdev/trigger.dev)',
   ),
+  vectors: [
+    {
+      id: 'openai/plain-secret',
+      origin: 'own',
+      source: 'computed with hmac of Python: a secret without whsec_ is used as text',
+      secret: 'own-secret-0123456789abcdef',
+      headers: {
+        'webhook-id': 'msg_1',
+        'webhook-timestamp': '1772366400',
+        'webhook-signature': 'v1,AWRvyBWdxEL78uX1kugRb3lzOywPf7XWAR5obdHyq3s=',
+      },
+      body: '{"id":"evt_1","type":"response.completed"}',
+      nowSeconds: 1772366400,
+    },
+  ],
 };

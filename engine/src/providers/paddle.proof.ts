@@ -31,7 +31,13 @@ export const proof: Proof = {
   },
   pairs: {
     source: 'hookdeck/webhook-samples paddlebilling (in triggerdotdev/trigger.dev)',
-    body: { event_id: 'evt_01', occurred_at: '2024-09-09T16:00:48.444751Z', notification_id: 'ntf_1' },
+    body: {
+      event_id: 'evt_01',
+      event_type: 'subscription.updated',
+      occurred_at: '2024-09-09T16:00:48.444751Z',
+      notification_id: 'ntf_1',
+    },
+    events: [['evt_01', 'subscription.updated', '2024-09-09T16:00:48.444Z']],
     apart: { 'two events of one object in one microsecond': { values: { event_id: 'evt_02' } } },
     same: { 'a second destination, whose notification has an id of its own': { values: { notification_id: 'ntf_2' } } },
   },

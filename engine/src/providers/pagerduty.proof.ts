@@ -20,9 +20,11 @@ export const proof: Proof = {
     ends: 'any 2xx, and every 4xx but 429. After three lost events in a row the subscription is disabled for 24 hours',
     same: 'the id of the event. X-Webhook-Id is the same on every attempt too, but belongs to the subscription and is not signed',
   },
+  accepts: { bytes: 256 * 1024 },
   pairs: {
     source: 'developer.pagerduty.com/docs/webhooks (in triggerdotdev/trigger.dev)',
     body: { event: { id: '01J2Y3ZK9A', event_type: 'incident.reassigned', occurred_at: '2026-07-14T02:11:03Z' } },
+    events: [['01J2Y3ZK9A', 'incident.reassigned', '2026-07-14T02:11:03.000Z']],
     apart: { 'one incident, reassigned twice in one second': { values: { 'event.id': '01J2Y3ZK9B' } } },
     same: { 'a second subscription, whose X-Webhook-Id is another': { headers: { 'x-webhook-id': 'two' } } },
   },

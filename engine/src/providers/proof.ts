@@ -1,3 +1,5 @@
+import type { Reply } from './types.ts';
+
 /** What makers know about a provider besides its data, and what shows that the data is right. */
 export interface Proof {
   /** The package that judges our signatures on every test run (engine/test/receiver/providers/oracles.ts calls it). */
@@ -6,6 +8,15 @@ export interface Proof {
   readonly assumed?: true;
   readonly facts: Facts;
   readonly pairs: Pairs;
+  readonly handshakes?: readonly HandshakeExample[];
+  /** The answer for an event. Default: 200 with our JSON. */
+  readonly ack?: Reply;
+  readonly accepts?: {
+    /** A delivery that was signed this long ago, or that is signed this far in the future, and no longer. Default: 300 s. */
+    readonly seconds?: number;
+    /** A body of this size, and no larger. Default: 1 MiB. */
+    readonly bytes?: number;
+  };
   /** Absent: a vector of another provider is `alsoFor` this one. */
   readonly vectors?: readonly Vector[];
   /** The largest batch that the provider documents. */
@@ -104,26 +115,72 @@ export interface Pairs {
   readonly source: string;
   readonly type?: string;
   readonly body: Body;
+  readonly events: readonly ClaimedEvent[];
   readonly apart: Readonly<Record<string, Pair>>;
   /** Beside a retry of the same body, which each provider has, signed with a new time if it signs one. */
   readonly same?: Readonly<Record<string, Pair>>;
 }
 
-/** Some providers sign a time inside the body. */
-export type Body = object | ((now: Date) => object);
+/** Some providers sign a time inside the body. A text is sent as it is. */
+export type Body = object | string | ((now: Date) => object);
+
+/**
+ * What is claimed of a delivery: id, type and time. In an id, `content` stands for the SHA-256 of the event's JSON, and
+ * `random` for a random id.
+ */
+export type ClaimedEvent = readonly [id: string, type: string | null, time: string | null];
 
 /** What the second delivery has instead: the header's id, the header's type, unsigned headers, values by their path. */
-export interface Pair {
+export interface Change {
   readonly id?: string;
   readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Set after signing. `null` leaves one out. */
+  readonly headers?: Readonly<Record<string, string | null>>;
   readonly values?: Readonly<Record<string, unknown>>;
-  /** Another example, for both deliveries. */
-  readonly body?: Body;
-  readonly both?: { readonly type?: string; readonly headers?: Readonly<Record<string, string>> };
+  /** It is not signed again: somebody has captured the first delivery and changed its values and headers. */
+  readonly captured?: true;
   /** What becomes of the second delivery, if it is neither a new event nor a duplicate. */
   readonly outcome?: 'parked' | 'accepted';
 }
+
+/** Another example, for both deliveries. */
+export interface OtherExample {
+  readonly body: Body;
+  /** The first delivery's. */
+  readonly events: readonly ClaimedEvent[];
+  /** The JSON that is stored for each event, where that is not simply the event. */
+  readonly stored?: readonly object[];
+  readonly both?: {
+    readonly type?: string;
+    /** `{secret}` is the source's. `null` leaves one out after signing. */
+    readonly headers?: Readonly<Record<string, string | null>>;
+    /** Of the URL. `{sha256}` is the hash of the body. */
+    readonly query?: string;
+  };
+}
+
+export type Pair = Change & (OtherExample | { readonly body?: never });
+
+/** A request that is no delivery. */
+export interface HandshakeExample {
+  /** With a query it is a GET, otherwise a POST. `{verifyToken}` is the configured one. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Signed like a delivery. Unsigned, and signed with another secret, it is refused. */
+  readonly signed?: true;
+  /** It hands over a secret, so only a source that awaits one answers. */
+  readonly handsOver?: true;
+  /** With CHECK_SECRET as the source's secret. */
+  readonly reply: Reply;
+  /** A text of the request. With markup, or with a very long text, in its place, the request is not answered. */
+  readonly limited?: string;
+  /** With each second text in the place of the first one, it is no such request. */
+  readonly unlike?: readonly (readonly [text: string, other: string])[];
+}
+
+/** The secret in the examples of handshakes. A source that awaits a secret needs one of at least 32 characters. */
+export const CHECK_SECRET = 'thirty-two-characters-or-more-in-it';
 
 /** The pair that every provider has. Nothing tells the retry of a poke from the next change, so a poke has another outcome. */
 export const RETRY = 'a retry';

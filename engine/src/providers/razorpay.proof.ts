@@ -28,6 +28,8 @@ export const proof: Proof = {
   pairs: {
     source: 'razorpay.com/docs/webhooks/payloads/payments',
     body: { event: 'payment.authorized', created_at: 1567674606, payload: { payment: { entity: { id: 'pay_DESl' } } } },
+    events: [['msg_one', 'payment.authorized', '2019-09-05T09:10:06.000Z']],
+    same: { 'a captured body under another id': { id: 'two', outcome: 'parked' } },
     apart: { 'two payments in one second': { id: 'two', values: { 'payload.payment.entity.id': 'pay_DESm' } } },
   },
   vectors: [

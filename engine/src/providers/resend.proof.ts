@@ -17,6 +17,7 @@ export const proof: Proof = {
   },
   pairs: standardPairs(
     { type: 'email.opened', created_at: '2026-06-18T09:12:03.041Z', data: { email_id: '4ef9a417' } },
+    ['msg_one', 'email.opened', '2026-06-18T09:12:03.041Z'],
     'resend.com/docs/dashboard/webhooks/introduction (in triggerdotdev/trigger.dev)',
   ),
 };

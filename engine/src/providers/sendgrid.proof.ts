@@ -42,13 +42,16 @@ export const proof: Proof = {
     same: 'sg_event_id, or the content of an event without one',
     open: 'sendgrid-nodejs#1435 says that sg_event_id may change on a retry. Whether a retry is signed with a new time',
   },
+  accepts: { seconds: 25 * 3600 },
   pairs: {
     source: 'twilio.com/docs/sendgrid/for-developers/tracking-events/event (in triggerdotdev/trigger.dev)',
     body: [{ email: 'a@example.com', timestamp: 1752562800, event: 'open', sg_event_id: 'rWVYmVk90MjZJ9iohOBa3w==' }],
+    events: [['rWVYmVk90MjZJ9iohOBa3w==', 'open', '2025-07-15T07:00:00.000Z']],
     apart: {
       'one message, opened twice in one second': { values: { '0.sg_event_id': 'FOTFFO0ecsBE-zxFXfs6WA==' } },
       'two events without an id': {
         body: [{ email: 'one@example.com', timestamp: 1752562800, event: 'processed' }],
+        events: [['content', 'processed', '2025-07-15T07:00:00.000Z']],
         values: { '0.email': 'two@example.com' },
       },
     },

@@ -26,8 +26,12 @@ export const proof: Proof = {
     source: 'docs.sentry.io/integrations/integration-platform/webhooks, getsentry/sentry sentry_apps/tasks',
     type: 'issue.created',
     body: { action: 'resolved', data: { issue: { id: '4509877862268928', count: '1' } } },
+    events: [['msg_one', 'issue.resolved', null]],
     apart: { 'an issue that is resolved again': { id: 'two', values: { 'data.issue.count': '2' } } },
-    same: { 'a retry, whose Request-ID is new': { id: 'two', outcome: 'parked' } },
+    same: {
+      'a retry of an event without an action': { body: { data: {} }, events: [['msg_one', 'issue', null]] },
+      'a retry, whose Request-ID is new': { id: 'two', outcome: 'parked' },
+    },
   },
   vectors: [
     {

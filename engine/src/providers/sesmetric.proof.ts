@@ -19,6 +19,7 @@ export const proof: Proof = {
   pairs: {
     source: 'our own description',
     body: { id: 'one', type: 'delivery', created_at: '2026-01-01T00:00:00Z', email: 'a@example.com' },
+    events: [['one', 'delivery', '2026-01-01T00:00:00.000Z']],
     apart: { 'two deliveries to one address in one second': { values: { id: 'two' } } },
   },
   vectors: [

@@ -1,4 +1,4 @@
-import { type Pairs, RETRY, said } from './proof.ts';
+import { type ClaimedEvent, type Pairs, RETRY, said } from './proof.ts';
 
 export const HMAC_BODY = { covers: '{body}', key: 'text' } as const;
 
@@ -25,16 +25,18 @@ export const svixDelivery = {
   ),
 } as const;
 
-export const standardPairs = (body: object, source: string): Pairs => ({
+export const standardPairs = (body: object, event: ClaimedEvent, source: string): Pairs => ({
   source,
   body,
+  events: [event],
   apart: { 'two events with the same body': { id: 'msg_two' } },
 });
 
 /** A poke only says that something has changed, so every delivery is an event. */
-export const pokePairs = (source: string, body: object): Pairs => ({
+export const pokePairs = (source: string, body: object, event: ClaimedEvent): Pairs => ({
   source,
   body,
+  events: [event],
   apart: { 'two changes, which say the same': {} },
   same: { [RETRY]: { outcome: 'accepted' } },
 });

@@ -25,11 +25,21 @@ export const proof: Proof = {
     source: 'shopify.dev/docs/apps/build/webhooks/verify-deliveries, hookdeck/webhook-samples shopify',
     type: 'products/update',
     body: { id: 632910392, title: 'Example T-Shirt', updated_at: '2021-12-31T19:00:00-05:00' },
+    events: [['msg_one', 'products/update', null]],
     apart: {
       'two products of one bulk edit, which share the event id': { id: 'two', values: { id: 632910393 } },
       'an order that is created and paid, with one body': { id: 'two', type: 'orders/paid' },
     },
-    same: { 'a second subscription to the topic': { id: 'two', outcome: 'parked' } },
+    same: {
+      'a second subscription to the topic': { id: 'two', outcome: 'parked' },
+      'a captured body under another id, without its topic': {
+        body: { id: 632910392, updated_at: '2021-12-31T19:00:00-05:00' },
+        events: [['msg_one', null, '2022-01-01T00:00:01.123Z']],
+        both: { headers: { 'x-shopify-topic': null, 'x-shopify-triggered-at': '2022-01-01T00:00:01.123456789Z' } },
+        id: 'two',
+        outcome: 'parked',
+      },
+    },
   },
   vectors: [
     {

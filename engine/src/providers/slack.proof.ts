@@ -27,13 +27,33 @@ export const proof: Proof = {
     same: 'event_id; of app_rate_limited, which has none, the content',
     open: 'slackapi/node-slack-sdk#2141: one message came as several events, each with an event_id of its own and the same event_ts',
   },
+  handshakes: [
+    {
+      body: '{"token":"legacy","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd","type":"url_verification"}',
+      signed: true,
+      reply: {
+        status: 200,
+        headers: { 'content-type': 'text/plain' },
+        text: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd',
+      },
+      limited: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmd',
+      unlike: [['url_verification', 'event_callback']],
+    },
+  ],
   pairs: {
     source: 'docs.slack.dev/reference/events/app_mention (in triggerdotdev/trigger.dev)',
-    body: { event_id: 'Ev0MDYA7HL', event_time: 1515449522, event: { type: 'reaction_added', reaction: 'tada' } },
+    body: {
+      event_id: 'Ev0MDYA7HL',
+      event_time: 1515449522,
+      type: 'event_callback',
+      event: { type: 'reaction_added', reaction: 'tada' },
+    },
+    events: [['Ev0MDYA7HL', 'reaction_added', '2018-01-08T22:12:02.000Z']],
     apart: {
       'a reaction that is added again in one second': { values: { event_id: 'Ev0MDYA7HM' } },
       'a workspace that exceeds its limit in two minutes: that event has no id': {
         body: { type: 'app_rate_limited', team_id: 'T123456', minute_rate_limited: 1518467820 },
+        events: [['content', 'app_rate_limited', null]],
         values: { minute_rate_limited: 1518467880 },
       },
     },

@@ -21,7 +21,13 @@ export const proof: Proof = {
   },
   pairs: {
     source: 'developer.squareup.com/reference/square/payments-api/webhooks (in triggerdotdev/trigger.dev)',
-    body: { type: 'payment.updated', event_id: '13b867cf', data: { id: 'hYy9pRFVxpDsO1FB05SunFWUe9JZY' } },
+    body: {
+      type: 'payment.updated',
+      event_id: '13b867cf',
+      created_at: '2020-02-06T21:27:34.308Z',
+      data: { id: 'hYy9pRFVxpDsO1FB05SunFWUe9JZY' },
+    },
+    events: [['13b867cf', 'payment.updated', '2020-02-06T21:27:34.308Z']],
     apart: { 'one payment, updated twice': { values: { event_id: '13b867d0' } } },
     same: { 'a retry': { headers: { 'square-retry-number': '1', 'square-retry-reason': 'http_timeout' } } },
   },

@@ -21,6 +21,7 @@ export const proof: Proof = {
   },
   pairs: standardPairs(
     { type: 'contact.updated', timestamp: '2022-11-03T20:26:10.344522Z', data: { id: '1f81eb52' } },
+    ['msg_one', 'contact.updated', '2022-11-03T20:26:10.344Z'],
     'standard-webhooks/standard-webhooks spec',
   ),
   vectors: [

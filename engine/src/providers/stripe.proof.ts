@@ -25,10 +25,12 @@ export const proof: Proof = {
   pairs: {
     source: 'docs.stripe.com/api/events/object, stripe-node V2/Core/Events.ts',
     body: { id: 'evt_1NG8Du', created: 1686089970, pending_webhooks: 2, type: 'customer.subscription.updated' },
+    events: [['evt_1NG8Du', 'customer.subscription.updated', '2023-06-06T22:19:30.000Z']],
     apart: {
       'two updates of one subscription in one second': { values: { id: 'evt_1NG8Dv' } },
       'two events of API v2 in one millisecond': {
         body: { id: 'evt_test_65', type: 'v1.billing.meter.error', created: '2024-09-17T06:20:52.246Z' },
+        events: [['evt_test_65', 'v1.billing.meter.error', '2024-09-17T06:20:52.246Z']],
         values: { id: 'evt_test_66' },
       },
     },

@@ -19,7 +19,19 @@ export const proof: Proof = {
     byHand: 'in the portal or by API, with the same id, for 90 days unless the sender keeps messages for less',
     same: 'svix-id',
   },
-  pairs: standardPairs({ event_type: 'invoice.paid', data: { id: 'in_1' } }, 'docs.svix.com/receiving/introduction'),
+  pairs: {
+    ...standardPairs(
+      { event_type: 'invoice.paid', data: { id: 'in_1' } },
+      ['msg_one', 'invoice.paid', null],
+      'docs.svix.com/receiving/introduction',
+    ),
+    same: {
+      'a retry of an event that has its name in the other field': {
+        body: { type: 'invoice.paid', event_type: 'another' },
+        events: [['msg_one', 'invoice.paid', null]],
+      },
+    },
+  },
   vectors: [
     {
       id: 'svix/docs-example-signatures',

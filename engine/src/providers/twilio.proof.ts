@@ -1,4 +1,23 @@
-import { type Proof, said } from './proof.ts';
+import { type OtherExample, type Proof, said } from './proof.ts';
+
+const event = (id: string, source: string) => ({
+  specversion: '1.0',
+  type: 'com.twilio.messaging.message.delivered',
+  source,
+  id,
+  time: '2026-01-31T12:00:00.000Z',
+});
+
+/** A list of Event Streams, whose hash is in the signed URL. */
+const STREAM = {
+  body: [event('EZ1', '/a'), event('EZ2', '/a'), event('EZ1', '/b')],
+  events: [
+    ['1.0:/a:EZ1', 'com.twilio.messaging.message.delivered', '2026-01-31T12:00:00.000Z'],
+    ['1.0:/a:EZ2', 'com.twilio.messaging.message.delivered', '2026-01-31T12:00:00.000Z'],
+    ['1.0:/b:EZ1', 'com.twilio.messaging.message.delivered', '2026-01-31T12:00:00.000Z'],
+  ],
+  both: { headers: { 'content-type': 'application/json' }, query: 'bodySHA256={sha256}' },
+} satisfies OtherExample;
 
 export const proof: Proof = {
   sdk: { sdk: 'twilio', signs: true },
@@ -33,29 +52,78 @@ export const proof: Proof = {
       'Two real forms may be equal as well (a caller presses the same digit twice): the second is parked, also with `bodiesRepeat`.',
     ],
   },
+  ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
+  accepts: { bytes: 256 * 1024 },
   pairs: {
     source: 'twilio.com/docs/messaging/guides/track-outbound-message-status, twilio.com/docs/voice/twiml/gather',
     body: { MessageSid: 'SMe1e2b7c8f5a34d6d', MessageStatus: 'sent', To: '+14155550142', From: '+15005550006' },
+    events: [['SMe1e2b7c8f5a34d6d:sent', 'message.sent', null]],
     apart: {
+      'two lists of events': { ...STREAM, values: { '0.id': 'EZ3', '1.id': 'EZ4', '2.id': 'EZ5' } },
+      'two sources whose events have equal ids': {
+        ...STREAM,
+        values: { '0.source': '/c', '1.source': '/c', '2.source': '/d' },
+      },
       'two statuses of one message': { values: { MessageStatus: 'delivered' } },
       'a message that comes in, and its status': {
         body: { MessageSid: 'SM1', SmsStatus: 'received' },
+        events: [['content', 'message.received', null]],
         values: { SmsStatus: 'sent' },
       },
-      'a call, and its recording': { body: { CallSid: 'CA1' }, values: { RecordingSid: 'RE1' } },
-      'a digit in a call': { body: { CallSid: 'CA1', CallStatus: 'in-progress' }, values: { Digits: '1' } },
+      'a call, and its recording': {
+        body: { CallSid: 'CA1' },
+        events: [['content', null, null]],
+        values: { RecordingSid: 'RE1' },
+      },
+      'a digit in a call': {
+        body: { CallSid: 'CA1', CallStatus: 'in-progress' },
+        events: [['content', 'call.in-progress', null]],
+        values: { Digits: '1' },
+      },
       'two forms about no message and no call': {
         body: { ConversationSid: 'CH1' },
+        events: [['content', null, null]],
         values: { EventType: 'onMessageAdded' },
       },
       'two digits that are pressed in one call': {
         body: { CallSid: 'CA1', CallStatus: 'in-progress', Digits: '1' },
+        events: [['content', 'call.in-progress', null]],
         values: { Digits: '2' },
       },
     },
     same: {
+      'a list of events that comes again in another list': { ...STREAM, values: { '0.data': { more: 1 } } },
+      'a retry of a message, whatever token it has': {
+        body: { MessageSid: 'SM1', MessageStatus: 'sent' },
+        events: [['SM1:sent', 'message.sent', null]],
+        both: { headers: { 'i-twilio-idempotency-token': 'one' } },
+        headers: { 'i-twilio-idempotency-token': 'two' },
+      },
+      'a captured form, cut into other fields that its signature fits as well': {
+        body: { MessageSid: 'SM123', MessageStatus: 'sent', To: '+155' },
+        events: [['SM123:sent', 'message.sent', null]],
+        values: { MessageSid: 'SM123M', MessageStatus: undefined, To: undefined, essageStatus: 'sentTo+155' },
+        captured: true,
+        outcome: 'parked',
+      },
+      'a captured form, cut into the fields of an event in a list': {
+        body: { MessageSid: 'SM1', MessageStatus: 'sent', idx: '1', sourcey: '2' },
+        events: [['SM1:sent', 'message.sent', null]],
+        values: {
+          MessageSid: 'SM1M',
+          MessageStatus: undefined,
+          essageStatus: 'sent',
+          idx: undefined,
+          id: 'x1',
+          sourcey: undefined,
+          source: 'y2',
+        },
+        captured: true,
+        outcome: 'parked',
+      },
       'the same digit, pressed again in one call, which may be a replay': {
         body: { CallSid: 'CA1', CallStatus: 'in-progress', Digits: '1' },
+        events: [['one', 'call.in-progress', null]],
         both: { headers: { 'i-twilio-idempotency-token': 'one' } },
         headers: { 'i-twilio-idempotency-token': 'two' },
         outcome: 'parked',

@@ -25,7 +25,12 @@ export const proof: Proof = {
   },
   pairs: {
     source: 'typeform.com/developers/webhooks/example-payload (in triggerdotdev/trigger.dev)',
-    body: { event_id: '01HXQ3ZK9BCONTACT01', form_response: { submitted_at: '2026-07-08T14:04:47Z' } },
+    body: {
+      event_id: '01HXQ3ZK9BCONTACT01',
+      event_type: 'form_response',
+      form_response: { submitted_at: '2026-07-08T14:04:47Z' },
+    },
+    events: [['01HXQ3ZK9BCONTACT01', 'form_response', '2026-07-08T14:04:47.000Z']],
     apart: { 'two equal answers in one second': { values: { event_id: '01HXQ3ZK9BCONTACT02' } } },
   },
   vectors: [

@@ -21,24 +21,53 @@ export const proof: Proof = {
       'The topic is in a header that is not signed. Somebody who has captured a delivery could send it again under another topic, once for each topic.',
     ],
   },
+  handshakes: [
+    {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'webhook_id=42',
+      reply: { status: 200 },
+      limited: '42',
+      unlike: [['webhook_id', 'id']],
+    },
+  ],
   pairs: {
     source: 'woocommerce/woocommerce class-wc-webhook.php, hookdeck/webhook-samples woocommerce',
     type: 'order.updated',
     body: { id: 17, status: 'processing', total: '10.00', date_modified_gmt: '2023-03-25T16:22:37' },
+    events: [['msg_one:content', 'order.updated', '2023-03-25T16:22:37.000Z']],
     apart: {
       'two updates in one second, which share the Delivery-ID': { values: { status: 'completed' } },
       'an order that is created and updated, with one body': { id: 'two', type: 'order.created' },
-      'two arguments of an action': { body: { action: 'a', arg: 1 }, values: { arg: 2 } },
+      'two arguments of an action': {
+        body: { action: 'a', arg: 1 },
+        events: [['msg_one:content', 'order.updated', null]],
+        values: { arg: 2 },
+      },
       'an action that happens again with the same argument': {
         body: { action: 'woocommerce_add_to_cart', arg: 'c4ca4238a0b923820dcc509a6f75849b' },
+        events: [['msg_one:content', 'action.woocommerce_add_to_cart', null]],
         both: { type: 'action.woocommerce_add_to_cart' },
         id: 'two',
       },
     },
     same: {
       'a captured body under another id': { id: 'two', outcome: 'parked' },
+      'a captured body with a text called action, of another topic': {
+        body: { id: 17, action: 'a text' },
+        events: [['msg_one:content', 'order.updated', null]],
+        id: 'two',
+        outcome: 'parked',
+      },
+      'a captured body under another id, without its topic': {
+        body: { id: 17, status: 'processing' },
+        events: [['msg_one:content', null, null]],
+        both: { headers: { 'x-wc-webhook-topic': null } },
+        id: 'two',
+        outcome: 'parked',
+      },
       'a captured body, sent as an action': {
         body: { id: 17, status: 'processing' },
+        events: [['msg_one:content', 'action.any', null]],
         both: { type: 'action.any' },
         id: 'two',
         outcome: 'parked',

@@ -25,6 +25,7 @@ export const proof: Proof = {
   pairs: {
     source: 'workos.com/docs/events/data-syncing/webhooks (in triggerdotdev/trigger.dev)',
     body: { id: 'event_01J4QF7R2A', event: 'dsync.user.updated', created_at: '2026-07-13T09:20:01.104Z' },
+    events: [['event_01J4QF7R2A', 'dsync.user.updated', '2026-07-13T09:20:01.104Z']],
     apart: { 'two updates in one millisecond': { values: { id: 'event_01J4QF7R2B' } } },
   },
   vectors: [

@@ -18,6 +18,7 @@ export const proof: Proof = {
     ends: '2xx without cookies. After 24 hours of failures the webhook is disabled; once it is enabled again, the events of the last 31 days follow in their order',
     same: 'tenant, resource, type and time in milliseconds',
   },
+  ack: { status: 200 },
   pairs: {
     source: 'XeroAPI/Xero-OpenAPI xero-webhooks.yaml',
     body: {
@@ -33,6 +34,13 @@ export const proof: Proof = {
       lastEventSequence: 1,
       entropy: 'S0m3r4Nd0mt3xt',
     },
+    events: [
+      [
+        'c2cc9b6e-9458-4c7d-93cc-f02b81b0594f:717f2bfc:UPDATE:2017-06-21T01:15:39.902',
+        'CONTACT.UPDATE',
+        '2017-06-21T01:15:39.902Z',
+      ],
+    ],
     apart: {
       'two contacts in one millisecond': { values: { 'events.0.resourceId': '717f2bfd' } },
       'one contact, updated twice': { values: { 'events.0.eventDateUtc': '2017-06-21T01:15:39.903' } },

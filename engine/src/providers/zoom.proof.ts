@@ -30,17 +30,38 @@ export const proof: Proof = {
     same: 'the content with its time in milliseconds; for a recording the event, its time, the meeting and the first file',
     open: 'whether the two announcements of one recording have the same event_ts',
   },
+  handshakes: [
+    {
+      body: '{"event":"endpoint.url_validation","event_ts":1,"payload":{"plainToken":"qgg8vlvZRS6UYooatFL8Aw"}}',
+      signed: true,
+      reply: {
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        // printf qgg8vlvZRS6UYooatFL8Aw | openssl dgst -sha256 -hmac "$CHECK_SECRET"
+        text: '{"plainToken":"qgg8vlvZRS6UYooatFL8Aw","encryptedToken":"855386c3ec695fc3387fa46b415bf6ec48e1700dd8cd04dd32e5b1a3daed92ff"}',
+      },
+      limited: 'qgg8vlvZRS6UYooatFL8Aw',
+      unlike: [['endpoint.url_validation', 'meeting.started']],
+    },
+  ],
+  accepts: { seconds: 2 * 3600 },
   pairs: {
     source: 'developers.zoom.us/docs/api/webhooks (in triggerdotdev/trigger.dev), devforum.zoom.us/t/…/128602',
     body: { event: 'e', event_ts: 1752562800000, payload: { object: { uuid: '4nR0', participant: { user_id: '1' } } } },
+    events: [['e:1752562800000:content', 'e', '2025-07-15T07:00:00.000Z']],
     apart: {
-      'two events without a time': { body: { event: 'e' }, values: { payload: {} } },
+      'two events without a time': { body: { event: 'e' }, events: [['content', 'e', null]], values: { payload: {} } },
       'two people who join in one millisecond': { values: { 'payload.object.participant.user_id': '2' } },
-      'two recordings of one meeting': { body: RECORDING, values: { 'payload.object.recording_files.0.id': 'two' } },
+      'two recordings of one meeting': {
+        body: RECORDING,
+        events: [['recording.completed:1752562800000:4nR0:one', 'recording.completed', '2025-07-15T07:00:00.000Z']],
+        values: { 'payload.object.recording_files.0.id': 'two' },
+      },
     },
     same: {
       'a recording that is announced again, with another token and URL': {
         body: RECORDING,
+        events: [['recording.completed:1752562800000:4nR0:one', 'recording.completed', '2025-07-15T07:00:00.000Z']],
         values: { download_token: 'b', 'payload.object.recording_files.0.download_url': 'https://zoom.us/b' },
       },
     },

@@ -30,6 +30,8 @@ export interface Wanted {
   readonly type?: string;
   readonly body?: string;
   readonly url?: string;
+  /** Beside those of the sample. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A provider's sample, signed with new keys unless the test brings its own. */
@@ -43,8 +45,9 @@ export function deliver(name: string, wanted: Wanted = {}): Sent {
     type = sample.types[0],
     body = provider.form ? undefined : withMark(JSON.stringify(sample.body(id, type, now))),
     url = URL_TOLD,
+    headers = {},
   } = wanted;
-  const signed = sign(provider, keys.signingKey, { id, type, now, body, url });
+  const signed = sign(provider, keys.signingKey, { id, type, now, body, url, headers });
   const address = new URL(url);
   for (const [key, value] of Object.entries(signed.query)) address.searchParams.set(key, value);
   return {

@@ -4,6 +4,7 @@ import type { NewEvent } from '../../../src/db/claim.ts';
 import { secretName } from '../../../src/receiver/secrets.ts';
 import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';
 import { startReceiver } from '../in-node.ts';
+import { outcomesOf } from './checks.ts';
 import { sources, toldUrl } from './sources.ts';
 
 /** Receivers with every provider as a source, without Postgres: what is verified goes on a queue. */
@@ -28,20 +29,15 @@ export function useProviders(overrides: Record<string, string> = {}) {
       const url = sources[source]?.url ? toldUrl(source) : `https://example.com/webhooks/${source}`;
       return deliver(name, { keys, now: new Date(), url, ...wanted });
     },
-    /** What becomes of deliveries of a source, by the rule of the claim (engine/test/db/claim.test.ts). */
+    /** What becomes of deliveries of a source. */
     outcomesOf: async (source: string, deliveries: readonly Sent[]): Promise<string[]> => {
-      const known: NewEvent[] = [];
-      const outcomes: string[] = [];
+      const claims: (readonly NewEvent[])[] = [];
       for (const sent of deliveries) {
         const receiver = start();
         expect((await receiver.deliver(source, sent)).ok).toBe(true);
-        const events = (await receiver.events()).filter(({ eventId }) => !known.some((one) => one.eventId === eventId));
-        const isReplay = ({ fingerprint }: NewEvent) =>
-          fingerprint !== null && known.some((one) => one.fingerprint === fingerprint);
-        outcomes.push(events.length === 0 ? 'duplicate' : events.some(isReplay) ? 'parked' : 'accepted');
-        known.push(...events);
+        claims.push(await receiver.events());
       }
-      return outcomes;
+      return outcomesOf(claims);
     },
   };
 }

@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { madeUpKeys } from '../../../cli/samples/sign.ts';
+import type { NewEvent } from '../../../src/db/claim.ts';
+import type { Provider } from '../../../src/providers/index.ts';
+import {
+  CHECK_SECRET,
+  type HandshakeExample,
+  type OtherExample,
+  type Pair,
+  RETRY,
+  type Vector,
+} from '../../../src/providers/proof.ts';
+import type { Reply } from '../../../src/providers/types.ts';
+import { secretName, verifyTokenName } from '../../../src/receiver/secrets.ts';
+import { verify } from '../../../src/verify/index.ts';
+import { proofOf, vectorsOf } from '../../../workshop/proofs.ts';
+import { coversBody, deliver, NOW, providerOf, type Sent, URL_TOLD, withBody } from '../../verify/deliveries.ts';
+import { startReceiver } from '../in-node.ts';
+
+/**
+ * Something that the proof of a provider demands of its data. Deliveries are signed by the real data, and received by the
+ * data that is given: a change of the data must make a check fail.
+ */
+export interface Check {
+  readonly what: string;
+  /** Throws if the data is wrong. */
+  readonly run: (data: Provider) => Promise<void>;
+}
+
+export function checksOf(name: string): Check[] {
+  const { pairs, handshakes = [], ack, accepts = {} } = proofOf(name);
+  const all: [what: string, pair: Pair, outcome: string][] = [
+    [RETRY, {}, 'duplicate'],
+    ...Object.entries(pairs.apart).map(([what, pair]): [string, Pair, string] => [what, pair, 'accepted']),
+    ...Object.entries(pairs.same ?? {}).map(([what, pair]): [string, Pair, string] => [what, pair, 'duplicate']),
+  ];
+  // A pair of the same name takes the place of the retry.
+  const byName = new Map(all.map((one) => [one[0], one]));
+  return [
+    ...vectorsOf(name).map((vector) => ({
+      what: `verifies the vector ${vector.id}`,
+      run: (data: Provider) => checkVector(data, vector, accepts.seconds ?? 300),
+    })),
+    ...Array.from(byName.values(), ([what, pair, outcome]) => ({
+      what: `${outcome === 'accepted' ? 'claims both' : 'runs once'}: ${what}`,
+      run: (data: Provider) => checkPair(name, data, pair, pair.outcome ?? outcome),
+    })),
+    ...handshakes.map((example, n) => ({
+      what: `answers its handshake ${n + 1}, and nothing like it`,
+      run: (data: Provider) => checkHandshake(name, data, example),
+    })),
+    { what: 'answers an event', run: (data) => checkAnswer(name, data, ack) },
+    { what: 'accepts a body up to its limit', run: (data) => checkSize(name, data, accepts.bytes ?? 1024 * 1024) },
+  ];
+}
+
+/** At its own time, and as far away from it as `seconds`. A vector without a time has a scheme that signs none. */
+async function checkVector(data: Provider, vector: Vector, seconds: number): Promise<void> {
+  const { method = 'POST', url = 'https://example.com/', secret = vector.publicKey ?? '', nowSeconds } = vector;
+  const outcomeOf = async (body: string, off = 0) => {
+    const delivery = { method, url, headers: new Headers(vector.headers), body: new TextEncoder().encode(body) };
+    return (await verify(data, delivery, [secret], new Date(((nowSeconds ?? 0) + off) * 1000))).outcome;
+  };
+  same(await outcomeOf(vector.body), 'verified');
+  if (vector.origin !== 'token' && coversBody(data.name)) same(await outcomeOf(`${vector.body} `), 'refused');
+  if (nowSeconds === undefined) return;
+  const outcomes = [-seconds - 1, -seconds, seconds, seconds + 1].map((off) => outcomeOf(vector.body, off));
+  same(await Promise.all(outcomes), ['refused', 'verified', 'verified', 'refused']);
+}
+
+interface Received {
+  readonly answer: Response;
+  readonly text: string;
+  readonly outcome: unknown;
+  readonly sealed: unknown;
+  readonly events: readonly NewEvent[];
+}
+
+/** Its source has the name of the provider, and the delivery is as it was signed. */
+async function receive(data: Provider, sent: Sent, init: RequestInit = {}, awaitsSecret = false): Promise<Received> {
+  const { name } = data;
+  const source = {
+    provider: data,
+    types: [],
+    url: sent.url.split('?')[0] ?? '',
+    ...(awaitsSecret ? { awaitsSecret } : {}),
+  };
+  const env = { [secretName(name)]: sent.keys.secret, [verifyTokenName(name)]: VERIFY_TOKEN };
+  const receiver = startReceiver({ sources: { [name]: source }, env, now: () => NOW });
+  const request = { headers: sent.headers, body: sent.text, ...init };
+  const answer = await receiver.send(name + new URL(sent.url).search, request);
+  const [line] = receiver.lines.filter(({ step }) => step === 'delivery');
+  const events = await receiver.events();
+  return { answer, text: await answer.text(), outcome: line?.outcome, sealed: line?.sealed, events };
+}
+
+const VERIFY_TOKEN = 'the-verify-token';
+
+/** A minute passes between the two, so what signs a time is signed differently. */
+const THEN = new Date(NOW.getTime() - 60_000);
+
+async function checkPair(name: string, data: Provider, pair: Pair, outcome: string): Promise<void> {
+  const { pairs } = proofOf(name);
+  const { body, events, stored, both = {} }: OtherExample = pair.body === undefined ? pairs : pair;
+  const keys = keysOf(name);
+  const signed = (now: Date, id: string, type = both.type ?? pairs.type, values = {}): Sent => {
+    const text = textOf(name, typeof body === 'function' ? body(now) : body, values);
+    const query = both.query
+      ? `?${both.query.replace('{sha256}', createHash('sha256').update(text).digest('hex'))}`
+      : '';
+    const entries = Object.entries(both.headers ?? {}).map(([key, value]) => [
+      key,
+      value?.replace('{secret}', keys.secret),
+    ]);
+    const headers = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+    // A header that is left out may be signed nevertheless.
+    const leftOut = Object.fromEntries(entries.filter(([, value]) => value === undefined).map(([key]) => [key, null]));
+    const wanted = { id, ...(type === undefined ? {} : { type }), now, keys, body: text, url: URL_TOLD + query };
+    return changed(deliver(name, { ...wanted, headers }), leftOut);
+  };
+  const first = signed(THEN, 'msg_one');
+  const again = pair.captured
+    ? withBody(first, textOf(name, parsed(name, first.text), pair.values ?? {}))
+    : signed(NOW, pair.id ?? 'msg_one', pair.type, pair.values);
+  const one = await receive(data, first);
+  const other = await receive(data, changed(again, pair.headers ?? {}));
+  same(one.events.map(claimedAs), events);
+  if (stored)
+    same(
+      one.events.map((event) => JSON.parse(event.body)),
+      stored,
+    );
+  same(outcomesOf([one.events, other.events]), ['accepted', outcome]);
+}
+
+/** `null` leaves a header out. */
+function changed(sent: Sent, headers: Readonly<Record<string, string | null>>): Sent {
+  const copy = new Headers(sent.headers);
+  for (const [key, value] of Object.entries(headers)) {
+    if (value === null) copy.delete(key);
+    else copy.set(key, value);
+  }
+  return { ...sent, headers: copy };
+}
+
+function isForm(name: string, body: object): boolean {
+  return providerOf(name).form === true && !Array.isArray(body);
+}
+
+function textOf(name: string, body: object | string, values: object): string {
+  if (typeof body === 'string') return body;
+  const json: object = structuredClone(body);
+  for (const [path, value] of Object.entries(values)) put(json, path.split('.'), value);
+  if (!isForm(name, json)) return JSON.stringify(json);
+  return new URLSearchParams(Object.entries(json).filter(([, value]) => value !== undefined)).toString();
+}
+
+function parsed(name: string, text: string): object {
+  return providerOf(name).form ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text);
+}
+
+function put(json: object, [key = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) Reflect.set(json, key, value);
+  else put(Reflect.get(json, key), rest, value);
+}
+
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+function claimedAs({ eventId, type, occurredAt, body }: NewEvent): unknown[] {
+  const withoutHash = eventId.replace(/[0-9a-f]{64}/, 'content');
+  const id = withoutHash.replace(UUID, (uuid) => (body.includes(uuid) ? uuid : 'random'));
+  return [id, type, occurredAt?.toISOString() ?? null];
+}
+
+/** What becomes of the events of deliveries, one after the other, by the rule of the claim (engine/test/db/claim.test.ts). */
+export function outcomesOf(deliveries: readonly (readonly NewEvent[])[]): string[] {
+  const known: NewEvent[] = [];
+  return deliveries.map((events) => {
+    const outcomes = events.map((event) => {
+      if (known.some(({ eventId }) => eventId === event.eventId)) return 'duplicate';
+      const isReplay = event.fingerprint !== null && known.some(({ fingerprint }) => fingerprint === event.fingerprint);
+      known.push(event);
+      return isReplay ? 'parked' : 'accepted';
+    });
+    return outcomes.includes('parked') ? 'parked' : outcomes.includes('accepted') ? 'accepted' : 'duplicate';
+  });
+}
+
+async function checkHandshake(name: string, data: Provider, example: HandshakeExample): Promise<void> {
+  const { limited, unlike = [], signed, handsOver = false, reply } = example;
+  const changed = (from: string, to: string): HandshakeExample =>
+    JSON.parse(JSON.stringify(example).replaceAll(from, to));
+  const ask = (one: HandshakeExample, secret = CHECK_SECRET, init = {}, awaits = handsOver) => {
+    const url = `https://example.com/webhooks/${name}?${(one.query ?? '').replace('{verifyToken}', VERIFY_TOKEN)}`;
+    const usual = hasTextKey(name) ? { secret: CHECK_SECRET, signingKey: CHECK_SECRET } : keysOf(name);
+    const keys = secret === CHECK_SECRET ? usual : madeUpKeys(providerOf(name));
+    const body = one.body ?? '';
+    const headers = new Headers(one.signed ? deliver(name, { keys, now: NOW, body }).headers : {});
+    for (const [key, value] of Object.entries(one.headers ?? {})) headers.set(key, value);
+    const sent: Sent = { method: 'POST', url, headers, body: new TextEncoder().encode(body), text: body, keys: usual };
+    const asked = one.query === undefined ? {} : { method: 'GET', body: null };
+    return receive(data, sent, { ...asked, ...init }, awaits);
+  };
+  const isRefused = async (asked: Promise<Received>) => same((await asked).outcome === 'handshake', false);
+
+  const { answer, text, outcome, sealed } = await ask(example);
+  same(outcome, 'handshake');
+  sameReply(answer, text, reply);
+  same(sealed !== undefined, handsOver);
+  if (handsOver) await isRefused(ask(example, CHECK_SECRET, {}, false));
+  if (signed) await isRefused(ask(example, 'another'));
+  if (signed) await isRefused(ask(example, CHECK_SECRET, { headers: {} }));
+  if (example.query !== undefined) await isRefused(ask(example, CHECK_SECRET, { method: 'POST', body: '' }));
+  for (const [from, to] of unlike) await isRefused(ask(changed(from, to)));
+  if (limited) for (const to of ['<b>', 'x'.repeat(257), 'a b']) await isRefused(ask(changed(limited, to)));
+}
+
+/** Otherwise it is a pair of keys, and its secret is public. */
+function hasTextKey(name: string): boolean {
+  const { scheme } = providerOf(name);
+  return scheme.token === undefined && scheme.key === 'utf8';
+}
+
+async function checkAnswer(name: string, data: Provider, ack: Reply | undefined): Promise<void> {
+  const { answer, text, events } = await receive(data, deliver(name, { keys: keysOf(name) }));
+  if (ack) return sameReply(answer, text, ack);
+  const counts = events.length === 1 ? {} : { accepted: events.length, duplicate: 0 };
+  same([answer.status, JSON.parse(text)], [200, { status: 'accepted', ...counts }]);
+}
+
+function sameReply(answer: Response, text: string, reply: Reply): void {
+  const headers = Object.entries({ 'content-type': null, ...reply.headers });
+  same([answer.status, text], [reply.status, reply.text ?? '']);
+  same(
+    headers.map(([key]) => [key, answer.headers.get(key)]),
+    headers,
+  );
+}
+
+async function checkSize(name: string, data: Provider, bytes: number): Promise<void> {
+  const sample = deliver(name, { keys: keysOf(name) });
+  const [more, fill] = providerOf(name).form ? ['&more=', 'x'] : ['', ' '];
+  const statusOf = async (length: number) => {
+    const text = sample.text + more;
+    const body = text + fill.repeat(length - Buffer.byteLength(text));
+    const { answer } = await receive(data, deliver(name, { keys: keysOf(name), body }));
+    return answer.status;
+  };
+  same([(await statusOf(bytes)) < 300, await statusOf(bytes + 1)], [true, 413]);
+}
+
+const keys = new Map<string, Sent['keys']>();
+
+/** Made up once: ECDSA keys take time. */
+function keysOf(name: string): Sent['keys'] {
+  const made = keys.get(name) ?? madeUpKeys(providerOf(name));
+  keys.set(name, made);
+  return made;
+}
+
+function same(actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected))
+    throw new Error(`${JSON.stringify(actual)} is not ${JSON.stringify(expected)}`);
+}
