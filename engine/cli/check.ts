@@ -57,11 +57,15 @@ export async function step<Result>(title: string, work: () => Result | Promise<R
 /** A part of a check that is a program. What it prints is shown only if it fails. */
 export async function run(title: string, [program = '', ...args]: readonly string[]): Promise<void> {
   await step(title, () => {
-    const { status, stdout, stderr, error } = spawnSync(folderOf(`.bin/${program}`), args, {
-      encoding: 'utf8',
-      // A program that asks a question gets no answer, and fails.
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const { status, stdout, stderr, error } = spawnSync(
+      program.includes('/') ? program : folderOf(`.bin/${program}`),
+      args,
+      {
+        encoding: 'utf8',
+        // A program that asks a question gets no answer, and fails.
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     if (error) throw new UserError(`${program} can't be started (${error.message}): npm ci installs it`);
     if (status !== 0) throw new UserError((stdout + stderr).trim());
   });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, parse, resolve } from 'node:path';
 import { OFFLINE } from '../cli/config/worker-config.ts';
 
@@ -8,14 +8,12 @@ interface BuildSettings {
   readonly compatibility_date?: string | undefined;
   readonly minify?: boolean | undefined;
   readonly keep_names?: boolean | undefined;
-  /** Which files are imported as texts. */
-  readonly rules?: readonly object[] | undefined;
 }
 
 /** Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first. */
 export function bundle(
   main: string,
-  { compatibility_date, minify, keep_names, rules }: BuildSettings,
+  { compatibility_date, minify, keep_names }: BuildSettings,
   folder: string,
 ): string {
   rmSync(folder, { recursive: true, force: true });
@@ -23,7 +21,7 @@ export function bundle(
   const config = join(folder, 'wrangler.json');
   writeFileSync(
     config,
-    JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify, keep_names, rules }),
+    JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify, keep_names }),
   );
   // Absolute, because wrangler resolves it from the folder of its configuration.
   const out = resolve(folder, 'out');
@@ -32,12 +30,5 @@ export function bundle(
     ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', out, '-c', config],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...OFFLINE } },
   );
-  const file = join(out, `${parse(main).name}.js`);
-  const texts = /^import (\w+) from "(\.\/[^"]+)";$/gm;
-  const inOneFile = readFileSync(file, 'utf8').replace(
-    texts,
-    (_, name, text) => `const ${name} = ${JSON.stringify(readFileSync(join(out, text), 'utf8'))};`,
-  );
-  writeFileSync(file, inOneFile);
-  return file;
+  return join(out, `${parse(main).name}.js`);
 }

@@ -51,7 +51,7 @@ function labelsFor({ origin, source }: Vector): string[] {
 function sdkLabels(name: string): string[] {
   const { sdk } = proofOf(name);
   if (!sdk) return [];
-  const { version } = JSON.parse(readFileSync(`node_modules/${sdk.sdk}/package.json`, 'utf8'));
+  const { version } = JSON.parse(readFileSync(`engine/workshop/node_modules/${sdk.sdk}/package.json`, 'utf8'));
   const whose = sdk.by === 'others' ? 'package of others' : 'official SDK';
   return [`${whose} ${sdk.sdk}@${version}${sdk.signs ? ', both ways' : ''}`];
 }

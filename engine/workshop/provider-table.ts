@@ -10,7 +10,7 @@ import { countProofs, provedBy } from './proved-by.ts';
 export function render(): string {
   const all = Object.values(providers);
   const { known, proved, tokens, assumed } = countProofs(Object.keys(providers));
-  return `<!-- Made from the files in src/providers: change those, not this page. -->
+  return `<!-- Made from the files in engine/src/providers: change those, not this page. -->
 
 # Providers
 
@@ -18,7 +18,7 @@ ${known} providers are known. ${proved} are proved by SDKs, vectors or implement
 is nothing to prove, and ${known - proved - tokens} is built from its documentation alone. The schemes of ${assumed} more senders, Awardee and GetHook, are assumptions:
 nobody has documented them.
 
-Each is a file of data in [src/providers](../src/providers), and one verifier reads them all. A source in \`src/sources.ts\` names its
+Each is a file of data in [engine/src/providers](../engine/src/providers), and one verifier reads them all. A source in \`src/sources.ts\` names its
 provider. The Worker's bundle contains only the providers that a source names.
 
 ${table(

@@ -1,7 +1,7 @@
 // Runs a command of the engine's makers: `npm run -w engine faults`. Their packages are in engine/workshop, apart from those of an
 // app, and installed when one of these commands first needs them.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fail, run } from '../cli/lib/run.mjs';
@@ -30,15 +30,11 @@ function install() {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     if (status !== 0) fail(name, `npm ci in ${workshop} failed: see above`);
-    spawnSync(
-      process.execPath,
-      ['-e', `require('fs').copyFileSync('package-lock.json', 'node_modules/.claimcheck-lock.json')`],
-      { cwd: workshop },
-    );
+    writeFileSync(installed, lock);
   }
   for (const room of ROOMS) {
     const link = join(workshop, '..', room, 'node_modules');
-    rmSync(link, { force: true, recursive: false });
+    rmSync(link, { force: true });
     symlinkSync(join('..', 'workshop', 'node_modules'), link, 'junction');
   }
 }

@@ -2,7 +2,13 @@ import { type Database, openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
 import { idempotencyKeyOf, keyText } from '../db/keys.ts';
 import { withFailure } from '../kit/errors.ts';
-import { type ConsumerEnv, type EffectKind, type EffectTools, errorFromResponse, PermanentError } from '../kit/index.ts';
+import {
+  type ConsumerEnv,
+  type EffectKind,
+  type EffectTools,
+  errorFromResponse,
+  PermanentError,
+} from '../kit/index.ts';
 import { type EffectTicket, isEffectTicket, reasonUnreadable } from '../queue/tickets.ts';
 import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';

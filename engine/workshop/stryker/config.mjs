@@ -10,7 +10,6 @@ export default {
     'engine/src/ops/{input,words}.ts',
     'engine/src/db/user-statement.ts',
     'engine/cli/ops/print.ts',
-    'engine/cli/upgrade/plan.ts',
     'engine/cli/config/configuration.ts',
     'engine/cli/samples/sign.ts',
   ],
