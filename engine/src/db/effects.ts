@@ -84,7 +84,8 @@ function beginEffects(keys: readonly EffectKey[], begun: Date): SQL {
 
 /**
  * Counts an attempt of each effect and keeps its result. A sent effect stays sent, and a row that a rerun has written
- * meanwhile stays as it is: its payload was not the one that was sent.
+ * meanwhile stays as it is: its payload was not the one that was sent. A row that is gone (discarded, or pruned with its
+ * event) needs no result. So fewer rows than results are no error, and raising one would lose the other results.
  *
  * The number of attempts comes from what was loaded, so writing the same result twice counts one. Rows are locked in the
  * order of their keys, so that two batches with common effects can't deadlock.
@@ -128,7 +129,7 @@ function isResult(name: string): SQL {
         = (${row}.source, ${row}.event_id, ${row}.name, ${row}.generation)`;
 }
 
-/** Parks effects whose tickets the queue gave up. No attempt is counted, and a sent effect stays sent. */
+/** Parks effects whose tickets the queue gave up. No attempt is counted. Effects that are sent, or gone, stay so. */
 export async function parkEffects(
   db: Database,
   keys: readonly EffectKey[],

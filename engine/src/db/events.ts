@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
 import { enqueueEffects } from './effects.ts';
+import { MISCOUNTED } from './errors.ts';
 import { type EventKey, TICKET_GRACE_MS } from './keys.ts';
 import { bodies, events, type Failure } from './schema.ts';
 import { at, columnNames, listOf, lockName, type Query } from './sql.ts';
@@ -120,30 +121,28 @@ const GROUP_LOCK_TIMEOUT = '3s';
  * Commits the work of events and their completions together: all of it, or nothing.
  *
  * The completions come first, so that a second run fails before it changes anything. An event that is no longer
- * pending (done by another consumer, parked or discarded meanwhile) breaks `completed_at_most_once` in the same way.
- * Rows are locked in the order of their keys: two batches that share events can't deadlock over them.
+ * pending (done by another consumer, parked or discarded meanwhile) breaks `completed_at_most_once` in the same way. If the
+ * row of an event is gone, the count is wrong, and raises an error as well: plain SQL can do so only by a cast. Rows are
+ * locked in the order of their keys: two batches that share events can't deadlock over them.
  */
 export async function complete(db: Database, completed: readonly Completion[], now: Date): Promise<void> {
-  const given = sql`
-      select given.*
-      from unnest(${listOf(completed, (one) => one.source)}::text[], ${listOf(completed, (one) => one.eventId)}::text[],
-                  ${listOf(completed, (one) => one.status)}::text[], ${listOf(completed, (one) => one.summary)}::text[])
-        as given (source, event_id, status, summary)`;
-  const locked = sql`
-      ${given} join ${events} on (${events.source}, ${events.eventId}) = (given.source, given.event_id)
-      order by ${events.source}, ${events.eventId} for update of ${lockName(events)}`;
-  // One row needs no order. Without the join, Postgres plans the statement 20 % faster.
+  const [first] = completed;
+  const finished = first !== undefined && completed.length === 1 ? oneFinished(first) : lockedInOrder(completed);
   const completions = sql`
-    with finished as (${completed.length === 1 ? given : locked})
-    update ${events} set
-      ${column.completions} = ${events.completions} + case when ${events.status} = 'pending' then 1 else 2 end,
-      ${column.status} = finished.status,
-      ${column.summary} = finished.summary,
-      ${column.finishedAt} = ${at(now)},
-      ${column.attempts} = ${events.attempts} + 1,
-      ${column.begunAt} = null,
-      ${column.failure} = null, ${column.lastError} = null, ${column.failedPaths} = null, ${column.position} = null
-    from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)`;
+    with finished as (${finished}),
+    completed as (
+      update ${events} set
+        ${column.completions} = ${events.completions} + case when ${events.status} = 'pending' then 1 else 2 end,
+        ${column.status} = finished.status,
+        ${column.summary} = finished.summary,
+        ${column.finishedAt} = ${at(now)},
+        ${column.attempts} = ${events.attempts} + 1,
+        ${column.begunAt} = null,
+        ${column.failure} = null, ${column.lastError} = null, ${column.failedPaths} = null, ${column.position} = null
+      from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)
+      returning 1
+    )
+    select (${MISCOUNTED}::text || count(*))::pg_lsn from completed having count(*) <> ${completed.length}`;
   const effects = completed.flatMap(({ source, eventId, effects }) =>
     effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
   );
@@ -155,6 +154,21 @@ export async function complete(db: Database, completed: readonly Completion[], n
   if (completed.length === 1) return commit(db, changes);
   const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;
   return commit(db, [limit, ...changes]);
+}
+
+/** One row needs no order. With plain values and without the join, the statement takes 15 % less time. */
+function oneFinished({ source, eventId, status, summary }: Completion): SQL {
+  return sql`select ${source}::text as source, ${eventId}::text as event_id, ${status}::text as status, ${summary}::text as summary`;
+}
+
+function lockedInOrder(completed: readonly Completion[]): SQL {
+  return sql`
+      select given.*
+      from unnest(${listOf(completed, (one) => one.source)}::text[], ${listOf(completed, (one) => one.eventId)}::text[],
+                  ${listOf(completed, (one) => one.status)}::text[], ${listOf(completed, (one) => one.summary)}::text[])
+        as given (source, event_id, status, summary)
+      join ${events} on (${events.source}, ${events.eventId}) = (given.source, given.event_id)
+      order by ${events.source}, ${events.eventId} for update of ${lockName(events)}`;
 }
 
 /** An attempt of an event that failed. */
@@ -170,7 +184,10 @@ export interface FailedAttempt extends EventKey {
   readonly notBefore: Date;
 }
 
-/** Counts an attempt of each event and keeps why it failed. An event that is no longer pending stays as it is. */
+/**
+ * Counts an attempt of each event and keeps why it failed. An event that is no longer pending stays as it is. One whose row
+ * is gone has nothing to count: its ticket comes again, and finds nothing.
+ */
 export async function recordFailures(db: Database, failed: readonly FailedAttempt[], now: Date): Promise<void> {
   if (failed.length === 0) return;
   await run(
@@ -200,7 +217,7 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
   );
 }
 
-/** Parks events without another try. No attempt is counted, and finished events stay finished. */
+/** Parks events without another try. No attempt is counted. Events that are finished, or gone, stay so. */
 export async function parkEvents(
   db: Database,
   keys: readonly EventKey[],

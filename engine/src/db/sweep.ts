@@ -70,8 +70,15 @@ const DAY_MS = 86_400_000;
 export const PRUNE_CHUNK = 1000;
 
 /**
+ * An event that is finished keeps its row for longer than any run that loaded it before may go on: a consumer is stopped
+ * after 15 minutes, a statement that it has sent after 15 s, and the clocks of two Workers differ by seconds. The age by
+ * `received_at` says nothing about this: an event that was parked for a month, and then retried, is old when it finishes.
+ */
+const LONGEST_RUN_MS = 3_600_000;
+
+/**
  * Deletes keys older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
- * What is pending or parked stays, and so does an event that still has an effect to send.
+ * What is pending or parked stays, and so does an event that still has an effect to send, or has finished just now.
  * The oldest go first: both tables have an index in this order, so a chunk reads little more than it deletes.
  */
 export async function prune(
@@ -87,6 +94,7 @@ export async function prune(
     with old_events as (
       select ${events.source}, ${events.eventId} from ${events}
       where ${events.receivedAt} < ${before(dedupeDays)} and ${events.status} in ('done', 'ignored')
+        and ${events.finishedAt} < ${at(new Date(now.getTime() - LONGEST_RUN_MS))}
         and not exists (
           select from ${effects} where ${itsEvent} and ${effects.status} <> 'sent')
       order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked

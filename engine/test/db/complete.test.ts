@@ -91,6 +91,26 @@ it('an event that was parked or discarded meanwhile cannot be completed', async 
   expect(await balance()).toBeUndefined();
 });
 
+it('nothing of a group is committed if the row of one of its events is gone, and the error is not a failure', async () => {
+  await claimAll('a', 'b');
+  await sql(`delete from webhooks.events where event_id = 'a'`);
+  for (const group of [['a'], ['b', 'a']]) {
+    const completions = group.map((id) => completion(id));
+    expect(isCompletedBefore(await errorOf(complete(database.consumer, completions, NOW)))).toBe(true);
+  }
+  expect(await sql('select event_id, status from webhooks.events')).toEqual([{ event_id: 'b', status: 'pending' }]);
+  expect(await balance()).toBeUndefined();
+});
+
+it('a text of a sender that looks like our own error, and that a change casts to a number, is a failure', async () => {
+  await claimAll('a');
+  const text = 'claimcheck: events completed: 0';
+  const cast = database.readOnly.execute(statement`insert into fixture.balances values ('c', ${text}::text::int)`);
+  const error = await errorOf(complete(database.consumer, [completion('a', [cast])], NOW));
+  expect(error).toMatchObject({ code: '22P02' });
+  expect(isCompletedBefore(error)).toBe(false);
+});
+
 it('groups that share events in opposite orders do not deadlock', async () => {
   const ids = Array.from({ length: 20 }, (_, n) => `evt_${n}`);
   await claimAll(...ids);

@@ -118,6 +118,17 @@ describe('pruning', () => {
     expect(await prune(database.consumer, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
   });
 
+  it('an event that was old when it finished is kept for an hour, because another consumer may still be working it', async () => {
+    await claimMany(2);
+    await finish('evt_0');
+    await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [
+      later({ days: 31 }),
+    ]);
+    const minutesAfter = async (minutes: number) =>
+      (await prune(database.consumer, later({ days: 31, minutes }), 30, 7)).events;
+    expect([await minutesAfter(0), await minutesAfter(60), await minutesAfter(61)]).toEqual([1, 0, 1]);
+  });
+
   it('the oldest events are pruned first, in whatever order they are stored', async () => {
     await sql(
       `insert into webhooks.events (source, event_id, received_at, due_at, status, finished_at)

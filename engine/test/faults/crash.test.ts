@@ -3,7 +3,7 @@ import { useDatabase } from '../database.ts';
 import type { Fault } from './crash/interleaving.ts';
 import { inLanes, type Lane, openLane, openLanes } from './crash/lanes.ts';
 import { NeonInProcess } from './crash/neon.ts';
-import { MIXED, POISON, type Scenario, SMALL } from './crash/scenarios.ts';
+import { MIXED, OLD, POISON, type Scenario, SMALL } from './crash/scenarios.ts';
 import { catchCalls, explain, type Trial, type Tried, tryOut } from './crash/trial.ts';
 import type { Mistake } from './crash/world.ts';
 import { isLong, report, seed } from './form.ts';
@@ -67,7 +67,7 @@ async function singleFaults(scenario: Scenario): Promise<Trial[]> {
   return trials;
 }
 
-it.each([MIXED, POISON])(
+it.each([MIXED, POISON, OLD])(
   'whichever single step of the scenario $name fails or ends its run, no event is lost, doubled or left over',
   async (scenario) => {
     const trials = sample(await singleFaults(scenario));

@@ -14,6 +14,7 @@ export const consumer: readonly Mutant[] = [
   if (completed.length === 1) return`,
       ],
       ['an event that was parked or discarded meanwhile is completed', 'then 1 else 2 end', 'then 1 else 1 end'],
+      ['an event whose row is gone makes its changes', 'having count(*) <>', 'having count(*) >'],
       [
         'a group locks its events in any order, so that two groups deadlock',
         `order by \${events.source}, \${events.eventId} for update`,
@@ -370,6 +371,11 @@ export const consumer: readonly Mutant[] = [
       ],
       ['pruning deletes events that are pending or parked', 'before(dedupeDays)} and', 'before(dedupeDays)} or'],
       ['pruning deletes events that still have an effect to send', "<> 'sent'", "= 'nothing'"],
+      [
+        'pruning deletes an old event that another consumer still works',
+        'LONGEST_RUN_MS = 3_600_000',
+        'LONGEST_RUN_MS = 0',
+      ],
       [
         'an effect that waits is taken as often as if its event had just been received',
         'nextDue(sql`overdue.waiting_since`)',

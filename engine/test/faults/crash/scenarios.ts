@@ -6,6 +6,7 @@ export type Expected = 'done' | 'ignored' | 'parked' | 'finished';
 export interface ExpectedEvent {
   readonly id: string;
   readonly expected: Expected;
+  readonly type?: string;
   readonly charge?: Charge;
   /** Its status if it was in the ledger before the trial began, for longer than what is finished is kept. */
   readonly was?: 'done' | 'parked' | 'pending';
@@ -29,6 +30,8 @@ export interface Scenario {
   readonly sendings: readonly Sending[];
   /** At these minutes the cron runs. Afterwards it runs only when nothing else is left to do. */
   readonly ticks: readonly number[];
+  /** At these minutes it also prunes, besides all that it does otherwise. */
+  readonly prunes?: readonly number[];
   /** What the ledger of Stripe has at the beginning, for pruning. */
   readonly old: readonly ExpectedEvent[];
   /** How often the events queue delivers a message again before it gives up. */
@@ -157,4 +160,21 @@ export const POISON: Scenario = {
   ticks: [15],
   old: [],
   maxRetries: 3,
+};
+
+/** Events that are due and, once they are finished, old enough to be pruned at once. */
+export const OLD: Scenario = {
+  name: 'old',
+  sendings: [fromStripe({ id: 'evt_new', type: 'charge', expected: 'done', charge: charge('ann', [OK]) })],
+  ticks: [0],
+  prunes: Array.from({ length: 20 }, (_, n) => n / 60),
+  old: Array.from({ length: 6 }, (_, n) => ({
+    id: `old_${n}`,
+    // Its handler takes a step of its own, in which the others go on.
+    type: 'reads',
+    was: 'pending',
+    expected: 'done',
+    charge: { customer: 'old', amount: 2 ** n },
+  })),
+  maxRetries: 100,
 };

@@ -40,14 +40,14 @@ export async function tryOut(trial: Trial, lane: Lane, neon: NeonInProcess): Pro
 /** Older than both DEDUPE_DAYS and BODY_DAYS. */
 const LONG_AGO = new Date(START - 40 * 86_400_000);
 
-async function insertOld({ id, was, charge }: ExpectedEvent, sql: Sql): Promise<void> {
+async function insertOld({ id, type = 'charge', was, charge }: ExpectedEvent, sql: Sql): Promise<void> {
   await sql(
     `with event as (
        insert into webhooks.events (source, event_id, type, received_at, status, due_at, finished_at, completions)
-       values ('stripe', $1, 'charge', $2, $3, $2, case when $3 <> 'pending' then $2::timestamptz end, ($3 = 'done')::int)
+       values ('stripe', $1, $5, $2, $3, $2, case when $3 <> 'pending' then $2::timestamptz end, ($3 = 'done')::int)
        returning source, event_id, received_at)
      insert into webhooks.bodies (source, event_id, received_at, body, headers) select *, $4, '{}' from event`,
-    [id, LONG_AGO, was, JSON.stringify({ data: charge })],
+    [id, LONG_AGO, was, JSON.stringify({ data: charge }), type],
   );
 }
 
