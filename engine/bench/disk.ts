@@ -46,7 +46,7 @@ async function measure(database: BenchDatabase, events: number, bodyBytes: numbe
         body: bodyOf(bodyBytes),
       }));
       const headers = { 'content-type': 'application/json' };
-      await claim(db, { source: 'bench', events: claimed, headers, receivedAt: new Date() });
+      await claim(db, { source: 'bench', events: claimed, headers, receivedAt: new Date(), unsignedIds: false });
       const done = { source: 'bench', status: 'done' as const, summary: '1 change', statements: [], effects: [] };
       await complete(
         db,

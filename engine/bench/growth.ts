@@ -82,7 +82,7 @@ function claimOne(db: Database, eventId: string) {
   const body = JSON.stringify({ data: 'x'.repeat(1000) });
   const event = { eventId, type: 'issues', occurredAt: null, fingerprint, body };
   const headers = { 'content-type': 'application/json' };
-  return claim(db, { source: 'bench', events: [event], headers, receivedAt: new Date() });
+  return claim(db, { source: 'bench', events: [event], headers, receivedAt: new Date(), unsignedIds: false });
 }
 
 async function completeAll(db: Database, ids: readonly string[]): Promise<void> {

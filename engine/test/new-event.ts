@@ -7,7 +7,13 @@ export function newEvent(eventId: string, more: Partial<NewEvent> = {}): NewEven
 /** What a delivery of these events asks for: names stand for plain events. */
 export function claimRequest(
   events: readonly (string | NewEvent)[],
-  { source = 'test', headers = {}, receivedAt }: Partial<ClaimRequest> & Pick<ClaimRequest, 'receivedAt'>,
+  {
+    source = 'test',
+    headers = {},
+    receivedAt,
+    unsignedIds = false,
+  }: Partial<ClaimRequest> & Pick<ClaimRequest, 'receivedAt'>,
 ): ClaimRequest {
-  return { source, headers, receivedAt, events: events.map((one) => (typeof one === 'string' ? newEvent(one) : one)) };
+  const all = events.map((one) => (typeof one === 'string' ? newEvent(one) : one));
+  return { source, headers, receivedAt, unsignedIds, events: all };
 }

@@ -31,6 +31,7 @@ const CLAIM = [
   'receivedAt',
   'dueAt',
   'fingerprint',
+  'originalId',
   // Of a suspected replay, which is parked at once.
   'replayNumber',
   'status',
@@ -63,6 +64,7 @@ const consumer: RightsByTable = {
     select: [
       'source',
       'eventId',
+      'originalId',
       'type',
       'occurredAt',
       'receivedAt',

@@ -41,7 +41,7 @@ export async function askHandler(
   { handlers, sources }: Pick<ConsumerDependencies, 'handlers' | 'sources'>,
   tools: Tools,
 ): Promise<HandlerResult> {
-  const { source, eventId, type, receivedAt, occurredAt, body, headers } = loaded;
+  const { source, eventId, originalId, type, receivedAt, occurredAt, body, headers } = loaded;
   const handler = handlerOf(loaded, handlers);
   if (handler === undefined) {
     const summary = `no handler for ${source}/${type ?? '(no type)'}`;
@@ -52,7 +52,7 @@ export async function askHandler(
   const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
   const event: Event = {
     source,
-    id: eventId,
+    id: originalId ?? eventId,
     type,
     occurredAt: isBelievable ? occurredAt : receivedAt,
     receivedAt,

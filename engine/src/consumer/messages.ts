@@ -36,8 +36,9 @@ export async function claimForwarded(
   if (unreadable.length > 0) logUnreadable(unreadable, 'not a forwarded event as this version knows it');
   if (ids.length === 0) return { events: [], unreadable: true };
   try {
-    await claim(db, request);
-    return { events: ids.map((eventId) => ({ source, eventId })), unreadable: unreadable.length > 0 };
+    const { claimed, known, parked, dropped } = await claim(db, request);
+    const keys = [...claimed, ...known, ...parked, ...dropped];
+    return { events: keys.map((eventId) => ({ source, eventId })), unreadable: unreadable.length > 0 };
   } catch (error) {
     const { isAboutData, message } = DatabaseError.fromThrown(error);
     if (!isAboutData) throw error;

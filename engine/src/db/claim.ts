@@ -1,4 +1,5 @@
-import { sql } from 'drizzle-orm';
+import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { sha256 } from '../shared/bytes.ts';
 import { type Database, run } from './client.ts';
 import { DatabaseError } from './errors.ts';
 import { TICKET_GRACE_MS } from './keys.ts';
@@ -21,16 +22,34 @@ export interface ClaimRequest {
   /** The delivery's headers that are kept. */
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
+  /** Whether somebody else may have sent an event under one of these ids before: the signature doesn't cover them. */
+  readonly unsignedIds: boolean;
 }
 
-/** The ids of a delivery's events, by result. An id in none of the lists was claimed by another delivery. */
+/**
+ * The keys of a delivery's events, by result. A key is the event's id or, if another event has the id, a hash. An event
+ * whose id the provider signs is `known` if it is in none of the other lists.
+ */
 export interface ClaimResult {
   /** Claimed now, and pending: each needs a ticket. */
   readonly claimed: string[];
+  /** Claimed by an earlier delivery, or by another one at this moment. */
+  readonly known: string[];
   /** Claimed now as suspected replays: each is parked until a person decides about it. */
   readonly parked: string[];
   /** Suspected replays that were not claimed, because enough of the same replay key are parked already. */
   readonly dropped: string[];
+}
+
+/** Another event has the id of this one, and may be a suspected replay itself. */
+type Taken = 'taken' | 'taken_by_replay';
+
+/** By key. */
+type Outcomes = ReadonlyMap<string, keyof ClaimResult | Taken>;
+
+/** An event that is claimed under another key than its id. */
+interface Renamed extends NewEvent {
+  readonly originalId: string;
 }
 
 /**
@@ -39,17 +58,51 @@ export interface ClaimResult {
  * An event with a new id but a known replay key may be a captured body that somebody sent again, or a real event that
  * repeats the words of an earlier one. It is claimed as parked, by a second statement, so that it neither runs nor gets
  * lost.
+ *
+ * If ids are not signed, somebody may also have sent a captured body under the id of an event that is still to come. So an
+ * event with a known id but another replay key is claimed under a hash of both. It runs if the event that has its id is a
+ * suspected replay. Otherwise it is a suspected replay itself.
  */
 export async function claim(db: Database, request: ClaimRequest): Promise<ClaimResult> {
-  const { claimed, suspects } =
-    request.events.length === 1 ? await claimOne(db, request) : await claimMany(db, request);
-  return { claimed, ...(await parkReplays(db, request, suspects)) };
+  const outcomes = await claimOrPark(db, request);
+  const isTaken = ({ eventId }: NewEvent) => ['taken', 'taken_by_replay'].includes(outcomes.get(eventId) ?? '');
+  const taken = request.events.filter(isTaken);
+  if (taken.length === 0) return resultOf(outcomes);
+  const renamed = await Promise.all(taken.map(rename));
+  const isReal = ({ originalId }: Renamed) => outcomes.get(originalId) === 'taken_by_replay';
+  const real = renamed.filter(isReal);
+  const suspects = renamed.filter((event) => !isReal(event));
+  // A hash of the replay key belongs to one event only.
+  const underHashes = { ...request, unsignedIds: false };
+  return resultOf(
+    outcomes,
+    real.length > 0 ? await claimOrPark(db, { ...underHashes, events: real }) : new Map(),
+    suspects.length > 0 ? await parkReplays(db, underHashes, suspects) : new Map(),
+  );
 }
 
-interface FirstTry {
-  readonly claimed: string[];
-  /** Not inserted although the id may be new: an earlier event has the same replay key. */
-  readonly suspects: readonly NewEvent[];
+/** An id and a replay key together are longer than a key may be. */
+async function rename(event: NewEvent): Promise<Renamed> {
+  const text = JSON.stringify([event.eventId, event.fingerprint]);
+  return { ...event, eventId: await sha256(new TextEncoder().encode(text)), originalId: event.eventId };
+}
+
+function resultOf(...all: readonly Outcomes[]): ClaimResult {
+  const result: ClaimResult = { claimed: [], known: [], parked: [], dropped: [] };
+  for (const [key, outcome] of all.flatMap((outcomes) => [...outcomes])) {
+    if (outcome !== 'taken' && outcome !== 'taken_by_replay') result[outcome].push(key);
+  }
+  return result;
+}
+
+async function claimOrPark(db: Database, request: ClaimRequest): Promise<Outcomes> {
+  const { events } = request;
+  const [first] = events;
+  const isPlain = events.length === 1 && first !== undefined && !('originalId' in first);
+  const outcomes = isPlain ? await claimOne(db, request, first) : await claimMany(db, request);
+  // Not inserted, and not seen: an earlier event has the same replay key, or the same event is claimed at this moment.
+  const undecided = events.filter(({ eventId }) => !outcomes.has(eventId));
+  return undecided.length === 0 ? outcomes : new Map([...outcomes, ...(await parkReplays(db, request, undecided))]);
 }
 
 /** The parameters of the claims. The events of a batch are one text, as JSON. */
@@ -65,6 +118,7 @@ const param = {
   body: sql.placeholder('body'),
   events: sql.placeholder('events'),
   count: sql.placeholder('count'),
+  unsignedIds: sql.placeholder('unsignedIds'),
 };
 
 function sharedValues({ source, headers, receivedAt }: ClaimRequest) {
@@ -72,7 +126,8 @@ function sharedValues({ source, headers, receivedAt }: ClaimRequest) {
 }
 
 function valuesOfMany(request: ClaimRequest, given: readonly NewEvent[]) {
-  return { ...sharedValues(request), events: JSON.stringify(given), count: given.length };
+  const { unsignedIds } = request;
+  return { ...sharedValues(request), events: JSON.stringify(given), count: given.length, unsignedIds };
 }
 
 const eventColumn = columnNames(events);
@@ -85,34 +140,55 @@ const EVENT_COLUMNS = sql`
 const BODY_COLUMNS = sql`
     ${bodyColumn.source}, ${bodyColumn.receivedAt}, ${bodyColumn.headers}, ${bodyColumn.eventId}, ${bodyColumn.body}`;
 
+const insertEvent = sql`
+    insert into ${events} (${EVENT_COLUMNS})
+    values (${param.source}, ${param.receivedAt}, ${param.dueAt}, ${param.eventId},
+            ${param.type}, ${param.occurredAt}, ${param.fingerprint})
+    on conflict (${eventColumn.source}, ${eventColumn.eventId}) do nothing
+    returning ${events.eventId} as event_id`;
+
+const insertBody = sql`
+    insert into ${bodies} (${BODY_COLUMNS})
+    select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, ${param.body} from claimed
+    returning ${bodies.eventId} as "eventId"`;
+
 /**
  * Nearly every delivery holds one event, so its claim has plain values: Postgres plans arrays and joins twice as long.
  *
  * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
  */
-const CLAIM_ONE = builtOnce(sql`
-  with claimed as (
-    insert into ${events} (${EVENT_COLUMNS})
-    values (${param.source}, ${param.receivedAt}, ${param.dueAt}, ${param.eventId},
-            ${param.type}, ${param.occurredAt}, ${param.fingerprint})
-    on conflict (${eventColumn.source}, ${eventColumn.eventId}) do nothing
-    returning ${events.eventId} as event_id
-  )
-  insert into ${bodies} (${BODY_COLUMNS})
-  select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, ${param.body} from claimed
-  returning ${bodies.eventId} as "eventId"`);
+const CLAIM_ONE = builtOnce(sql`with claimed as (${insertEvent}) ${insertBody}`);
 
-async function claimOne(db: Database, request: ClaimRequest): Promise<FirstTry> {
-  const [event] = request.events as readonly [NewEvent];
+/** What an event with this id is to one with this replay key: the same event, or another one. */
+const holder = (fingerprint: SQL | Placeholder) => sql`
+    case when ${events.fingerprint} = ${fingerprint} then 'known'
+         when ${events.replayNumber} > 0 then 'taken_by_replay' else 'taken' end`;
+
+/** Looks at the event that has the id, if there is one. */
+const CLAIM_ONE_WITH_UNSIGNED_ID = builtOnce(sql`
+  with claimed as (${insertEvent}), inserted_body as (${insertBody})
+  select 'claimed' as outcome from claimed
+  union all
+  select ${holder(param.fingerprint)} from ${events}
+  where ${events.source} = ${param.source} and ${events.eventId} = ${param.eventId}
+    and not exists (select from claimed)`);
+
+async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): Promise<Outcomes> {
+  const { eventId, fingerprint } = event;
+  const values = { ...sharedValues(request), ...event };
   try {
-    const rows = await run<{ eventId: string }>(db, CLAIM_ONE({ ...sharedValues(request), ...event }));
-    return { claimed: rows.map(({ eventId }) => eventId), suspects: [] };
+    if (request.unsignedIds && fingerprint !== null) {
+      const rows = await run<{ outcome: 'claimed' | 'known' | Taken }>(db, CLAIM_ONE_WITH_UNSIGNED_ID(values));
+      return new Map(rows.map(({ outcome }) => [eventId, outcome]));
+    }
+    const rows = await run(db, CLAIM_ONE(values));
+    return new Map([[eventId, rows.length > 0 ? 'claimed' : 'known']]);
   } catch (error) {
     // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
     // here: parkReplays finds that its id is known.
     const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === FINGERPRINT_ONCE;
     if (!isKnown) throw error;
-    return { claimed: [], suspects: [event] };
+    return new Map();
   }
 }
 
@@ -121,9 +197,9 @@ async function claimOne(db: Database, request: ClaimRequest): Promise<FirstTry> 
  * took twice the time and memory for a batch of 6 MB. The limit tells the planner how many they are.
  */
 const INCOMING = sql`incoming as (
-    select "eventId" as event_id, type, "occurredAt" as occurred_at, fingerprint, body
+    select "eventId" as event_id, "originalId" as original_id, type, "occurredAt" as occurred_at, fingerprint, body
     from json_to_recordset(${param.events}::json)
-      as given ("eventId" text, type text, "occurredAt" timestamptz, fingerprint text, body text)
+      as given ("eventId" text, "originalId" text, type text, "occurredAt" timestamptz, fingerprint text, body text)
     limit ${param.count}
   )`;
 
@@ -139,34 +215,42 @@ const INSERT_BODIES = sql`inserted_bodies as (
 const CLAIM_MANY = sql`
   with ${INCOMING},
   claimed as (
-    insert into ${events} (${EVENT_COLUMNS})
+    insert into ${events} (${EVENT_COLUMNS}, ${eventColumn.originalId})
     select ${param.source}, ${param.receivedAt}::timestamptz, ${param.dueAt}::timestamptz, event_id, type, occurred_at,
-           fingerprint
+           fingerprint, original_id
     from incoming order by event_id
     on conflict do nothing
     returning ${events.eventId} as event_id
   ),
   ${INSERT_BODIES}
-  select event_id as "eventId", true as "isNew" from claimed`;
+  select event_id as "eventId", 'claimed' as outcome from claimed`;
 
 const CLAIM_WITHOUT_REPLAY_KEYS = builtOnce(CLAIM_MANY);
+
+/** What an event of `incoming` is to the one that has its id. Without a replay key, nobody can tell. */
+const HOLDER = sql`
+    case when not ${param.unsignedIds}::boolean or incoming.fingerprint is null then 'known'
+         else ${holder(sql`incoming.fingerprint`)} end`;
 
 /** A batch skips every conflict, so that one known replay key can't refuse the other events. Then it looks up known ids. */
 const CLAIM_WITH_REPLAY_KEYS = builtOnce(sql`
   ${CLAIM_MANY}
   union all
-  select event_id, false from incoming join ${events} using (event_id)
+  select event_id, ${HOLDER} from incoming join ${events} using (event_id)
   where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`);
 
-async function claimMany(db: Database, request: ClaimRequest): Promise<FirstTry> {
+async function claimMany(db: Database, request: ClaimRequest): Promise<Outcomes> {
   const hasReplayKeys = request.events.some(({ fingerprint }) => fingerprint !== null);
   const statement = hasReplayKeys ? CLAIM_WITH_REPLAY_KEYS : CLAIM_WITHOUT_REPLAY_KEYS;
-  const rows = await run<{ eventId: string; isNew: boolean }>(db, statement(valuesOfMany(request, request.events)));
-  const found = new Set(rows.map(({ eventId }) => eventId));
-  return {
-    claimed: rows.filter(({ isNew }) => isNew).map(({ eventId }) => eventId),
-    suspects: request.events.filter(({ eventId, fingerprint }) => fingerprint !== null && !found.has(eventId)),
-  };
+  const rows = await run<{ eventId: string; outcome: 'claimed' | 'known' | Taken }>(
+    db,
+    statement(valuesOfMany(request, request.events)),
+  );
+  const withoutReplayKey = request.events.filter(({ fingerprint }) => fingerprint === null);
+  return new Map([
+    ...withoutReplayKey.map(({ eventId }) => [eventId, 'known'] as const),
+    ...rows.map(({ eventId, outcome }) => [eventId, outcome] as const),
+  ]);
 }
 
 /**
@@ -178,27 +262,19 @@ export const MAX_REPLAYS = 10;
 /** A try decides an event, unless another replay took its number meanwhile. That can happen MAX_REPLAYS times. */
 const MAX_TRIES = MAX_REPLAYS + 2;
 
-/** Claims events that have a new id but a known replay key, as parked. */
-export async function parkReplays(
-  db: Database,
-  request: ClaimRequest,
-  suspects: readonly NewEvent[],
-): Promise<Omit<ClaimResult, 'claimed'>> {
-  const parked: string[] = [];
-  const dropped: string[] = [];
+type ReplayOutcome = 'parked' | 'dropped' | 'known' | Taken;
+
+/** Claims events that have a new id but a known replay key, as parked, and those whose id another event has. */
+async function parkReplays(db: Database, request: ClaimRequest, suspects: readonly NewEvent[]): Promise<Outcomes> {
+  const outcomes = new Map<string, ReplayOutcome>();
   let undecided = suspects;
   for (let tries = 0; undecided.length > 0; tries++) {
     if (tries === MAX_TRIES) throw new DatabaseError('a suspected replay could not be claimed', { retryable: true });
-    const rows = await run<{ eventId: string; outcome: 'parked' | 'dropped' | 'known' }>(
-      db,
-      PARK(valuesOfMany(request, undecided)),
-    );
-    parked.push(...rows.filter(({ outcome }) => outcome === 'parked').map(({ eventId }) => eventId));
-    dropped.push(...rows.filter(({ outcome }) => outcome === 'dropped').map(({ eventId }) => eventId));
-    const decided = new Set(rows.map(({ eventId }) => eventId));
-    undecided = undecided.filter(({ eventId }) => !decided.has(eventId));
+    const rows = await run<{ eventId: string; outcome: ReplayOutcome }>(db, PARK(valuesOfMany(request, undecided)));
+    for (const { eventId, outcome } of rows) outcomes.set(eventId, outcome);
+    undecided = undecided.filter(({ eventId }) => !outcomes.has(eventId));
   }
-  return { parked, dropped };
+  return outcomes;
 }
 
 const LIMIT = sql.raw(String(MAX_REPLAYS));
@@ -208,6 +284,7 @@ const REASON = {
   after:
     ' has the same body or replay key. Retry this event if it is real, discard it if it is not. ' +
     'If bodies repeat at this source, set bodiesRepeat',
+  afterId: ' has the same id and another body. Retry this event if it is real, discard it if it is not',
 };
 
 /**
@@ -218,15 +295,17 @@ const REASON = {
 const PARK = builtOnce(sql`
   with ${INCOMING},
   known as (
-    select event_id from incoming join ${events} using (event_id) where ${events.source} = ${param.source}
+    select event_id, ${HOLDER} as outcome from incoming join ${events} using (event_id) where ${events.source} = ${param.source}
   ),
   earlier as (
     select incoming.event_id,
            (array_agg(${events.eventId} order by ${events.replayNumber}))[1] as first_id,
-           array_agg(${events.replayNumber}) as numbers,
+           array_remove(array_agg(${events.replayNumber}), null) as numbers,
            count(*) filter (where ${events.replayNumber} > 0 and ${events.status} = 'parked') as parked
-    from incoming join ${events} on ${events.fingerprint} = incoming.fingerprint
-    where ${events.source} = ${param.source} and incoming.event_id not in (select event_id from known)
+    from incoming
+    left join ${events} on ${events.fingerprint} = incoming.fingerprint and ${events.source} = ${param.source}
+    where incoming.event_id not in (select event_id from known)
+      and (${events.eventId} is not null or incoming.original_id is not null)
     group by 1
   ),
   suspected as (
@@ -240,13 +319,13 @@ const PARK = builtOnce(sql`
   ),
   claimed as (
     insert into ${events} (
-      ${eventColumn.source}, ${eventColumn.eventId}, ${eventColumn.type}, ${eventColumn.occurredAt}, ${eventColumn.receivedAt}, ${eventColumn.dueAt},
-      ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
+      ${eventColumn.source}, ${eventColumn.eventId}, ${eventColumn.originalId}, ${eventColumn.type}, ${eventColumn.occurredAt},
+      ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
       ${eventColumn.lastError}
     )
-    select ${param.source}, event_id, type, occurred_at, ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz,
-           ${param.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
-           ${REASON.before}::text || first_id || ${REASON.after}::text
+    select ${param.source}, event_id, original_id, type, occurred_at, ${param.receivedAt}::timestamptz,
+           ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
+           ${REASON.before}::text || coalesce(first_id || ${REASON.after}::text, original_id || ${REASON.afterId}::text)
     from incoming join suspected using (event_id) where replay_number is not null
     order by event_id
     on conflict do nothing
@@ -257,7 +336,7 @@ const PARK = builtOnce(sql`
   union all
   select event_id, 'dropped' from suspected where replay_number is null
   union all
-  select event_id, 'known' from known`);
+  select event_id, outcome from known`);
 
 /**
  * Of these events, those that are still pending after their due time: their tickets may be lost.

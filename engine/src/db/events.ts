@@ -10,6 +10,8 @@ import { at, columnNames, listOf, lockName, type Query } from './sql.ts';
 const column = columnNames(events);
 
 export interface LoadedEvent extends EventKey {
+  /** The id as the provider sent it, if another event has it. */
+  readonly originalId: string | null;
   readonly type: string | null;
   readonly occurredAt: Date | null;
   readonly receivedAt: Date;
@@ -57,8 +59,8 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
     sql`
     with ${begun === undefined ? sql`` : sql`${beginEvents(keys, begun)},`}
     loaded as (
-      select ${events.source} as source, ${events.eventId} as "eventId", ${events.type} as type,
-             ${events.occurredAt} as "occurredAt", ${events.receivedAt} as "receivedAt",
+      select ${events.source} as source, ${events.eventId} as "eventId", ${events.originalId} as "originalId",
+             ${events.type} as type, ${events.occurredAt} as "occurredAt", ${events.receivedAt} as "receivedAt",
              ${events.notBefore} as "notBefore", ${events.begunAt} is not null as "neverEnded",
              ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
              ${bodies.headers} as headers, ${bodies.body} as body,
@@ -67,7 +69,7 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
       join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
       left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
     )
-    select source, "eventId", type, "occurredAt", "receivedAt", "notBefore", "neverEnded", status, attempts, failure,
+    select source, "eventId", "originalId", type, "occurredAt", "receivedAt", "notBefore", "neverEnded", status, attempts, failure,
            headers, "hasBody",
            case when status = 'pending' and size_before < ${MAX_BYTES} then body end as body
     from loaded`,

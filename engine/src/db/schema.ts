@@ -88,6 +88,8 @@ export const events = webhooks.table(
   {
     source: text('source').notNull(),
     eventId: text('event_id').notNull(),
+    /** The id as the provider sent it, if another event has it: then `event_id` is a hash (claim.ts). Otherwise null. */
+    originalId: text('original_id'),
     type: text('type'),
     occurredAt: time('occurred_at'),
     receivedAt: time('received_at').notNull(),

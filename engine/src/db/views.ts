@@ -60,6 +60,10 @@ export const EffectDetails = v.strictObject({
 /** All that is known of an event. */
 export const EventDetails = v.strictObject({
   ...ListedEvent.entries,
+  original_id: v.pipe(
+    v.nullable(v.string()),
+    v.description('The id as the provider sent it, if another event has it. Then event_id is a hash'),
+  ),
   occurred_at: TimeOrNull,
   not_before: TimeOrNull,
   failed_paths: v.pipe(

@@ -5,7 +5,8 @@ export const chargebee = defineProvider({
   docs: 'https://www.chargebee.com/docs/billing/2.0/site-configuration/webhook_settings',
   // Chargebee signs nothing. User and password are set in the webhook's settings.
   scheme: { token: 'header:authorization', basic: true },
-  id: { at: '{json:id}', signed: false },
+  // The body holds the state of the event's webhooks, which may have changed at a retry.
+  id: { at: '{json:id}', signed: false, retriesDiffer: true },
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:occurred_at', unit: 's' },
   retriesForDays: 4,

@@ -13,7 +13,8 @@ export const linear = defineProvider({
     // detects replays.
     timestamp: { at: 'json:webhookTimestamp', unit: 'ms', windowSeconds: 8 * 3600 },
   },
-  id: { at: '{header:linear-delivery}', signed: false },
+  // The body holds the time at which it was sent, and nothing says whether a retry has a new one.
+  id: { at: '{header:linear-delivery}', signed: false, retriesDiffer: true },
   type: ['{json:type}.{json:action}', '{header:linear-event}'],
   occurredAt: { at: 'json:createdAt', unit: 'iso' },
 });

@@ -18,6 +18,8 @@ export const mailgun = defineProvider({
     at: '{json:event-data.id}:{json:event-data.timestamp}',
     signed: false,
     replayKey: '{json:signature.token}',
+    // Nothing says whether a retry has the same token.
+    retriesDiffer: true,
   },
   type: ['{json:event-data.event}'],
   occurredAt: { at: 'json:event-data.timestamp', unit: 's' },

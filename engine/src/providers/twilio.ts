@@ -31,6 +31,8 @@ export const twilio = defineProvider({
     // fields with another id, and the signature would still match. It is still the same signature, so it is the replay
     // key. A signed hash leaves nothing to split, and all events of a list have one signature.
     replayKey: ['{query:bodySHA256}:{json:source}:{json:id}', '{header:x-twilio-signature}'],
+    // An event of Event Streams may come again in another list, which has another hash.
+    retriesDiffer: true,
   },
   type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}', '{json:type}'],
   occurredAt: { at: 'json:time', unit: 'iso' },

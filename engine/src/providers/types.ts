@@ -179,6 +179,11 @@ export interface ProviderData {
      * Twilio).
      */
     readonly replayKey?: Template | readonly Template[];
+    /**
+     * A retry may have another replay key under the same id. Without this, an event whose id isn't signed is another one
+     * than that which has its id if their replay keys differ, because somebody may have sent a captured body under that id.
+     */
+    readonly retriesDiffer?: true;
   };
   /** The first template that can be filled is used. */
   readonly type: readonly Template[];

@@ -48,6 +48,8 @@ export async function unpack(message: unknown): Promise<ForwardedDelivery | unde
     source: isStorableText(source) ? source : '',
     headers: usable ? headers : {},
     receivedAt: receivedAt ?? new Date(0),
+    // Receivers before this field send none.
+    unsignedIds: packed.unsignedIds === true,
     events: usable ? events.flatMap(({ event }) => event ?? []) : [],
     unreadable: events.filter(({ event }) => !usable || !event).map(({ eventId }) => String(eventId)),
   };

@@ -76,8 +76,7 @@ async function claimWithSecondTry(
     if (!DatabaseError.fromThrown(error).retryable) throw error;
     const claims = await claim(db, request);
     // The first try may have committed although its answer was lost. Then its events are known now and have no tickets.
-    const settled = new Set([...claims.parked, ...claims.dropped]);
-    return { claims, pending: request.events.map(({ eventId }) => eventId).filter((id) => !settled.has(id)) };
+    return { claims, pending: [...claims.claimed, ...claims.known] };
   }
 }
 

@@ -147,6 +147,12 @@ function replayKeyOf({ provider, bodiesRepeat }: Source, values: TemplateValues)
   return fillFirst(repeats ? keys.filter((key) => !key.includes('{sha256}')) : keys, values);
 }
 
+/** Whether an event with a known id and another replay key is another event: somebody could have written its id. */
+export function hasUnsignedIds({ provider, dedupe }: Source): boolean {
+  const { signed, retriesDiffer = false } = provider.id;
+  return !signed && !retriesDiffer && dedupe !== 'content';
+}
+
 /** Whether the body's hash may be a part of the id or of the replay key. */
 const needsHash = memoize((provider: Provider) =>
   [provider.id.at, replayKeysOf(provider)].flat(2).some((template) => template.includes('{sha256}')),

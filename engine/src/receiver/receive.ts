@@ -10,7 +10,7 @@ import { type Refusal, readSignatures, signatureMissing, signsInsideBody, verify
 import { BODY_DEADLINE_MS, type Body, BodyBudget, readBody } from './body.ts';
 import { CLAIM_TIMEOUT_MS, type ClaimOutcome, claimOrForward, sendOverdueTickets } from './claim-or-forward.ts';
 import { type HandshakeResult, methodsOf, signedHandshakes, tryHandshakes, unsignedHandshakes } from './handshake.ts';
-import { type IdentifyResult, identify, keptHeaders } from './identify.ts';
+import { hasUnsignedIds, type IdentifyResult, identify, keptHeaders } from './identify.ts';
 import { secretName, secretsOf } from './secrets.ts';
 
 export interface ReceiverDependencies {
@@ -168,7 +168,8 @@ async function receive(
     if (identified.outcome === 'unclaimable') return { ...identified, signedWith };
     const { events } = identified;
     if (events.length === 0) return { outcome: 'no_events', signedWith };
-    const claimRequest = { source: name, events, headers: keptHeaders(provider, headers), receivedAt };
+    const kept = keptHeaders(provider, headers);
+    const claimRequest = { source: name, events, headers: kept, receivedAt, unsignedIds: hasUnsignedIds(source) };
     const held = await claimOrForward(claimRequest, env, log, claimTimeoutMs);
     return { ...held, signedWith };
   } finally {

@@ -54,6 +54,23 @@ describe('a forwarded delivery', () => {
     ]);
   });
 
+  it('whose event has the id of a suspected replay is worked, also again, and its handler gets the id that was sent', async () => {
+    await query(sql`
+      insert into webhooks.events (source, event_id, received_at, due_at, status, fingerprint, replay_number)
+      values ('test', 'a', now(), now(), 'parked', 'X', 1)`);
+    const event = newEvent('a', { type: 'notes its time', fingerprint: 'Y' });
+    const bytes = await pack(claimRequest([event], { receivedAt: new Date(1000), unsignedIds: true }));
+    for (const outcome of ['done', 'already_finished']) {
+      const lines = await logged(() => consume([{ body: bytes?.buffer }]));
+      expect(lines).toMatchObject([{ step: 'completion', outcome }]);
+    }
+    expect(await balanceOf('a')).toBe('1');
+    expect(await query(sql`select original_id, status from webhooks.events order by status`)).toEqual([
+      { original_id: 'a', status: 'done' },
+      { original_id: null, status: 'parked' },
+    ]);
+  });
+
   it('of which one event is broken has the others worked, comes back for the broken one, and is logged with its key', async () => {
     const event = (eventId: unknown) => ({
       ...newEvent('a', { type: 'increments', body: '{"customer":"c"}' }),

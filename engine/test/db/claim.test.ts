@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NeonRequest } from '../../cli/local/neon/endpoint.ts';
@@ -16,6 +17,7 @@ const claimAll = (ids: string[], source = 'test') =>
 
 const claims = (lists: Partial<ClaimResult> = {}): ClaimResult => ({
   claimed: [],
+  known: [],
   parked: [],
   dropped: [],
   ...lists,
@@ -133,6 +135,108 @@ describe('a suspected replay', () => {
       expect(all.filter(({ claimed }) => claimed.length === 1)).toHaveLength(1);
       expect(all.flatMap(({ parked, dropped }) => [...parked, ...dropped])).toEqual([]);
     }
+  });
+});
+
+describe('an event with a known id and another replay key, of a provider that does not sign its ids', () => {
+  const hashOf = (id: string, fingerprint: string) =>
+    createHash('sha256')
+      .update(JSON.stringify([id, fingerprint]))
+      .digest('hex');
+  const requestOf = (named: readonly (readonly [id: string, fingerprint: string])[], unsignedIds = true) => {
+    const all = named.map(([id, fingerprint]) => newEvent(id, { fingerprint, body: `{"body":"${fingerprint}"}` }));
+    return claimRequest(all, { receivedAt: NOW, unsignedIds });
+  };
+  const deliver = (...named: (readonly [id: string, fingerprint: string])[]) =>
+    claim(database.receiver, requestOf(named));
+  const rows = () =>
+    sql(`select event_id, original_id, status, failure, replay_number, body from webhooks.events
+         natural join webhooks.bodies order by received_at, fingerprint, replay_number`);
+
+  it('runs under a hash of both if the event that has its id is a suspected replay', async () => {
+    await deliver(['1001', 'X']);
+    expect(await deliver(['1002', 'X'])).toEqual(claims({ parked: ['1002'] }));
+    const key = hashOf('1002', 'Y');
+    requests = [];
+    expect(await deliver(['1002', 'Y'])).toEqual(claims({ claimed: [key] }));
+    expect(requests).toHaveLength(2);
+    expect(await deliver(['1002', 'Y'])).toEqual(claims({ known: [key] }));
+    const common = { original_id: null, status: 'pending', failure: null, replay_number: 0, body: '{"body":"X"}' };
+    expect(await rows()).toEqual([
+      { ...common, event_id: '1001' },
+      { ...common, event_id: '1002', status: 'parked', failure: 'replay', replay_number: expect.any(Number) },
+      { ...common, event_id: key, original_id: '1002', body: '{"body":"Y"}' },
+    ]);
+  });
+
+  it('is parked under a hash of both if not, ten times at most, and leaves its replay key to a real event', async () => {
+    await deliver(['1001', 'X']);
+    const key = hashOf('1001', 'Y');
+    expect(await deliver(['1001', 'Y'])).toEqual(claims({ parked: [key] }));
+    expect(await deliver(['1001', 'Y'])).toEqual(claims({ known: [key] }));
+    expect(await sql(`select last_error from webhooks.events where event_id = $1`, [key])).toEqual([
+      { last_error: expect.stringMatching(/^suspected replay: event 1001 has the same id and another body\. Retry/) },
+    ]);
+    expect(await deliver(['1002', 'Y'])).toEqual(claims({ claimed: ['1002'] }));
+    const others = Array.from({ length: 11 }, (_, n) => `2${n}`);
+    for (const id of others) await deliver([id, `of ${id}`]);
+    const results = await Promise.all(others.map((id) => deliver([id, 'Y'])));
+    expect([results.flatMap(({ parked }) => parked).length, results.flatMap(({ dropped }) => dropped).length]).toEqual([
+      9, 2,
+    ]);
+  });
+
+  it('is claimed in a batch as it is alone, whatever the other events are', async () => {
+    await deliver(['1001', 'X']);
+    await deliver(['1002', 'X']);
+    await deliver(['1003', 'Z']);
+    const batch = [
+      ['1001', 'X'],
+      ['1002', 'Y'],
+      ['1003', 'A'],
+      ['1004', 'B'],
+      ['1005', 'Z'],
+    ] as const;
+    const [runs, waits] = [hashOf('1002', 'Y'), hashOf('1003', 'A')];
+    const first = claims({ claimed: ['1004', runs], known: ['1001'], parked: ['1005', waits] });
+    expect(await deliver(...batch)).toEqual(first);
+    expect(await deliver(...batch)).toEqual(claims({ known: ['1001', '1004', '1005', runs, waits] }));
+  });
+
+  it('is found although the event that has its id was not committed yet when it came', async () => {
+    const whileOther = (fingerprint: string) =>
+      database.whileLocked(
+        `insert into webhooks.events (source, event_id, received_at, due_at, fingerprint)
+         values ('test', '${fingerprint}', now(), now(), '${fingerprint}')`,
+        2,
+        () => Promise.all([deliver([fingerprint, fingerprint]), deliver([fingerprint, 'other'], ['b', 'b'])]),
+        'commit',
+      );
+    expect(await whileOther('X')).toEqual([
+      claims({ known: ['X'] }),
+      claims({ claimed: ['b'], parked: [hashOf('X', 'other')] }),
+    ]);
+  });
+
+  it('is a duplicate if the provider signs its ids, without a look at the other event', async () => {
+    const body = await claim(database.receiver, requestOf([['1001', 'X']], false));
+    expect(body.claimed).toEqual(['1001']);
+    requests = [];
+    expect(await claim(database.receiver, requestOf([['1001', 'Y']], false))).toEqual(claims({ known: ['1001'] }));
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.query).not.toContain('union all');
+    expect(
+      await claim(
+        database.receiver,
+        requestOf(
+          [
+            ['1001', 'Y'],
+            ['b', 'b'],
+          ],
+          false,
+        ),
+      ),
+    ).toEqual(claims({ claimed: ['b'], known: ['1001'] }));
   });
 });
 

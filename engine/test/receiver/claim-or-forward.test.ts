@@ -18,6 +18,7 @@ const delivery = (body = `{"note":"${BODY_MARK}"}`): ClaimRequest => ({
   events: [newEvent('a', { body, occurredAt: NOW })],
   headers: { 'content-type': 'application/json' },
   receivedAt: NOW,
+  unsignedIds: true,
 });
 
 let queue: FakeQueue;
@@ -58,7 +59,7 @@ it('a claim is one request, and its ticket is written before the answer', async 
   expect(await held()).toEqual({
     outcome: 'claimed',
     eventIds: ['a'],
-    claims: { claimed: ['a'], parked: [], dropped: [] },
+    claims: { claimed: ['a'], known: [], parked: [], dropped: [] },
   });
   expect([requests, queue.tickets]).toEqual([1, [{ version: 1, source: 'test', eventId: 'a' }]]);
 });
@@ -146,7 +147,7 @@ it('a suspected replay that is not kept, because the most that may wait are park
   const replay = (id: string) => ({ ...delivery(), events: [newEvent(id, { fingerprint: 'same' })] });
   for (let n = 0; n <= MAX_REPLAYS; n++) await held(replay(`waits ${n}`));
   expect(lines).toEqual([]);
-  const claims = { claimed: [], parked: [], dropped: ['one too many'] };
+  const claims = { claimed: [], known: [], parked: [], dropped: ['one too many'] };
   fail({ kind: 'server error' });
   expect(await held(replay('one too many'))).toEqual({ outcome: 'claimed', eventIds: ['one too many'], claims });
   const line = { step: 'claim', outcome: 'too_many_replays', source: 'test', event_id: 'one too many' };

@@ -112,15 +112,26 @@ export const receiver: readonly Mutant[] = [
       ['eleven suspected replays may wait', 'MAX_REPLAYS = 10', 'MAX_REPLAYS = 11'],
       [
         'the replays of all sources count towards one limit',
-        `where \${events.source} = \${param.source} and incoming.event_id not in`,
-        'where incoming.event_id not in',
+        ` = incoming.fingerprint and \${events.source} = \${param.source}`,
+        ' = incoming.fingerprint',
       ],
       [
         'an id that another source has used is known',
-        `select event_id, false from incoming join \${events} using (event_id)
+        `select event_id, \${HOLDER} from incoming join \${events} using (event_id)
   where \${events.source} = \${param.source} and`,
-        `select event_id, false from incoming join \${events} using (event_id)
+        `select event_id, \${HOLDER} from incoming join \${events} using (event_id)
   where`,
+      ],
+      [
+        'an event whose id a suspected replay has is parked',
+        `when \${events.replayNumber} > 0 then 'taken`,
+        "when false then 'taken",
+      ],
+      ['an event whose id a real event has is run', "else 'taken' end", "else 'taken_by_replay' end"],
+      [
+        'an event with a known signed id is another event if its replay key is another',
+        `case when not \${param.unsignedIds}::boolean or`,
+        `case when \${param.unsignedIds}::boolean is null or`,
       ],
       [
         'the first event of a replay key counts as a replay that waits',
@@ -220,8 +231,12 @@ export const receiver: readonly Mutant[] = [
         'const message = undefined;',
       ],
       ['a delivery that the queue refused too is answered 200', 'return isForwarded ?', 'return true ?'],
-      ['a claim whose answer was lost gets no ticket', '!settled.has(id)', 'claims.claimed.includes(id)'],
-      ['a suspected replay that is not kept gets a ticket', ', ...claims.dropped', ''],
+      ['a claim whose answer was lost gets no ticket', '[...claims.claimed, ...claims.known]', 'claims.claimed'],
+      [
+        'a suspected replay gets a ticket',
+        'return { claims, pending: [',
+        'return { claims, pending: [...claims.parked, ',
+      ],
       [
         'the log names all events of a delivery as those without a ticket',
         "outcome: 'not_sent', ...about(pending)",

@@ -79,6 +79,7 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
           <Facts
             rows={[
               ['Source', <Code value={source} />],
+              event.original_id !== null && ['Id as it was sent', <Id value={event.original_id} />],
               type !== null && ['Type', <Id value={type} />],
               ['Received', <Ago at={event.received_at} now={now} />],
               ['Attempts', attemptsOf(event)],

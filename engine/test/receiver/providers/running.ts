@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
 import { madeUpSecrets, signingKeyName } from '../../../cli/config/dev-vars.ts';
 import type { NewEvent } from '../../../src/db/claim.ts';
+import type { Source } from '../../../src/kit/index.ts';
+import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import { secretName } from '../../../src/receiver/secrets.ts';
 import { deliver, type Sent, type Wanted } from '../../verify/deliveries.ts';
 import { startReceiver } from '../in-node.ts';
@@ -37,7 +39,7 @@ export function useProviders(overrides: Record<string, string> = {}) {
         expect((await receiver.deliver(source, sent)).ok).toBe(true);
         claims.push(await receiver.events());
       }
-      return outcomesOf(claims);
+      return outcomesOf(claims, hasUnsignedIds(sources[source] as Source));
     },
   };
 }

@@ -1,0 +1,1 @@
+ALTER TABLE "webhooks"."events" ADD COLUMN "original_id" text;
