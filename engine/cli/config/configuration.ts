@@ -67,7 +67,7 @@ function staleExample(configuration: Configuration): string[] {
 /** An event that is sent again after its key has been forgotten is worked a second time. */
 function forgottenTooEarly({ sources, consumer }: Configuration): string[] {
   const days = Number(consumer.vars.DEDUPE_DAYS);
-  if (!(days > 0)) return [`DEDUPE_DAYS in [vars] of ${consumer.path} must be a number of days`];
+  if (!(days >= 1)) return [`DEDUPE_DAYS in [vars] of ${consumer.path} must be a number of days`];
   return Object.entries(sources).flatMap(([source, { provider }]) => {
     const { name, retriesForDays = 0 } = provider;
     if (retriesForDays < days) return [];

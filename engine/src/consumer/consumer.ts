@@ -76,14 +76,26 @@ async function sweep(db: Database, env: ConsumerBindings, now: Date, log: Log): 
 }
 
 async function pruneOld(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {
+  const dedupeDays = daysIn(env, 'DEDUPE_DAYS', log);
+  const bodyDays = daysIn(env, 'BODY_DAYS', log);
+  if (dedupeDays === undefined || bodyDays === undefined) return;
   const pruned = { events: 0, bodies: 0 };
   for (let chunk = 0; chunk < MAX_PRUNE_CHUNKS; chunk++) {
-    const { events, bodies } = await prune(db, now, env.DEDUPE_DAYS, env.BODY_DAYS);
+    const { events, bodies } = await prune(db, now, dedupeDays, bodyDays);
     pruned.events += events;
     pruned.bodies += bodies;
     if (events < PRUNE_CHUNK && bodies < PRUNE_CHUNK) return log({ step: 'prune', outcome: 'done', ...pruned });
   }
   log({ step: 'prune', outcome: 'unfinished', ...pruned });
+}
+
+/** Cloudflare's dashboard makes texts of variables, and takes any. With 0 days, all that is finished would be deleted. */
+function daysIn(env: ConsumerBindings, variable: 'DEDUPE_DAYS' | 'BODY_DAYS', log: Log): number | undefined {
+  const value: unknown = env[variable];
+  const days = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
+  if (days >= 1) return days;
+  log({ step: 'configuration', outcome: 'invalid_days', variable });
+  return undefined;
 }
 
 /** The error is thrown on, so that Cloudflare also counts the run as failed. */

@@ -27,8 +27,7 @@ export interface ClaimRequest {
 }
 
 /**
- * The keys of a delivery's events, by result. A key is the event's id or, if another event has the id, a hash. An event
- * whose id the provider signs is `known` if it is in none of the other lists.
+ * The keys of a delivery's events, by result. A key is the event's id or, if another event has the id, a hash.
  */
 export interface ClaimResult {
   /** Claimed now, and pending: each needs a ticket. */

@@ -25,8 +25,12 @@ beforeEach(async () => {
 
 /** Runs the cron, while some queues refuse. */
 async function run(now: Date, ...refusing: (keyof typeof queues)[]): Promise<void> {
+  return runWith({ DEDUPE_DAYS: 30, BODY_DAYS: 7 }, now, refusing);
+}
+
+async function runWith(days: object, now: Date, refusing: readonly (keyof typeof queues)[] = []): Promise<void> {
   for (const [name, queue] of Object.entries(queues)) queue.refuses = refusing.some((one) => one === name);
-  const env = { DATABASE_URL: database.stack.workerUrls.consumer, ...queues, DEDUPE_DAYS: 30, BODY_DAYS: 7 };
+  const env = { DATABASE_URL: database.stack.workerUrls.consumer, ...queues, ...days };
   await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
 }
 
@@ -85,6 +89,22 @@ it('a run prunes several chunks if that many events and bodies are old', async (
     { step: 'prune', outcome: 'done', events: 2500, bodies: 0 },
   ]);
 });
+
+it.each(['', ' ', '0', 0, -1, '-1', 0.5, 'thirty', null, undefined, true])(
+  'a run with %j as a number of days prunes nothing, and says which variable is wrong',
+  async (wrong) => {
+    await claimMany(1);
+    await sql(`update webhooks.events set status = 'done', finished_at = received_at`);
+    const right = { DEDUPE_DAYS: 30, BODY_DAYS: 7 };
+    for (const variable of ['DEDUPE_DAYS', 'BODY_DAYS']) {
+      await runWith({ ...right, [variable]: wrong }, later({ days: 365 }));
+      expect(lines.at(-1)).toEqual({ step: 'configuration', outcome: 'invalid_days', variable });
+    }
+    expect(await sql('select from webhooks.events natural join webhooks.bodies')).toHaveLength(1);
+    await runWith({ DEDUPE_DAYS: '1', BODY_DAYS: '1' }, later({ days: 2 }));
+    expect(lines.at(-1)).toEqual({ step: 'prune', outcome: 'done', events: 1, bodies: 0 });
+  },
+);
 
 it('a run prunes three hundred chunks at most, and says that more may be left', async () => {
   const row = { events: 1000, bodies: 1000 };
