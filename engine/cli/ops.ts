@@ -2,13 +2,14 @@ import { createInterface } from 'node:readline/promises';
 import type { ActionName } from '../src/db/schema.ts';
 import { Status } from '../src/db/status.ts';
 import { ShownEvent } from '../src/ops/api.ts';
+import { jsonLine } from '../src/shared/log.ts';
 import { opsAddress } from './cloudflare/api.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
 import { connect, listEvents, NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { detailsText, jsonLine, LIST_HEAD, listRow, statusText, table } from './ops/print.ts';
+import { detailsText, LIST_HEAD, listRow, statusText, table } from './ops/print.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { quoted } from '../../src/ops/words.ts';
-import type { LogLine } from '../../src/shared/log.ts';
+import { jsonLine, type LogLine } from '../../src/shared/log.ts';
 import { WORKERS, type WorkerKind } from '../config/worker-config.ts';
 import type { Refusal } from '../local/neon/endpoint.ts';
 import type { OutsideRequest } from '../local/outside.ts';
 import { devFolder } from '../local/worker-copies.ts';
 import { type Bundle, mapPosition, readDevBundle } from '../ops/decode.ts';
-import { jsonLine, printable } from '../ops/print.ts';
+import { printable } from '../ops/print.ts';
 import type { Printed } from './wrangler.ts';
 
 export interface PrinterOptions {

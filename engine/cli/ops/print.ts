@@ -24,13 +24,6 @@ export function printable(text: string, keep = ''): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
 }
 
-/** JSON on one line. JSON leaves some of these characters as they are; in JSON they can only be inside of texts. */
-export function jsonLine(value: unknown): string {
-  const escaped = (char: string) =>
-    Array.from({ length: char.length }, (_, n) => `\\u${char.charCodeAt(n).toString(16).padStart(4, '0')}`).join('');
-  return JSON.stringify(value).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
-}
-
 /** Columns that line up. On a terminal, a line ends where the terminal does. */
 export function table(rows: readonly (readonly string[])[], width = process.stdout.columns): string {
   const safe = rows.map((row) => row.map((cell) => printable(cell)));

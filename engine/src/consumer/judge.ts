@@ -1,7 +1,7 @@
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
-import { positionOf } from '../shared/log.ts';
+import { nameOf, positionOf } from '../shared/log.ts';
 import { cleanText } from '../shared/text.ts';
 
 /** The consequence of an error for the event or the effect whose work threw it. */
@@ -128,7 +128,7 @@ function describe(error: unknown): { reason: string; error: string } {
     return { reason: text, error: text };
   }
   const { name, message } = error;
-  return { reason: String(name), error: `${name}: ${message}` };
+  return { reason: nameOf(error), error: `${name}: ${message}` };
 }
 
 /** The first wait: long enough for a short disturbance to pass. */

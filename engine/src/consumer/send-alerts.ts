@@ -2,7 +2,7 @@ import { type Alert, recordSentAlerts, takeAlerts } from '../db/alerts.ts';
 import { openDatabase } from '../db/client.ts';
 import { MEANING } from '../db/schema.ts';
 import { sha256 } from '../shared/bytes.ts';
-import type { Log } from '../shared/log.ts';
+import { type Log, nameOf } from '../shared/log.ts';
 import type { ConsumerBindings } from '../shared/runtime.ts';
 import { settingOf } from '../shared/settings.ts';
 import { keyBytes } from '../verify/algorithms.ts';
@@ -44,7 +44,7 @@ async function post(url: string, headers: HeadersInit | undefined, body: string)
     await response.body?.cancel();
     return response.ok ? undefined : `the alert endpoint answered ${response.status}`;
   } catch (error) {
-    return `the alert endpoint could not be reached (${error instanceof Error ? error.name : typeof error})`;
+    return `the alert endpoint could not be reached (${error instanceof Error ? nameOf(error) : typeof error})`;
   }
 }
 

@@ -1,5 +1,6 @@
 import { NeonDbError } from '@neondatabase/serverless';
 import { DrizzleQueryError, getTableName } from 'drizzle-orm';
+import { nameOf } from '../shared/log.ts';
 import { COMPLETED_AT_MOST_ONCE, events, webhooks } from './schema.ts';
 
 interface Facts {
@@ -71,7 +72,7 @@ export class DatabaseError extends Error {
     // Drizzle wraps the errors of single queries, but not those of a batch.
     const cause = error instanceof DrizzleQueryError ? error.cause : error;
     if (cause instanceof DatabaseError) return cause;
-    return new DatabaseError(`unexpected ${nameOf(cause)}`, { retryable: false });
+    return new DatabaseError(`unexpected ${kindOf(cause)}`, { retryable: false });
   }
 
   /**
@@ -144,7 +145,7 @@ function fromFetch(error: unknown): DatabaseError {
   if (error instanceof SyntaxError) {
     return new DatabaseError('something else answered in place of Neon', { retryable: true });
   }
-  const isLate = ['TimeoutError', 'AbortError'].includes(nameOf(error));
+  const isLate = ['TimeoutError', 'AbortError'].includes(kindOf(error));
   const away = 'Postgres could not be reached';
   const remedy = error instanceof NotRunning ? ': is the local database running? npm run db starts it' : '';
   const message = isLate ? 'Postgres did not answer in time' : away + remedy;
@@ -198,6 +199,6 @@ function fromProxy(message: string): DatabaseError {
   return new DatabaseError(`Neon refused the request: ${why}`, { retryable: false });
 }
 
-function nameOf(error: unknown): string {
-  return error instanceof Error || error instanceof DOMException ? error.name : typeof error;
+function kindOf(error: unknown): string {
+  return error instanceof Error || error instanceof DOMException ? nameOf(error) : typeof error;
 }

@@ -53,6 +53,12 @@ describe('judge', () => {
     expect(judged(failure, before as number)).toMatchObject(expected);
   });
 
+  it('the name of an error is in the reason, which is logged, only if it is a plain name', () => {
+    const named = (name: string) => judged(Object.assign(new Error('no'), { name }));
+    expect(named('PaymentError')).toMatchObject({ reason: 'PaymentError', error: 'PaymentError: no' });
+    expect(named('\u202e jane@example.com')).toMatchObject({ reason: 'Error', error: 'jane@example.com: no' });
+  });
+
   it('another run that completed the event first is not a failure', () => {
     const facts = { retryable: false, code: '23514', constraint: 'completed_at_most_once' };
     expect(judged(new DatabaseError('no', { ...facts, table: 'webhooks.events' }))).toEqual({
@@ -62,7 +68,7 @@ describe('judge', () => {
   });
 
   it('the name of an error may be anything', () => {
-    expect(judged(Object.assign(new Error('no'), { name: 1n }))).toMatchObject({ error: '1: no', reason: '1' });
+    expect(judged(Object.assign(new Error('no'), { name: 1n }))).toMatchObject({ error: '1: no', reason: 'Error' });
   });
 
   it('an error of Postgres is told and logged by its own message, without a position', () => {

@@ -6,7 +6,7 @@ import { readConfigs } from '../../cli/config/worker-config.ts';
 import type { Json } from '../../cli/lib/fork-files.ts';
 import { filterOf } from '../../cli/ops/action.ts';
 import { mapPosition } from '../../cli/ops/decode.ts';
-import { jsonLine, printable, statusText, table, utc } from '../../cli/ops/print.ts';
+import { printable, statusText, table, utc } from '../../cli/ops/print.ts';
 import { Terminal } from '../../cli/setup/terminal.ts';
 import { askForSecrets } from '../../cli/setup/workers.ts';
 import { mergePackages } from '../../cli/upgrade/plan.ts';
@@ -64,7 +64,6 @@ describe('what npm run ops prints', () => {
     expect(table(rows, 8)).toBe('A    LO…\naaa  b\\…');
     expect(table(rows, 18)).toBe(table(rows, undefined));
     expect(printable('\ud800\u202e\n\t\u2028', '\n\t')).toBe('\\u{d800}\\u{202e}\n\t\\u{2028}');
-    expect(jsonLine({ a: '\u007f\u{e0001}"' })).toBe('{"a":"\\u007f\\udb40\\udc01\\""}');
   });
 
   it('the status has bars whose highest is the most of an hour', () => {

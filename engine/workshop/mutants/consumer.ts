@@ -209,7 +209,7 @@ export const consumer: readonly Mutant[] = [
       ['an event that fails is tried without end', ' || attempts >= maxAttempts', ''],
       ['a permanent error is tried again', 'error instanceof PermanentError || ', ''],
       ['the waits between attempts do not grow', 'FIRST_SECONDS * 2 ** Math.max(0, failures - 1)', 'FIRST_SECONDS'],
-      ['the log names the message of the error that a handler has thrown', 'reason: String(name)', 'reason: message'],
+      ['the log names the message of the error that a handler has thrown', 'reason: nameOf(error)', 'reason: message'],
       [
         'an error that quotes a secret is stored as it is',
         "hideSecrets([problem, described.error].filter(Boolean).join('. '), env)",

@@ -255,7 +255,7 @@ export const receiver: readonly Mutant[] = [
     [
       [
         'a log line holds the message of an error',
-        'error: error instanceof Error ? error.name :',
+        'error: error instanceof Error ? nameOf(error) :',
         'error: error instanceof Error ? error.message :',
       ],
     ],
