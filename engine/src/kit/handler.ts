@@ -28,6 +28,7 @@ export interface Event<Data = unknown> {
   readonly data: Data;
   /** The body exactly as it was received. */
   readonly raw: string;
+  /** Those of the delivery that are kept. An event of a batch has only `traceparent`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -20,8 +20,9 @@ export const CLAIM_TIMEOUT_MS = 1500;
 
 /**
  * Claims the events of a delivery. If Postgres can't take them in time, the whole delivery goes on the queue. The claim
- * is not aborted: the runtime ends it after the answer. If it commits anyway, the consumer finds its events
- * claimed, and works them.
+ * is not aborted: the runtime drops its request after the answer, and Neon then cancels the statement. If that is lost, the
+ * role's `statement_timeout` ends it after 15 s (engine/cli/database/worker-roles.ts). If it commits anyway, the consumer finds
+ * its events claimed, and works them.
  */
 export async function claimOrForward(
   request: ClaimRequest,

@@ -164,12 +164,16 @@ async function fingerprintOf(replayKey: string | undefined, values: TemplateValu
   return replayKey === values.sha256 ? replayKey : sha256(new TextEncoder().encode(replayKey));
 }
 
-/** The few headers that are kept with the body. A signature is never one of them. */
-export function keptHeaders(provider: Provider, headers: Headers): Record<string, string> {
+/**
+ * The few headers that are kept with each body. A signature is never one of them. They are not signed, so anybody could make
+ * them long: each is cut at the length of the longest id. The events of a batch keep only the trace, which is short: otherwise
+ * one delivery of 1,000 events would store its headers 1,000 times.
+ */
+export function keptHeaders(provider: Provider, headers: Headers, events = 1): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const name of namesOfKept(provider)) {
+  for (const name of events === 1 ? namesOfKept(provider) : []) {
     const value = headers.get(name);
-    if (value !== null) kept[name] = value;
+    if (value !== null) kept[name] = value.slice(0, MAX_ID_LENGTH);
   }
   const traceparent = headers.get('traceparent');
   if (isTraceparent(traceparent)) kept.traceparent = traceparent;

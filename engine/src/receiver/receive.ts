@@ -168,7 +168,7 @@ async function receive(
     if (identified.outcome === 'unclaimable') return { ...identified, signedWith };
     const { events } = identified;
     if (events.length === 0) return { outcome: 'no_events', signedWith };
-    const kept = keptHeaders(provider, headers);
+    const kept = keptHeaders(provider, headers, events.length);
     const claimRequest = { source: name, events, headers: kept, receivedAt, unsignedIds: hasUnsignedIds(source) };
     const held = await claimOrForward(claimRequest, env, log, claimTimeoutMs);
     return { ...held, signedWith };

@@ -147,3 +147,11 @@ it('of the headers, those are kept that identified the event, who sent it, of wh
   const id = { 'x-event-id': 'one' };
   expect(keptHeaders(providerOf('coinbase-cdp'), new Headers({ ...id, 'x-hook0-signature': 't=1' }))).toEqual(id);
 });
+
+it('a kept header is cut, and the events of a batch keep only the trace, so that a delivery stores no more than it sent', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const headers = new Headers({ 'user-agent': 'a'.repeat(60_000), 'content-type': 'b'.repeat(512), traceparent });
+  const kept = { 'user-agent': 'a'.repeat(512), 'content-type': 'b'.repeat(512), traceparent };
+  expect(keptHeaders(providerOf('sendgrid'), headers)).toEqual(kept);
+  expect(keptHeaders(providerOf('sendgrid'), headers, 2)).toEqual({ traceparent });
+});

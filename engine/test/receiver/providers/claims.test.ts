@@ -125,6 +125,12 @@ it('the claim is told whose ids are unsigned, unless a retry may differ or an id
   expect(hasUnsignedIds(byContent)).toBe(false);
 });
 
+it('the events of a batch are claimed without the headers of their delivery', async () => {
+  await send('sendgrid', withHeaders(sample('sendgrid'), { 'user-agent': 'x'.repeat(14_000) }));
+  const { events, headers } = (await unpack(receiver.forwarded[0])) ?? {};
+  expect([events?.length, headers]).toEqual([2, {}]);
+});
+
 it('a form is kept as JSON, its repeated fields as lists', async () => {
   const body = 'MessageSid=SM1&MessageStatus=sent&Media=b&Media=a&Body=caf%C3%A9+%26';
   await send('twilio', sample('twilio', { body }));
