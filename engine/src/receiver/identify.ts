@@ -124,8 +124,9 @@ async function eventOf(
   };
 }
 
+/** No request can have the ids `.` and `..` in its path: URLs lose such a segment, even as `%2e`. */
 function isUsableId(text: string): boolean {
-  return text.trim() !== '' && isUsable(text);
+  return text.trim() !== '' && !/^\.\.?$/.test(text) && isUsable(text);
 }
 
 /**

@@ -100,6 +100,8 @@ describe('a verified delivery whose event has no usable id', () => {
     ['an id that is an object', event({ toString: 'evt_1' })],
     ['an id that is a list', event(['evt_1'])],
     ['an id in __proto__ only', '{"__proto__":{"id":"evt_1","type":"test"}}'],
+    ['an id that no URL can have, a full stop', event('.')],
+    ['an id that no URL can have, two full stops', event('..')],
     ['an id of 500,000 digits', `{"id":${'9'.repeat(500_000)}}`],
     ['an id beyond all numbers', '{"id":1e999}'],
   ])('is claimed once by its content: %s', async (_what, body) => {
