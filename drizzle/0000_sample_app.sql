@@ -7,6 +7,7 @@ CREATE TABLE "email_status" (
 	"email" text PRIMARY KEY NOT NULL,
 	"status" text NOT NULL,
 	"changed_at" timestamp with time zone NOT NULL,
+	"received_at" timestamp with time zone NOT NULL,
 	"changed_by" text NOT NULL
 );
 --> statement-breakpoint

@@ -23,6 +23,7 @@ export const emailStatus = pgTable('email_status', {
   status: text('status', { enum: ['delivered', 'bounced'] }).notNull(),
   // Which event wrote the row: only a newer one may write it again.
   changedAt: time('changed_at').notNull(),
+  receivedAt: time('received_at').notNull(),
   changedBy: text('changed_by').notNull(),
 });
 

@@ -20,3 +20,9 @@ it.each([
   for (const event of events) await app.deliver('sesmetric', event.type, event);
   expect(await app.db.select().from(emailStatus)).toMatchObject([{ status: 'bounced', changedBy: 'b' }]);
 });
+
+it('of two events of one second, the one that was received later decides', async () => {
+  for (const event of [mail('z', 'delivery', 1), mail('a', 'bounce', 1)])
+    await app.deliver('sesmetric', event.type, event);
+  expect(await app.db.select().from(emailStatus)).toMatchObject([{ status: 'bounced', changedBy: 'a' }]);
+});

@@ -8,16 +8,19 @@ const EmailEvent = v.object({ email: v.string() });
 function becomes(status: 'delivered' | 'bounced') {
   return defineHandler({
     schema: EmailEvent,
-    handle: ({ data: { email }, occurredAt, id }, { db }) => [
-      db
-        .insert(emailStatus)
-        .values({ email, status, changedAt: occurredAt, changedBy: id })
-        .onConflictDoUpdate({
-          target: emailStatus.email,
-          set: { status, changedAt: occurredAt, changedBy: id },
-          setWhere: newer(emailStatus.changedAt, emailStatus.changedBy),
-        }),
-    ],
+    handle({ data: { email }, occurredAt, receivedAt, id }, { db }) {
+      const row = { status, changedAt: occurredAt, receivedAt, changedBy: id };
+      return [
+        db
+          .insert(emailStatus)
+          .values({ email, ...row })
+          .onConflictDoUpdate({
+            target: emailStatus.email,
+            set: row,
+            setWhere: newer(emailStatus.changedAt, emailStatus.receivedAt, emailStatus.changedBy),
+          }),
+      ];
+    },
   });
 }
 

@@ -161,20 +161,24 @@ export function defineHandlers<Sources extends Record<string, Source>>(
 }
 
 /**
- * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. Two
- * events of the same moment are compared by their ids, so that every order ends with the same row. Where the sender says
- * no time, arrival is compared: then an older event that arrives later overwrites a newer one.
+ * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. The three
+ * columns keep `occurredAt`, `receivedAt` and `id` of the event that wrote the row. Of two events of the same moment (many
+ * senders write whole seconds) the one that was received later is newer, and of two that were received at the same moment the
+ * one with the higher id, so that every order of work ends with the same row. Where the sender says no time, arrival is
+ * compared: then an older event that arrives later overwrites a newer one.
  *
  * @example
+ * const row = { balance, changedAt: occurredAt, receivedAt, changedBy: id };
  * db.insert(accounts)
- *   .values({ email, balance, changedAt: occurredAt, changedBy: id })
+ *   .values({ email, ...row })
  *   .onConflictDoUpdate({
  *     target: accounts.email,
- *     set: { balance, changedAt: occurredAt, changedBy: id },
- *     setWhere: newer(accounts.changedAt, accounts.changedBy),
+ *     set: row,
+ *     setWhere: newer(accounts.changedAt, accounts.receivedAt, accounts.changedBy),
  *   });
  */
-export function newer(changedAt: PgColumn, changedBy: PgColumn): SQL {
+export function newer(changedAt: PgColumn, receivedAt: PgColumn, changedBy: PgColumn): SQL {
   const incoming = (column: PgColumn) => sql`excluded.${sql.identifier(column.name)}`;
-  return sql`(${incoming(changedAt)}, ${incoming(changedBy)}) > (${changedAt}, ${changedBy})`;
+  return sql`(${incoming(changedAt)}, ${incoming(receivedAt)}, ${incoming(changedBy)})
+    > (${changedAt}, ${receivedAt}, ${changedBy})`;
 }

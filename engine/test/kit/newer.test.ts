@@ -12,29 +12,39 @@ const { sql } = database;
 const at = (second: number) => new Date(Date.UTC(2026, 2, 1, 12, 0, second));
 
 /** The upsert that a handler returns, as it is committed. */
-const write = ({ id, second }: { id: string; second: number }) => {
-  const set = { state: `by ${id}`, changedAt: at(second), changedBy: id };
+const write = ({ id, second, received }: { id: string; second: number; received: number }) => {
+  const set = { state: `by ${id}`, changedAt: at(second), receivedAt: at(received), changedBy: id };
   return database.readOnly
     .insert(states)
     .values({ thing: 'a', ...set })
-    .onConflictDoUpdate({ target: states.thing, set, setWhere: newer(states.changedAt, states.changedBy) })
+    .onConflictDoUpdate({
+      target: states.thing,
+      set,
+      setWhere: newer(states.changedAt, states.receivedAt, states.changedBy),
+    })
     .toSQL();
 };
 
-it('a row that is written with newer() is that of the newest event, and of the highest id among those of one moment', () =>
+it('a row that is written with newer() is that of the newest event, of one moment that of the latest receipt, and of both the highest id', () =>
   fc.assert(
     fc.asyncProperty(
-      fc.uniqueArray(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), second: fc.constantFrom(1, 2, 3) }), {
-        selector: ({ id }) => id,
-        minLength: 2,
-      }),
+      fc.uniqueArray(
+        fc.record({
+          id: fc.constantFrom('a', 'b', 'c', 'd'),
+          second: fc.constantFrom(1, 2, 3),
+          received: fc.constantFrom(4, 5),
+        }),
+        { selector: ({ id }) => id, minLength: 2 },
+      ),
       fc.boolean(),
       async (changes, inOneTransaction) => {
         await sql('delete from fixture.states');
         const statements = changes.map(write);
         if (inOneTransaction) await commit(database.consumer, statements);
         else for (const statement of statements) await commit(database.consumer, [statement]);
-        const newest = changes.toSorted((a, b) => a.second - b.second || (a.id < b.id ? -1 : 1)).at(-1);
+        const newest = changes
+          .toSorted((a, b) => a.second - b.second || a.received - b.received || (a.id < b.id ? -1 : 1))
+          .at(-1);
         expect(await sql('select state, changed_by from fixture.states')).toEqual([
           { state: `by ${newest?.id}`, changed_by: newest?.id },
         ]);

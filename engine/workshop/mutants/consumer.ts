@@ -346,7 +346,14 @@ export const consumer: readonly Mutant[] = [
   ...faultsIn(
     'engine/src/kit/handler.ts',
     ['kit/newer'],
-    [['newer() lets an older event overwrite a newer one', ') > (', ') <> (']],
+    [
+      ['newer() lets an older event overwrite a newer one', '    > (', '    <> ('],
+      [
+        'of two events of one second, the one that was received earlier may win',
+        `, \${incoming(receivedAt)}, \${incoming(changedBy)})`,
+        `, \${incoming(changedBy)}, \${incoming(receivedAt)})`,
+      ],
+    ],
   ),
   ...faultsIn(
     'engine/src/consumer/consumer.ts',

@@ -86,9 +86,9 @@ const hopeless = defineHandler({
 });
 
 const state = defineHandler({
-  handle: ({ id, occurredAt }, { db }) => {
-    const row = { thing: 'thing', state: id, changedAt: occurredAt, changedBy: id };
-    const setWhere = newer(states.changedAt, states.changedBy);
+  handle: ({ id, occurredAt, receivedAt }, { db }) => {
+    const row = { thing: 'thing', state: id, changedAt: occurredAt, receivedAt, changedBy: id };
+    const setWhere = newer(states.changedAt, states.receivedAt, states.changedBy);
     return [db.insert(states).values(row).onConflictDoUpdate({ target: states.thing, set: row, setWhere })];
   },
 });
