@@ -92,9 +92,14 @@ export function changesSettings(text: string): boolean {
 }
 
 const ENGINE_TABLES = [events, bodies, effects, alerts, hours].map(getTableName).join('|');
-/** Only where a table can be named: `"webhooks"."events"` elsewhere may be a column of a table of the app. */
-const NAMES_ENGINE = new RegExp(
-  `\\b(from|join|update|into|using|only|table)\\s+("?\\w+"?\\s*\\.\\s*)?"?${webhooks.schemaName}"?\\s*\\.\\s*"?(${ENGINE_TABLES})\\b`,
+const SCHEMA = `(?<![\\w$])"?${webhooks.schemaName}\\b`;
+const ENGINE_TABLE = `${SCHEMA}"?\\s*\\.\\s*"?(${ENGINE_TABLES})(?![\\w$])`;
+/** There are many places where a table can be named: `from a, webhooks.events`, `delete from only (webhooks.events)` … */
+const NAMES_ENGINE = new RegExp(ENGINE_TABLE, 'i');
+/** In a statement about a table `webhooks` of the app, `"webhooks"."events"` may be one of its columns, except at these places. */
+const HAS_TABLE_OF_THAT_NAME = new RegExp(`${SCHEMA}(?!"?\\s*\\.)`, 'i');
+const NAMES_ENGINE_AS_TABLE = new RegExp(
+  `\\b(from|join|update|into|using|only|table)\\s+("?\\w+"?\\s*\\.\\s*)?${ENGINE_TABLE}`,
   'i',
 );
 /** With a parameter, nobody can see which schema is meant. */
@@ -108,8 +113,31 @@ const SETS_SCHEMA = new RegExp(
  * and delete events, so this keeps a handler's mistake away from them. (It doesn't stop an author who means to.)
  */
 export function namesEngine(text: string): boolean {
-  const bare = text.replaceAll(/--[^\n\r]*|\/\*.*?\*\//gs, ' ');
-  return NAMES_ENGINE.test(bare) || SETS_SCHEMA.test(bare);
+  const code = codeOf(text, 'without literals');
+  const names = HAS_TABLE_OF_THAT_NAME.test(code) ? NAMES_ENGINE_AS_TABLE : NAMES_ENGINE;
+  return names.test(code) || SETS_SCHEMA.test(codeOf(text, 'with literals'));
+}
+
+/** A literal, a name in quotes, a comment or its beginning, and a text between `$$` or `$tag$`. */
+const TOKEN =
+  /(?<![\w$])e'(?:[^'\\]|\\.|'')*'|'[^']*'|"[^"]*"|--[^\n\r]*|\/\*|(?<![\w$])\$([a-z_]\w*)?\$(.*?)\$\1\$/gis;
+
+/** A statement without its comments. A text between `$$` counts as code, because it may be a `do` block. */
+function codeOf(text: string, literals: 'with literals' | 'without literals'): string {
+  let code = '';
+  let end = 0;
+  while (true) {
+    TOKEN.lastIndex = end;
+    const match = TOKEN.exec(text);
+    if (match === null) return code + text.slice(end);
+    const { 0: token, 2: quoted, index } = match;
+    const isComment = token.startsWith('--') || token === '/*';
+    const isLiteral = token.endsWith("'");
+    code += text.slice(end, index);
+    end = token === '/*' ? text.length - afterComment(text.slice(index)).length : index + token.length;
+    if (quoted !== undefined) code += ` ${codeOf(quoted, 'with literals')} `;
+    else code += isComment || (isLiteral && literals === 'without literals') ? ' ' : token;
+  }
 }
 
 /** The first three words in lower case. Before and between them, Postgres ignores spaces, comments and empty statements. */

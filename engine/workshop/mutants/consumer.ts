@@ -350,8 +350,10 @@ export const consumer: readonly Mutant[] = [
       ['newer() lets an older event overwrite a newer one', '    > (', '    <> ('],
       [
         'of two events of one second, the one that was received earlier may win',
-        `, \${incoming(receivedAt)}, \${incoming(changedBy)})`,
-        `, \${incoming(changedBy)}, \${incoming(receivedAt)})`,
+        `, \${incoming(receivedAt)}, \${incoming(changedBy)})
+    > (\${changedAt}, \${receivedAt}, `,
+        `, \${incoming(changedBy)})
+    > (\${changedAt}, `,
       ],
     ],
   ),
