@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import pg from 'pg';
+import type { Handlers } from '../src/kit/index.ts';
 import { CONFIGS } from './config/worker-config.ts';
-import { type AppSamples, loadSamples, loadSources, type Sources } from './lib/app.ts';
+import { type AppSamples, loadHandlers, loadSamples, loadSources, type Sources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { type Stack, seedTables, startStack } from './local/stack.ts';
 import { startWorkers, type Workers } from './local/workers.ts';
@@ -17,7 +18,8 @@ const FAILING_WITHIN_MS = 10_000;
 const USAGE = `npm run demo
 
 Runs your app on throw-away data and free ports, sends it a storm of deliveries (good, repeated, forged, stale), and counts
-what came out. Exit code: 0 if everything is as it must be and no handler or effect has failed, or else 1.`;
+what came out. Exit code: 0 if everything is as it must be, each event reached the handler of its type, and no handler or
+effect has failed, or else 1.`;
 
 /** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
 export default async function main(): Promise<void> {
@@ -32,8 +34,9 @@ export default async function main(): Promise<void> {
     const answers = await deliverAll(storm.deliveries);
     const result = await resultOf(app, storm);
     const isRight = report(storm, answers, outcomesLogged(app), result);
-    explain(storm, result, isRight);
-    if (!isRight || result.failures.length > 0) process.exitCode = 1;
+    const unhandled = unhandledOf(storm, result, await loadHandlers());
+    explain(storm, result, unhandled, isRight);
+    if (!isRight || unhandled.size > 0 || result.failures.length > 0) process.exitCode = 1;
   } finally {
     await app.stop();
   }
@@ -187,20 +190,47 @@ function report(
   return lines.every(([, count, expected = count]) => count === expected);
 }
 
-/** What the table can't say: handlers that failed, and sources that sent nothing. */
-function explain({ silent }: Storm, { failures }: Result, isRight: boolean): void {
+/**
+ * How many deliveries reached no handler although the type that was asked for has one: by source and type. One event of a
+ * batch is enough, because a sample may hold events of other types as well.
+ */
+function unhandledOf({ asked }: Storm, { events }: Result, handlers: Handlers): Map<string, number> {
+  const ignored = new Set(
+    events.flatMap((event) => (event.status === 'ignored' ? `${event.source} ${event.event_id}` : [])),
+  );
+  const counts = new Map<string, number>();
+  for (const { source, type, ids } of asked) {
+    if (!handlers[source]?.[type] || !ids.every((id) => ignored.has(id))) continue;
+    const what = `${source} ${type}`;
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** What the table can't say: handlers that failed or were not called, and sources that sent nothing. */
+function explain(
+  { silent }: Storm,
+  { failures }: Result,
+  unhandled: ReadonlyMap<string, number>,
+  isRight: boolean,
+): void {
   for (const source of silent) console.log(`\n${source}: its sample holds no event, so nothing was sent for it.`);
   for (const { what, error, count } of failures) console.log(`\n${what}, ${count} times ${error}`);
+  for (const [what, count] of unhandled)
+    console.log(
+      `\n${what}, ${count} times ignored: its handler was not called, because the sample makes another type of it. Write one in src/samples.ts.`,
+    );
   if (failures.length > 0) {
     console.log(
       '\nThese events are kept. If a sample is not what your handler expects, write one in src/samples.ts. Rows that it needs: `seed` there.',
     );
   }
-  console.log(`\n${isRight ? conclusion(failures) : 'Something is wrong: see "should be" above.'}`);
+  console.log(`\n${isRight ? conclusion(failures, total(unhandled)) : 'Something is wrong: see "should be" above.'}`);
 }
 
-function conclusion(failures: Result['failures']): string {
+function conclusion(failures: Result['failures'], unhandled: number): string {
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   if (failed > 0) return `Nothing is lost, but ${failed} handlers or effects FAILED: see above.`;
+  if (unhandled > 0) return `Nothing is lost, but ${unhandled} deliveries REACHED NO HANDLER: see above.`;
   return 'Every event once, nothing lost.';
 }

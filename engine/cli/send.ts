@@ -48,6 +48,8 @@ export default async function main(): Promise<void> {
   const events = await eventsIn(source, delivery);
   console.log(`POST ${new URL(delivery.url).origin}/webhooks/${name}`);
   for (const event of events) console.log(`event ${event.eventId}, type ${event.type ?? 'none'}`);
+  if (type && events.length > 0 && !events.some((event) => event.type === type))
+    console.log(`this is not the type ${type} that you asked for: the body contradicts it`);
   const unknown = events.find((event) => configured && !source.types.includes(event.type ?? ''));
   if (unknown)
     console.log(`${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored and ignored`);

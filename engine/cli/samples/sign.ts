@@ -5,7 +5,7 @@ import { keyBytes } from '../../src/verify/algorithms.ts';
 import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { UserError } from '../lib/user-error.ts';
-import { sampleOf } from './samples.ts';
+import { partsOf, sampleOf } from './samples.ts';
 
 export interface Signed {
   readonly headers: Record<string, string>;
@@ -38,8 +38,12 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const timestamp = Math.floor(now.getTime() / (timed?.unit === 'ms' ? 1 : 1000));
   const fixed = { '{timestamp}': String(timestamp), '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
   const contentType = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
+  const given: Record<string, string> = { 'content-type': contentType, ...sample.headers };
+  for (const [place, value] of partsOf(provider, type)) {
+    if (place.startsWith('header:')) given[place.slice('header:'.length)] = value;
+  }
   const headersWith = (signature: string): Record<string, string> => {
-    const entries = Object.entries({ 'content-type': contentType, ...sample.headers, ...headers });
+    const entries = Object.entries({ ...given, ...headers });
     return Object.fromEntries(
       entries.map(([name, value]) => [name, fill(value, { ...fixed, '{signature}': signature })]),
     );

@@ -38,6 +38,8 @@ export interface Storm {
   readonly events: ReadonlyMap<string, number>;
   /** `source id` of every event whose id doesn't change from delivery to delivery. */
   readonly ids: ReadonlySet<string>;
+  /** `source id` of the events of each of these deliveries, and the type that its sample was asked for. */
+  readonly asked: readonly { readonly source: string; readonly type: string; readonly ids: readonly string[] }[];
   /** Sources whose samples hold no event. */
   readonly silent: readonly string[];
 }
@@ -53,6 +55,7 @@ export async function makeStorm({ sources, samples, workers }: StormApp): Promis
   const deliveries: StormDelivery[] = [];
   const events = new Map<string, number>();
   const ids = new Set<string>();
+  const asked: Storm['asked'][number][] = [];
   const silent: string[] = [];
   let distinct = 0;
   const entries = Object.entries<Source>(sources);
@@ -66,18 +69,22 @@ export async function makeStorm({ sources, samples, workers }: StormApp): Promis
     if (good.length === 0) silent.push(name);
     distinct += good.length;
     events.set(name, good.flatMap(({ eventIds }) => eventIds).length);
-    for (const { delivery, eventIds, repeatable } of good) {
+    for (const { delivery, type, eventIds, repeatable } of good) {
       const times = repeatable ? 1 + Math.floor(Math.random() * (MAX_REPEATS + 1)) : 1;
       deliveries.push(...Array.from({ length: times }, () => delivery));
-      if (repeatable) for (const id of eventIds) ids.add(`${name} ${id}`);
+      if (!repeatable) continue;
+      const found = eventIds.map((id) => `${name} ${id}`);
+      for (const id of found) ids.add(id);
+      if (type !== undefined) asked.push({ source: name, type, ids: found });
     }
     deliveries.push(...badDeliveries(name, source, make));
   }
-  return { deliveries: shuffled(deliveries), distinct, events, ids, silent };
+  return { deliveries: shuffled(deliveries), distinct, events, ids, asked, silent };
 }
 
 interface GoodDelivery {
   readonly delivery: StormDelivery;
+  readonly type: string | undefined;
   readonly eventIds: readonly string[];
   /** False for a provider without ids: there each delivery is a new event. */
   readonly repeatable: boolean;
@@ -96,7 +103,8 @@ async function goodDeliveries(name: string, source: Source, make: Make, count: n
     if (found.length === 0 || keys.some((key) => seen.has(key))) continue;
     for (const key of keys) seen.add(key);
     const eventIds = found.map(({ eventId }) => eventId);
-    good.push({ delivery, eventIds, repeatable: again.every(({ eventId }, index) => eventId === eventIds[index]) });
+    const repeatable = again.every(({ eventId }, index) => eventId === eventIds[index]);
+    good.push({ delivery, type, eventIds, repeatable });
   }
   return good;
 }

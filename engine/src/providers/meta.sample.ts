@@ -1,9 +1,10 @@
 import { type ProviderSample, seconds, short } from './sample.ts';
 
 export const sample: ProviderSample = {
-  types: ['messages', 'feed'],
+  types: ['whatsapp_business_account.messages', 'page.feed'],
   id: () => `wamid.${short()}`,
   body: (id, type, now) => {
+    const [object, field] = type.split('.');
     const message = {
       id,
       from: '15005550009',
@@ -12,12 +13,7 @@ export const sample: ProviderSample = {
       text: { body: 'Hello' },
     };
     const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: '1' }, messages: [message] };
-    if (type === 'messages') {
-      return { object: 'whatsapp_business_account', entry: [{ id: '1', changes: [{ field: type, value }] }] };
-    }
-    return {
-      object: 'page',
-      entry: [{ id: '1', time: seconds(now), changes: [{ field: type, value: { post: id } }] }],
-    };
+    if (field === 'messages') return { object, entry: [{ id: '1', changes: [{ field, value }] }] };
+    return { object, entry: [{ id: '1', time: seconds(now), changes: [{ field, value: { post: id } }] }] };
   },
 };

@@ -1,7 +1,7 @@
 import { type ProviderSample, short } from './sample.ts';
 
 export const sample: ProviderSample = {
-  types: ['delivered', 'sent'],
+  types: ['message.delivered', 'message.sent'],
   id: () => `SM${short()}`,
-  body: (id, type) => ({ MessageSid: id, MessageStatus: type, From: '+15005550006', To: '+15005550009' }),
+  body: (id) => ({ MessageSid: id, From: '+15005550006', To: '+15005550009' }),
 };

@@ -6,7 +6,7 @@ import { madeUpSecrets } from '../../cli/config/dev-vars.ts';
 import { commandOf, parentOf } from '../../cli/lib/processes.ts';
 import { KINDS, makeStorm } from '../../cli/samples/storm.ts';
 import { makeCheckout } from '../checkout.ts';
-import { appOf } from '../orders-app.ts';
+import { appOf, SOURCES } from '../orders-app.ts';
 import { startReceiver } from '../receiver/in-node.ts';
 import { WAIT } from '../running.ts';
 
@@ -65,6 +65,19 @@ it('the demo that is interrupted while it starts leaves neither a server nor its
   expect(existsSync(join(dataDir, 'PG_VERSION'))).toBe(false);
   await checkout.remove();
 });
+
+it('the demo fails if a sample makes another type than the one whose handler should get it', async () => {
+  const { code, out } = await demo({
+    'sources.ts': SOURCES,
+    'handlers/index.ts': `export const handlers = { orders: { 'order.paid': { handle: () => [] } } };`,
+    'samples.ts': `
+    export const samples = { orders: { 'order.paid': ({ id }) => ({ id, type: 'order.payed' }) } };
+    export const answers = () => undefined;`,
+  });
+  expect(out).toMatch(/orders order\.paid, \d+ times ignored/);
+  expect(out).toMatch(/\d+ deliveries REACHED NO HANDLER/);
+  expect(code).toBe(1);
+}, 600_000);
 
 it('the demo finds every event, batches and events without ids included, writes the rows of the seed, and names the handlers that fail', async () => {
   const { code, out } = await demo({

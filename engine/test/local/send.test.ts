@@ -78,6 +78,13 @@ describe('npm run send', () => {
     expect(lastBody()).toBe('{"id":"o_3"}');
   });
 
+  it('says that a body contradicts the type that was asked for', async () => {
+    const body = '{"id":"o_4","type":"order.sent"}';
+    const { out } = await sendTo(['orders', 'order.paid', '--body', body]);
+    expect(out).toContain('not the type order.paid that you asked for');
+    expect((await sendTo(['orders', 'order.sent', '--body', body])).out).not.toContain('asked for');
+  });
+
   it('sends the same event as often as it is told, and fails if one of the deliveries is refused', async () => {
     const before = received.length;
     statuses.push(200, 503);
