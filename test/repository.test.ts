@@ -14,6 +14,13 @@ it('a push writes what GitHub says now, and not what the payload says', async ()
   ]);
 });
 
+it('a push to a repository that was deleted before it was fetched is done, and writes nothing', async () => {
+  app.outside.answer = () => new Response(null, { status: 404 });
+  const event = await app.deliver('github', 'push', { repository: { full_name: 'octo-org/gone' } });
+  expect(event.status).toBe('done');
+  expect(await app.db.select().from(repositories)).toEqual([]);
+});
+
 it.each([
   ['is older, is not written', '2026-07-01T11:59:59Z', 'first'],
   ['is of the same second, is written', '2026-07-01T12:00:00Z', 'second'],

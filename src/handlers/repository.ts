@@ -14,7 +14,9 @@ export const pushed = defineHandler({
   async handle({ data }, tools) {
     const { db, env } = tools;
     const url = `${env.GITHUB_API_URL}/repos/${data.repository.full_name}`;
-    const { full_name, default_branch, pushed_at } = await currentState(tools, url, Repository);
+    const repository = await currentState(tools, url, Repository);
+    if (repository === 'gone') return [];
+    const { full_name, default_branch, pushed_at } = repository;
     const row = { defaultBranch: default_branch, pushedAt: new Date(pushed_at) };
     return [
       db

@@ -5,8 +5,14 @@ import type { Tools } from './handler.ts';
 /** Give up after this time, because the other events of the batch wait. The event is tried again later. */
 const TIMEOUT_MS = 10_000;
 
-/** 4xx that may pass: time-out, conflict, too early, too many requests. Any other says that the request is wrong. */
-const TEMPORARY_STATUS = [408, 409, 425, 429];
+/**
+ * 4xx that may pass: a key that was refused, because it is often changed or a limit stands behind it; time-out, conflict,
+ * too early, too many requests. Any other says that the request is wrong.
+ */
+const TEMPORARY_STATUS = [401, 403, 408, 409, 425, 429];
+
+/** A copy of their database may be a moment behind the event. */
+const SECOND_TRY_AFTER_MS = 1000;
 
 /**
  * The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`.
@@ -38,25 +44,39 @@ function secondsUntil(retryAfter: string, now: Date): number {
 }
 
 /**
- * Fetches the current state of a thing, for events that only say that it has changed.
+ * Fetches the current state of a thing, for events that only say that it has changed. `gone` says that it exists no more:
+ * it was answered 410, or 404 twice. `init` is for headers with a key from `env`. Redirects are then not followed, because
+ * the key would go along.
  *
  * @example
  * const Order = v.object({ status: v.string() });
- * const { status } = await currentState(tools, `https://api.example.com/orders/${id}`, Order);
+ * const order = await currentState(tools, `https://api.example.com/orders/${id}`, Order, {
+ *   headers: { authorization: `Bearer ${tools.env.API_TOKEN}` },
+ * });
+ * if (order === 'gone') return [db.delete(orders).where(eq(orders.id, id))];
  */
 export async function currentState<Schema extends StandardSchemaV1>(
   { fetch, now }: Pick<Tools, 'fetch' | 'now'>,
   url: string,
   schema: Schema,
-): Promise<StandardSchemaV1.InferOutput<Schema>> {
-  const response = await fetch(url, {
-    // GitHub refuses requests without a user agent.
-    headers: { accept: 'application/json', 'user-agent': 'claimcheck' },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  });
+  init?: { readonly headers: Readonly<Record<string, string>> },
+): Promise<StandardSchemaV1.InferOutput<Schema> | 'gone'> {
+  const headers = new Headers(init?.headers);
+  if (!headers.has('accept')) headers.set('accept', 'application/json');
+  // GitHub refuses requests without a user agent.
+  if (!headers.has('user-agent')) headers.set('user-agent', 'claimcheck');
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const ask = () => fetch(url, { headers, signal, redirect: init ? 'manual' : 'follow' });
+  let response = await ask();
+  if (response.status === 404) {
+    await response.body?.cancel();
+    await new Promise((resolve) => setTimeout(resolve, SECOND_TRY_AFTER_MS));
+    response = await ask();
+  }
   const error = errorFromResponse(response, now);
   if (error) {
     await response.body?.cancel();
+    if (response.status === 404 || response.status === 410) return 'gone';
     throw error;
   }
   const result = await schema['~standard'].validate(await response.json());

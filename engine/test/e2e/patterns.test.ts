@@ -35,7 +35,7 @@ async function work(handler: Handler, ids: readonly string[]): Promise<void> {
   const { url } = database.stack.outside;
   const messages = ids.map((id) => new FakeMessage(id));
   await consumeInNode(messages, handler, database.stack.workerUrls.consumer, {
-    vars: { SHOP_URL: url },
+    vars: { SHOP_URL: url, SHOP_KEY: 'key' },
     handlerMs: 60_000,
   });
 }
@@ -196,6 +196,26 @@ it.each([0, 1])(
     outside.answer = undefined;
   },
 );
+
+it('a product that was deleted before it was fetched stays deleted, although an older answer is committed later', async () => {
+  const { outside } = database.stack;
+  const ids = await claimAll({ product: 'p1' }, { product: 'p1' });
+  const held = Promise.withResolvers<object>();
+  const asked = Promise.withResolvers<void>();
+  outside.answer = () => {
+    outside.answer = () => new Response(null, { status: 404 });
+    asked.resolve();
+    return held.promise;
+  };
+  const first = work(patterns.changed, ['a']);
+  await asked.promise;
+  await work(patterns.changed, ['b']);
+  held.resolve({ title: 'old' });
+  await first;
+  await workUntilDone(patterns.changed, ids);
+  expect(await sql('select title from products')).toEqual([{ title: null }]);
+  outside.answer = undefined;
+});
 
 it('the events of a customer are worked in the order of their versions, however they arrive', async () => {
   const ids = await claimAll(

@@ -8,6 +8,7 @@ declare global {
   interface ConsumerEnv {
     readonly CARRIER_URL: string;
     readonly SHOP_URL: string;
+    readonly SHOP_KEY: string;
   }
 }
 
@@ -101,7 +102,8 @@ export const label = defineEffect<{ order: string }>({
 
 export const products = pgTable('products', {
   id: text('id').primaryKey(),
-  title: text('title').notNull(),
+  // null: the product is deleted.
+  title: text('title'),
   version: integer('version').notNull(),
 });
 
@@ -113,7 +115,9 @@ export const changed = defineHandler({
   async handle({ data: { product } }, tools) {
     const { db, env } = tools;
     const [stored] = await db.select().from(products).where(eq(products.id, product));
-    const { title } = await currentState(tools, `${env.SHOP_URL}/products/${product}`, Product);
+    const headers = { authorization: `Bearer ${env.SHOP_KEY}` };
+    const state = await currentState(tools, `${env.SHOP_URL}/products/${product}`, Product, { headers });
+    const title = state === 'gone' ? null : state.title;
     const version = stored?.version ?? 0;
     return [
       must(

@@ -60,6 +60,9 @@ it.each<[status: number, retryAfter: string, expected: number | string | undefin
   [302, '5', 5],
   [399, '', 'Error'],
   [400, '5', 'PermanentError'],
+  [401, '', 'Error'],
+  [402, '', 'PermanentError'],
+  [403, '5', 5],
   [404, '', 'PermanentError'],
   [408, '5', 5],
   [409, '5', 5],
@@ -84,21 +87,48 @@ it.each<[status: number, retryAfter: string, expected: number | string | undefin
 
 describe('the current state of a thing', () => {
   const schema = v.object({ id: v.pipe(v.string(), v.transform(Number)) });
-  const ask = (answer: Response) => {
-    const calls: [unknown, RequestInit | undefined][] = [];
-    const fetch = async (url: unknown, init?: RequestInit) => {
-      calls.push([url, init]);
+  const ask = (answers: Response | Response[], init?: Parameters<typeof currentState>[3]) => {
+    const left = [answers].flat();
+    const calls: Request[] = [];
+    const fetch = async (url: string, init?: RequestInit) => {
+      calls.push(new Request(url, init));
+      const answer = left.shift();
+      if (!answer) throw new Error('asked too often');
       return answer;
     };
-    const state = currentState({ fetch: fetch as typeof globalThis.fetch, now: NOW }, 'https://example.com/a', schema);
-    return { state, calls };
+    const tools = { fetch: fetch as typeof globalThis.fetch, now: NOW };
+    return { state: currentState(tools, 'https://example.com/a', schema, init), calls };
   };
+  const status = (status: number) => new Response('{}', { status });
 
   it('is what its schema makes of the answer, and the request says who asks', async () => {
     const { state, calls } = ask(Response.json({ id: '7' }));
     expect(await state).toEqual({ id: 7 });
+    expect(calls.map(({ url }) => url)).toEqual(['https://example.com/a']);
     const headers = { accept: 'application/json', 'user-agent': 'claimcheck' };
-    expect(calls).toMatchObject([['https://example.com/a', { headers }]]);
+    expect(Object.fromEntries(calls[0]?.headers ?? [])).toEqual(headers);
+    expect(calls[0]?.redirect).toBe('follow');
+  });
+
+  it('is asked for with the headers that are given, which no redirect carries to another host', async () => {
+    const headers = { authorization: 'Bearer key', Accept: 'application/vnd.github+json' };
+    const { state, calls } = ask(Response.json({ id: '7' }), { headers });
+    expect(await state).toEqual({ id: 7 });
+    expect(calls[0]?.headers.get('authorization')).toBe('Bearer key');
+    expect(calls[0]?.headers.get('accept')).toBe('application/vnd.github+json');
+    expect(calls[0]?.headers.get('user-agent')).toBe('claimcheck');
+    expect(calls[0]?.redirect).toBe('manual');
+    await expect(ask(status(302), { headers }).state).rejects.toThrow('answered 302');
+  });
+
+  it('is gone at the first 410, and at the second 404', async () => {
+    const gone = ask(status(410));
+    expect([await gone.state, gone.calls.length]).toEqual(['gone', 1]);
+    const missing = ask([status(404), status(404)]);
+    expect([await missing.state, missing.calls.length]).toEqual(['gone', 2]);
+    expect(await ask([status(404), status(410)]).state).toBe('gone');
+    expect(await ask([status(404), Response.json({ id: '7' })]).state).toEqual({ id: 7 });
+    await expect(ask([status(404), status(500)]).state).rejects.toThrow('answered 500');
   });
 
   it('that does not match its schema is a permanent error without the paths, which are not those of the event', async () => {
@@ -111,13 +141,13 @@ describe('the current state of a thing', () => {
   });
 
   it.each([
-    ['gone', '', 'the other side'],
+    ['refused', '', 'the other side'],
     [null, 'https://me:pass@api.example.com:8443/hooks/T0KEN?key=T0KEN#T0KEN', 'api.example.com:8443'],
   ])(
     'that is refused is the error of the response, whose body is not left open, with no more of its URL than the host',
     async (body, url, host) => {
-      const response = Object.defineProperty(new Response(body, { status: 410 }), 'url', { value: url });
-      await expect(ask(response).state).rejects.toMatchObject({ message: `${host} answered 410` });
+      const response = Object.defineProperty(new Response(body, { status: 400 }), 'url', { value: url });
+      await expect(ask(response).state).rejects.toMatchObject({ message: `${host} answered 400` });
       expect(response.body?.locked ?? false).toBe(false);
       expect((await response.body?.getReader().read())?.done ?? true).toBe(true);
     },
