@@ -99,6 +99,11 @@ export async function untilStopped(start: (lifetime: Lifetime) => Promise<void>)
     process.exit(code);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
+  // Node would end at once, and leave wrangler, workerd and Postgres with their ports.
+  process.on('uncaughtException', (error) => {
+    console.error(error);
+    void stop(1);
+  });
   const parents = parentsNow();
   setInterval(() => parentsNow() !== parents && void stop(0), PARENT_EVERY_MS).unref();
   const starting = start({ ends: { defer: (end) => ends.push(end) }, stop, isStopping: () => stopping });

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { LOOPBACK, listen } from '../lib/port.ts';
 
 /** A call that a handler or an effect made to the outside. */
@@ -25,7 +25,7 @@ export interface Outside {
 }
 
 export async function startOutside(port = 0): Promise<Outside> {
-  const server = createServer(async (incoming, response) => {
+  const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
     const request: OutsideRequest = {
       method: incoming.method ?? '',
       path: incoming.url ?? '',
@@ -38,6 +38,13 @@ export async function startOutside(port = 0): Promise<Outside> {
     outside.onRequest?.(request);
     const answer = await responseOf(outside, request);
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(Buffer.from(await answer.arrayBuffer()));
+  };
+  const server = createServer((incoming, response) => {
+    serve(incoming, response).catch((error) => {
+      // Whoever hangs up in the middle of a body gets no answer.
+      if (incoming.complete) console.error('the stand-in for the outside could not answer:', error);
+      response.destroy();
+    });
   });
   const taken = 'stop what uses it, or delete the lines with this port from .dev.vars';
   const outside: Outside = {

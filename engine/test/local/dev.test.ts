@@ -367,6 +367,21 @@ describe('nothing is left behind', () => {
   it('if the terminal is closed while the Workers start', () =>
     interrupted([], 'SIGHUP', (output) => expect(output()).toContain('\nthe outside ')));
 
+  it('by an error that nothing catches', async () => {
+    const samples = 'export const samples = {}; export const answers';
+    await checkout.write(
+      'src/samples.ts',
+      `${samples} = () => void setTimeout(() => { throw new Error('uncaught'); });`,
+    );
+    const { result, output } = checkout.run(['dev'], { PORT: String(port) });
+    await vi.waitFor(() => expect(output()).toContain('\nready '), WAIT);
+    await fetch(/^the outside {2}(\S+),/m.exec(output())?.[1] ?? '');
+    const { code, text } = await result;
+    expect([code, text]).toEqual([1, expect.stringContaining('Error: uncaught')]);
+    expect(processesOf(checkout.path, dataDir)).toEqual([]);
+    await checkout.write('src/samples.ts', `${samples} = () => undefined;`);
+  });
+
   it('by a Ctrl-C while PostgreSQL creates its data', () =>
     interrupted(['--fresh'], 'SIGINT', () => expect(existsSync(`${dataDir}.password`)).toBe(true)));
 });
