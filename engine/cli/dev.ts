@@ -1,13 +1,15 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { ownDatabase } from './config/dev-vars.ts';
 import { migrate } from './database/migrations.ts';
 import { createConfigurator, watchFiles, watchFolder } from './dev/configurator.ts';
 import { createPrinter, openLocalEvents } from './dev/printer.ts';
+import { startProxy } from './dev/proxy.ts';
 import { startWrangler } from './dev/wrangler.ts';
 import { AGAIN, loadSamples, loadSources, SAMPLES } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
-import { LOOPBACK, listen } from './lib/port.ts';
+import { freePort, LOOPBACK, listen } from './lib/port.ts';
 import { describeProcess, type Lifetime, noteRunning, runningDev, untilStopped } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
 import { seedTables, startStack } from './local/stack.ts';
@@ -46,7 +48,9 @@ async function start(
   // With --json the standard output holds nothing but the log of the Workers.
   const say = json ? console.error : console.log;
   const sources = await loadSources();
-  const configurator = await createConfigurator(sources, tunnel, say);
+  const secret = randomBytes(16).toString('hex');
+  // A tunnel of wrangler's ends at wrangler's port. Nobody is let in there without OPS_TOKEN.
+  const configurator = await createConfigurator(sources, tunnel ? undefined : secret, say);
   const databaseUrl = ownDatabase(configurator.databaseUrl).href;
   if (isStopping()) return;
   const stack = await startStack({ dataDir: '.data/postgres', databaseUrl, fresh });
@@ -56,7 +60,10 @@ async function start(
   say(`the outside  ${stack.outside.url}, in place of every URL in [vars] and of secrets named …_URL`);
   if (isStopping()) return;
 
-  const url = `http://${LOOPBACK}:${port}`;
+  // Wrangler has a port of its own: see proxy.ts.
+  const inner = await freePort();
+  ends.defer(await startProxy(port, { port: inner, secret }, anotherPort(port)));
+  const url = `http://${LOOPBACK}:${inner}`;
   const tick = () => fetch(`${url}/cdn-cgi/local/scheduled`).catch(() => undefined);
   const events = openLocalEvents(stack.databaseUrl);
   ends.defer(() => events.close());
@@ -88,7 +95,7 @@ async function start(
 
   const startWorkers = () =>
     startWrangler({
-      port,
+      port: inner,
       names: configurator.names,
       tunnel,
       onPrinted: printer.worker,
@@ -147,6 +154,10 @@ function assertOnly(): void {
 /** Checked first, so that nothing has been started when the port is refused. */
 async function assertFree(port: number): Promise<void> {
   const probe = createServer();
-  await listen(probe, port, `PORT=${port + 1} npm run dev chooses another`);
+  await listen(probe, port, anotherPort(port));
   await new Promise((resolve) => probe.close(resolve));
+}
+
+function anotherPort(port: number): string {
+  return `PORT=${port + 1} npm run dev chooses another`;
 }

@@ -27,10 +27,13 @@ export interface Configurator {
 /** What the Workers use on this machine. It is the same as long as dev runs. */
 export type LocalServers = Pick<Stack, 'outside' | 'workerUrls'>;
 
-/** `tunnel`: the port can be reached from outside, so that the console is not open to whoever reaches it. */
+/**
+ * `frontSecret` is what the proxy adds to its requests. Without it there is a tunnel, which goes past the proxy, and the console
+ * is not open to whoever reaches the port.
+ */
 export async function createConfigurator(
   sources: Sources,
-  tunnel: boolean,
+  frontSecret: string | undefined,
   say: (text: string) => void,
 ): Promise<Configurator> {
   let latestSources = sources;
@@ -49,7 +52,10 @@ export async function createConfigurator(
       const folder = devFolder(worker);
       return writeCopy(folder, worker === 'consumer' ? guarded(folder, copy, 'src') : copy);
     });
-    const front = frontConfig(configs.receiver, configs.consumer, configs.ops, { isOpen: !tunnel });
+    const front = frontConfig(configs.receiver, configs.consumer, configs.ops, {
+      isOpen: frontSecret !== undefined,
+      secret: frontSecret,
+    });
     return [...changed, writeCopy(devFolder('front'), front)].includes(true);
   };
 

@@ -46,12 +46,15 @@ export function localConfig(
   };
 }
 
-/** See front.ts. If the console is open, it has the [access.dev] of the ops Worker, because wrangler fills `ctx.access` where HTTP comes in. */
+/**
+ * See front.ts. If the console is open, it has the [access.dev] of the ops Worker, because wrangler fills `ctx.access` where
+ * HTTP comes in. With a secret it refuses what has not come through the proxy (engine/cli/dev/proxy.ts).
+ */
 export function frontConfig(
   receiver: WorkerConfig,
   consumer: WorkerConfig | undefined,
   ops: WorkerConfig | undefined,
-  { isOpen } = { isOpen: true },
+  { isOpen, secret }: { readonly isOpen: boolean; readonly secret?: string | undefined } = { isOpen: true },
 ): LocalConfig {
   const services = [
     { binding: 'RECEIVER', service: receiver.name },
@@ -64,6 +67,7 @@ export function frontConfig(
     compatibility_date: receiver.raw.compatibility_date,
     compatibility_flags: ['service_binding_extra_handlers'],
     services,
+    ...(secret === undefined ? {} : { vars: { SECRET: secret } }),
     ...(ops?.raw.access && isOpen ? { access: ops.raw.access } : {}),
   };
 }

@@ -87,7 +87,10 @@ async function identifyByAccess(request: Request, env: object, access: Access): 
 /** Set by proxies and tunnels. A tunnel may rewrite the host to `localhost`, and then only these show it. */
 const FORWARDING = 'forwarded via x-real-ip cdn-loop x-forwarded-for x-forwarded-host x-forwarded-proto'.split(' ');
 
-/** The host stops a page of another site whose name resolves to 127.0.0.1. A database elsewhere may be that of production. */
+/**
+ * The host stops a page of another site whose name resolves to 127.0.0.1, unless it knows wrangler's header for another host:
+ * `npm run dev` refuses that before (engine/cli/dev/proxy.ts). A database elsewhere may be that of production.
+ */
 function isOnThisMachine(request: Request, env: object): boolean {
   const isForwarded = FORWARDING.some((name) => request.headers.has(name));
   const database = URL.parse(settingOf(env, 'DATABASE_URL') ?? '')?.hostname;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { appendFile, chmod, readFile, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../cli/database/connect.ts';
@@ -141,6 +141,27 @@ describe('npm run dev', () => {
       fetch(`http://localhost:${port}${path}`),
     );
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+  });
+
+  it('answers no page of another site whose name resolves to this machine, whatever headers it sends, and nobody on wrangler’s own port', async () => {
+    const ask = (host: string, headers: Record<string, string> = {}, to = port, path = '/ops/api/status') =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const options = { host: '127.0.0.1', port: to, path, headers: { host, ...headers } };
+        get(options, (answer) => resolve(answer.resume().statusCode)).on('error', reject);
+      });
+    const original = { 'MF-Original-URL': `http://localhost:${port}/ops/api/status` };
+    for (const host of [`localhost:${port}`, '127.0.0.1', '[::1]:80', 'localhost'])
+      expect([host, await ask(host)]).toEqual([host, 200]);
+    for (const host of [`evil.example:${port}`, 'localhost.evil.example', 'localhost@evil.example']) {
+      expect([host, await ask(host, original)]).toEqual([host, 403]);
+      expect([host, await ask(host)]).toEqual([host, 403]);
+    }
+    const absolute = `http://localhost:${port}/ops/api/status`;
+    expect(await ask(`localhost:${port}`, {}, port, absolute)).toBe(403);
+    // The header is not passed on: the path of the request counts.
+    expect(await ask(`localhost:${port}`, original, port, '/webhooks/nobody')).toBe(404);
+    const inner = Number(/ --port (\d+)/.exec(processesOf(checkout.path).join('\n'))?.[1]);
+    expect(await ask(`localhost:${inner}`, original, inner)).toBe(403);
   });
 
   it('ticks the consumer’s cron, which sends lost tickets again', async () => {
