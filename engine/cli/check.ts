@@ -5,7 +5,7 @@ import {
   sharedByEnvironments,
   typesWithoutHandler,
 } from './config/configuration.ts';
-import { readExample } from './config/dev-vars.ts';
+import { problemsInDevVars, readExample } from './config/dev-vars.ts';
 import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
 import { folderOf, loadHandlers, loadSources } from './lib/app.ts';
@@ -39,7 +39,8 @@ export default async function main(): Promise<void> {
   }
   // Only now: a handler that can't be loaded must not keep the checks above from saying why.
   const handlers = await loadHandlers();
-  for (const hint of [...hints, ...typesWithoutHandler(sources, handlers)]) console.log(`hint: ${hint}`);
+  for (const hint of [...hints, ...(await problemsInDevVars(sources)), ...typesWithoutHandler(sources, handlers)])
+    console.log(`hint: ${hint}`);
 }
 
 /** Does one part of a check, and says in a line that it passed. */

@@ -1,13 +1,13 @@
 import { secretName } from '../src/receiver/secrets.ts';
 import { addressOf, changeSecrets, openAccount } from './cloudflare/api.ts';
 import { madeUpSecrets } from './config/dev-vars.ts';
+import { judgeSecret } from './config/secret-form.ts';
 import { readConfigs } from './config/worker-config.ts';
 import { loadHandlers, loadSources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { firstDelivery } from './setup/smoke.ts';
 import { pageOf, Terminal } from './setup/terminal.ts';
-import { fits } from './setup/workers.ts';
 
 const USAGE = `npm run secret -- rotate <source> [--env <name>]
 npm run secret -- rotate <source> --finish [--env <name>]
@@ -56,9 +56,10 @@ export default async function main(): Promise<void> {
   const made = wanted === '' ? madeUpSecrets({ [name]: source })[current] : undefined;
   const next = made ?? wanted;
   if (old === next) throw new UserError('the new secret is the old one');
-  for (const [what, secret] of Object.entries({ 'secret in use now': old, 'new secret': next })) {
-    if (fits(source.provider, secret)) continue;
-    throw new UserError(`the ${what} is not in the form that ${source.provider.name} gives out: nothing was changed`);
+  for (const [what, secret] of Object.entries({ 'the secret in use now': old, 'the new secret': next })) {
+    const finding = await judgeSecret(what, secret, source.provider);
+    if (finding.outcome === 'wrong') throw new UserError(`${finding.sentence}: nothing was changed`);
+    if (finding.outcome === 'suspicious' && secret === next) console.log(finding.sentence);
   }
   // With a mistyped one, everything that the provider sends until it has the new secret would be refused.
   const handlers = await loadHandlers();

@@ -27,7 +27,7 @@ import {
   missingQueues,
 } from './setup/account.ts';
 import { describe, findDatabase, type LockedDatabase, type OwnerDatabase, withDatabase } from './setup/database.ts';
-import { lastSmoke, smoke } from './setup/smoke.ts';
+import { lastSmoke, smoke, sourcesHeardOf } from './setup/smoke.ts';
 import { summary, Terminal } from './setup/terminal.ts';
 import { askForSecrets, ensureWorker, isDeployed, type Secrets } from './setup/workers.ts';
 import { writeTypes } from './types.ts';
@@ -40,7 +40,7 @@ time: it goes on where it was, and changes nothing that is done.
   --dry-run   only says what it would do. It asks nothing
   --yes       asks nothing. The environment has what it would ask for: CLOUDFLARE_API_TOKEN (${PERMISSIONS}),
               CLOUDFLARE_ACCOUNT_ID, DATABASE_URL or NEON_API_KEY (a personal one also needs NEON_ORG_ID), and the secrets
-              by their names. A secret of a source that is not there is made up`;
+              by their names: one that is missing is an error. openssl rand -hex 32 makes one for a sender that takes yours`;
 
 export default async function main(): Promise<void> {
   const { values } = readArguments({
@@ -120,6 +120,7 @@ async function setUp(terminal: Terminal, environment: string, dryRun: boolean): 
     const { isFree } = await ensureQueues(account, configs, terminal);
     await deployAll(context, secrets, database, locked);
     await sendOne(terminal, secrets, address, locked);
+    const heardOf = await sourcesHeardOf(locked.client);
     const made = {
       configs,
       sources,
@@ -128,9 +129,17 @@ async function setUp(terminal: Terminal, environment: string, dryRun: boolean): 
       database: describe(database),
       secrets,
       isFree,
+      silent: Object.keys(sources).filter((source) => !heardOf.includes(source)),
+      isAlerting: before.workers[configs.consumer.name]?.secrets.includes('ALERT_WEBHOOK_URL') ?? false,
+      hasToken: hasToken(configs, before, secrets),
     };
     console.log(summary(made));
   });
+}
+
+function hasToken({ ops }: WorkerConfigs, { workers }: Existing, { values }: Secrets): boolean {
+  const stored = ops && workers[ops.name]?.secrets;
+  return stored?.includes('OPS_TOKEN') === true || values[ops?.name ?? '']?.OPS_TOKEN !== undefined;
 }
 
 function undoneIn(configs: WorkerConfigs, state: Existing): string {

@@ -8,6 +8,7 @@ import { freePort, LOOPBACK } from '../lib/port.ts';
 import { UserError } from '../lib/user-error.ts';
 import { randomPassword } from '../local/postgres.ts';
 import { madeUpKeys } from '../samples/sign.ts';
+import { judgeSecret } from './secret-form.ts';
 import { randomSecrets, type WorkerConfig } from './worker-config.ts';
 
 export const DEV_VARS = '.dev.vars';
@@ -50,6 +51,19 @@ export async function ensureDevVars(
 
 export function readDevVars(): Record<string, string> {
   return readVars(DEV_VARS) ?? {};
+}
+
+/** What is wrong or suspicious with the secrets in `.dev.vars`: those of the sources, and those that are URLs. */
+export async function problemsInDevVars(sources: Readonly<Record<string, Source>>): Promise<string[]> {
+  const vars = readDevVars();
+  const found: string[] = [];
+  for (const [name, value] of Object.entries(vars)) {
+    const source = Object.keys(sources).find((one) => [secretName(one), `${secretName(one)}_PREVIOUS`].includes(name));
+    const isOurs = source !== undefined || name.endsWith('_URL');
+    const finding = isOurs && value !== '' && (await judgeSecret(name, value, sources[source ?? '']?.provider));
+    if (finding && finding.outcome !== 'fine') found.push(`in ${DEV_VARS}, ${finding.sentence}`);
+  }
+  return found;
 }
 
 /** What Cloudflare's deploy button asks for, with the values that it proposes. Not what is optional, behind a #. */

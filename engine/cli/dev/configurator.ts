@@ -1,7 +1,7 @@
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { checkConfiguration } from '../config/configuration.ts';
-import { DEV_VARS, ensureDevVars } from '../config/dev-vars.ts';
+import { DEV_VARS, ensureDevVars, problemsInDevVars } from '../config/dev-vars.ts';
 import { CONFIGS, listed, readConfigs, WORKERS, type WorkerKind } from '../config/worker-config.ts';
 import { AGAIN, loadSources, type Sources } from '../lib/app.ts';
 import { UserError } from '../lib/user-error.ts';
@@ -99,12 +99,13 @@ async function load(sources: Sources, say: (text: string) => void) {
   const { vars: devVars, added } = await ensureDevVars(sources, listed(configs));
   if (added.length > 0) say(`${DEV_VARS}: added ${added.join(', ')}`);
   const { errors } = checkConfiguration({ sources, ...configs });
-  return { configs, devVars, errors };
+  const notReady = errors.map((error) => `not ready for a deploy: ${error}`);
+  return { configs, devVars, errors: [...(await problemsInDevVars(sources)), ...notReady] };
 }
 
 /** These errors don't prevent a local run, so each is printed only once. */
 function sayNew(errors: readonly string[], before: readonly string[], say: (text: string) => void): readonly string[] {
-  for (const error of errors) if (!before.includes(error)) say(`not ready for a deploy: ${error}`);
+  for (const error of errors) if (!before.includes(error)) say(error);
   return errors;
 }
 

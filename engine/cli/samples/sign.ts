@@ -109,10 +109,10 @@ export interface Keys {
 }
 
 /** Random keys in the provider's own form. */
-export function madeUpKeys({ scheme }: Provider): Keys {
+export function madeUpKeys({ scheme, secretPrefix = '' }: Provider): Keys {
   if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
   if (hasPair(scheme)) return madeUpPair(scheme);
-  return same(`${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
+  return same(`${secretPrefix}${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
 }
 
 /** If so, a receiver only has the public key, which can't sign a sample. */

@@ -40,6 +40,15 @@ export async function lastSmoke(client: pg.Client): Promise<string | undefined> 
   return rows[0] && `${rows[0].source}, ${rows[0].time} UTC`;
 }
 
+/** The sources whose senders have delivered something. Deliveries of ours don't count. */
+export async function sourcesHeardOf(client: pg.Client): Promise<readonly string[]> {
+  const { rows } = await client.query<{ source: string }>(
+    `select distinct source from webhooks.events where type is null or type not like $1`,
+    [`${TYPE}%`],
+  );
+  return rows.map(({ source }) => source);
+}
+
 /** One signed delivery on the way of every delivery, with the time of each leg. `undefined`: no source can sign one. */
 export async function smoke(options: SmokeOptions): Promise<Smoke | undefined> {
   const { client, patienceMs = 90_000 } = options;

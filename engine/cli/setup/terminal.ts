@@ -3,6 +3,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Source } from '../../src/kit/index.ts';
 import type { Provider } from '../../src/providers/index.ts';
+import { secretName } from '../../src/receiver/secrets.ts';
 import { type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Secrets } from './workers.ts';
@@ -85,11 +86,19 @@ export interface Made {
   readonly database: string;
   readonly secrets: Secrets;
   readonly isFree: boolean;
+  /** The sources of which no delivery has arrived. */
+  readonly silent: readonly string[];
+  readonly isAlerting: boolean;
+  /** Whether the console has an OPS_TOKEN. */
+  readonly hasToken: boolean;
 }
 
-/** What there is now, and what only a person can do: never more than five things, each with a link or a command. */
+/**
+ * What there is now, and what only a person can do: never more than five things, each with a link or a command. It goes by what
+ * there is and not by what this run has made, so that a second run forgets nothing.
+ */
 export function summary(made: Made): string {
-  const { configs, sources, account, subdomain, database, secrets, isFree } = made;
+  const { configs, sources, account, subdomain, database, secrets, isFree, silent } = made;
   const { receiver, consumer, ops } = configs;
   const address = (name: string) => `https://${name}.${subdomain}.workers.dev`;
   const wrangler = (command: string, config = receiver) => `npx wrangler ${command} ${wranglerFlags(config)}`;
@@ -106,19 +115,25 @@ export function summary(made: Made): string {
         : 'paid, by what the queues keep',
     ],
   ];
-  const todo = Object.entries(sources).length > 0 ? [registration(sources, address(receiver.name))] : [];
-  const [example, ...more] = secrets.madeUp.filter((name) => name !== 'OPS_TOKEN');
-  if (example) {
+  const todo: string[] = [];
+  if (silent.length > 0) {
+    const unheard = Object.fromEntries(Object.entries(sources).filter(([name]) => silent.includes(name)));
+    const [example = ''] = silent;
+    const madeUp = secrets.madeUp.filter((name) => name !== 'OPS_TOKEN').join(', ');
+    todo.push(registration(unheard, address(receiver.name)));
     todo.push(
-      `made up: ${[example, ...more].join(', ')}. Where the sender gives out its own: ${wrangler(`secret put ${example}`)}`,
+      `give the receiver the secret of each sender that shows one${madeUp && ` (made up now: ${madeUp})`}: ${wrangler(`secret put ${secretName(example)}`)}`,
     );
   }
-  if (ops && secrets.madeUp.includes('OPS_TOKEN')) {
+  if (ops && !ops.vars.ACCESS_AUD) {
+    const untilThen = made.hasToken ? 'any name and the OPS_TOKEN open it' : 'nobody gets in';
     todo.push(
-      `protect the console with Cloudflare Access: https://dash.cloudflare.com/${account}/workers/services/view/${ops.name}/production/settings (docs/console.md). Until then, any name and the OPS_TOKEN above`,
+      `protect the console with Cloudflare Access: https://dash.cloudflare.com/${account}/workers/services/view/${ops.name}/production/settings (docs/console.md). Until then, ${untilThen}`,
     );
   }
-  todo.push(`be told when work fails: ${wrangler('secret put ALERT_WEBHOOK_URL', consumer)} (docs/alerts.md)`);
+  if (!made.isAlerting) {
+    todo.push(`be told when work fails: ${wrangler('secret put ALERT_WEBHOOK_URL', consumer)} (docs/alerts.md)`);
+  }
   const written = spawnSync('git', ['status', '--porcelain', '--', 'wrangler*.toml', 'worker-configuration*.d.ts']);
   if (written.stdout?.length) todo.push('commit what was written: git commit -am "Where it runs"');
   return `
@@ -133,7 +148,7 @@ function registration(sources: Readonly<Record<string, Source>>, receiver: strin
   const lines = Object.entries(sources).map(([name, { provider }]) =>
     `     ${receiver}/webhooks/${name}  ${pageOf(provider)}`.trimEnd(),
   );
-  return `register these addresses at the senders:\n${lines.join('\n')}`;
+  return `register these addresses at the senders, of which nothing has arrived yet:\n${lines.join('\n')}`;
 }
 
 /** The sender's own page about it, if there is one. */

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Source } from '../../src/kit/index.ts';
-import type { Provider } from '../../src/providers/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
-import { keyBytes } from '../../src/verify/algorithms.ts';
 import { type Account, changeSecrets, PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
 import { deployWorker, type Release } from '../cloudflare/deploys.ts';
 import { withSecretsFile } from '../cloudflare/wrangler.ts';
 import { madeUpSecrets, signingKeyName } from '../config/dev-vars.ts';
+import { judgeSecret } from '../config/secret-form.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Existing } from './account.ts';
@@ -32,6 +31,7 @@ export async function askForSecrets(
   const { receiver, ops } = configs;
   const values: Record<string, Record<string, string>> = {};
   const known: Pick<Secrets, 'keys' | 'madeUp'> = { keys: {}, madeUp: [] };
+  const missing: string[] = [];
   const sourceOf = new Map(Object.keys(sources).map((source) => [secretName(source), source]));
   for (const config of listed(configs)) {
     const own: Record<string, string> = {};
@@ -40,23 +40,31 @@ export async function askForSecrets(
       const source = config === receiver ? sourceOf.get(name) : undefined;
       const given = process.env[name];
       if (source !== undefined && given) {
-        const { provider } = sources[source] as Source;
-        if (!fits(provider, given)) {
-          throw new UserError(`${name} in the environment is not in the form that ${provider.name} gives out`);
-        }
         known.keys[source] = given;
+      }
+      if (given) {
+        const finding = await judgeSecret(name, given, source === undefined ? undefined : sources[source]?.provider);
+        if (finding.outcome === 'wrong') throw new UserError(`in the environment, ${finding.sentence}`);
+        if (finding.outcome === 'suspicious') terminal.note(finding.sentence);
       }
       if (name === 'DATABASE_URL' || workers[config.name]?.secrets.includes(name)) continue;
       if (given) own[name] = given;
+      // One that is made up must be shown, and with --yes nobody may be there to see it.
+      else if (!terminal.isAsking) missing.push(name);
       else if (source !== undefined) {
         Object.assign(own, await askForSource(source, sources[source], known, terminal, address));
       } else {
-        own[name] = await terminal.askHidden(`${name} of ${config.path} (what you type is not shown)`);
-        if (!own[name])
+        const answer = await terminal.askHidden(`${name} of ${config.path} (what you type is not shown)`);
+        if (!answer)
           throw new UserError(`${config.path} requires ${name}: set it in the environment, and run this again`);
+        const finding = await judgeSecret(name, answer);
+        if (finding.outcome === 'wrong') throw new UserError(finding.sentence);
+        if (finding.outcome === 'suspicious') terminal.note(finding.sentence);
+        own[name] = answer;
       }
     }
   }
+  if (missing.length > 0) throw new UserError(`missing in the environment: ${missing.join(', ')}`);
   if (ops && !ops.vars.ACCESS_AUD && !workers[ops.name]?.secrets.includes('OPS_TOKEN')) {
     let token = process.env.OPS_TOKEN;
     // With --yes nobody would see it.
@@ -78,15 +86,14 @@ async function askForSource(
 ): Promise<Record<string, string>> {
   if (!source) return {};
   const { provider } = source;
-  if (terminal.isAsking) console.log(`\n${name}: register ${address}/${name} there. ${pageOf(provider)}`.trimEnd());
+  console.log(`\n${name}: register ${address}/${name} there. ${pageOf(provider)}`.trimEnd());
   for (;;) {
     const question = `the secret of ${name} (what you type is not shown; Enter makes one up)`;
     const answer = await terminal.askHidden(question);
-    if (answer && !fits(provider, answer)) {
-      console.log(`${provider.name} gives out no such secret: copy it again`);
-      continue;
-    }
     if (answer) {
+      const finding = await judgeSecret(secretName(name), answer, provider);
+      if (finding.outcome !== 'fine') console.log(finding.sentence);
+      if (finding.outcome === 'wrong') continue;
       known.keys[name] = answer;
       return { [secretName(name)]: answer };
     }
@@ -96,13 +103,6 @@ async function askForSource(
     known.madeUp.push(secretName(name), ...(token ? [verifyTokenName(name)] : []));
     return { [secretName(name)]: secret, ...(token ? { [verifyTokenName(name)]: token } : {}) };
   }
-}
-
-/** Whether any of the provider's schemes can use a secret. */
-export function fits({ scheme, otherSchemes = [] }: Provider, secret: string): boolean {
-  return [scheme, ...otherSchemes].some((one) =>
-    one.token === undefined ? keyBytes(secret, one) !== undefined : secret !== '',
-  );
 }
 
 /** Whether all that a deploy makes is there: it may have ended half-way. */

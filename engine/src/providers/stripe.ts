@@ -12,6 +12,7 @@ export const stripe = defineProvider({
     signed: '{header:stripe-signature#t}.{body}',
     timestamp: { at: 'header:stripe-signature#t', unit: 's', windowSeconds: 300 },
   },
+  secretPrefix: 'whsec_',
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   // Seconds in a v1 event, a text in a v2 event.

@@ -155,6 +155,11 @@ export interface ProviderData {
   /** The official page with these facts or, if there is none, a sentence. */
   readonly docs: string;
   readonly scheme: Scheme;
+  /**
+   * Every secret that the provider gives out begins with this, and it is a part of the key (`keyPrefix` is not). Only the commands
+   * that take a secret look at it, so that no other text of the provider's is taken for it.
+   */
+  readonly secretPrefix?: string;
   /** Other schemes that this provider's deliveries may use. The configured secret decides which one applies. */
   readonly otherSchemes?: readonly Scheme[];
   /** The body contains several events, and each is claimed on its own. */

@@ -8,13 +8,14 @@ export const secretName = memoize(
 
 /**
  * The current secret and, while it is being rotated, the previous one. Without a current secret there is none at all:
- * a source that lost its secret must not go on with an old one.
+ * a source that lost its secret must not go on with an old one. White space at the ends is not part of a secret: a dashboard
+ * or a pipe adds it easily, and every delivery would be refused.
  */
 export function secretsOf(source: string, env: object): string[] {
-  const current = settingOf(env, secretName(source));
-  const previous = settingOf(env, `${secretName(source)}_PREVIOUS`);
-  if (current === undefined) return [];
-  return previous === undefined ? [current] : [current, previous];
+  const current = settingOf(env, secretName(source))?.trim();
+  const previous = settingOf(env, `${secretName(source)}_PREVIOUS`)?.trim();
+  if (!current) return [];
+  return previous ? [current, previous] : [current];
 }
 
 /** `META_VERIFY_TOKEN`: Meta must send it before its subscription to our address is confirmed. */

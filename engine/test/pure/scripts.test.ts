@@ -2,18 +2,24 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { addressOf } from '../../cli/cloudflare/api.ts';
+import { judgeSecret } from '../../cli/config/secret-form.ts';
 import { readConfigs } from '../../cli/config/worker-config.ts';
 import type { Json } from '../../cli/lib/fork-files.ts';
 import { filterOf } from '../../cli/ops/action.ts';
 import { mapPosition } from '../../cli/ops/decode.ts';
 import { printable, statusText, table, utc } from '../../cli/ops/print.ts';
+import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { Terminal } from '../../cli/setup/terminal.ts';
 import { askForSecrets } from '../../cli/setup/workers.ts';
 import { mergePackages } from '../../cli/upgrade/plan.ts';
 import { compareVersions, mustDoBetween, readChangelog } from '../../cli/upgrade/template.ts';
-import type { Provider } from '../../src/providers/index.ts';
+import { discord } from '../../src/providers/discord.ts';
+import { gethook } from '../../src/providers/gethook.ts';
+import { github } from '../../src/providers/github.ts';
+import { type Provider, providers } from '../../src/providers/index.ts';
 import { meta } from '../../src/providers/meta.ts';
 import { standardwebhooks } from '../../src/providers/standardwebhooks.ts';
+import { stripe } from '../../src/providers/stripe.ts';
 import { RUNS } from './generators.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -101,17 +107,20 @@ describe('what npm run ops prints', () => {
 });
 
 describe('the secrets of setup', () => {
-  const ask = (name: string, provider: Provider) => {
+  /** Somebody who answers each question by Enter, or by these secrets, one after the other. */
+  const person = (...answers: string[]) =>
+    ({ isAsking: true, note: console.log, askHidden: async () => answers.shift() ?? '' }) as unknown as Terminal;
+  const ask = (name: string, provider: Provider, terminal = new Terminal({ asks: false })) => {
     const { receiver, consumer } = readConfigs();
     const secrets = [`${name.toUpperCase()}_WEBHOOK_SECRET`];
     const configs = { receiver: { ...receiver, secrets }, consumer: { ...consumer, secrets: [] }, ops: undefined };
     const nothing = { subdomain: undefined, queues: [], workers: {} };
     const sources = { [name]: { provider, types: [] } };
-    return askForSecrets(configs, sources, nothing, new Terminal({ asks: false }), 'https://receiver.example.com');
+    return askForSecrets(configs, sources, nothing, terminal, 'https://receiver.example.com');
   };
 
   it('all that are made up are named, because the sender needs them: the verify token of Meta as well', async () => {
-    const { madeUp, values } = await ask('meta', meta);
+    const { madeUp, values } = await ask('meta', meta, person());
     expect(madeUp).toEqual(['META_WEBHOOK_SECRET', 'META_VERIFY_TOKEN']);
     expect(Object.keys(Object.assign({}, ...Object.values(values)))).toEqual(madeUp);
   });
@@ -119,9 +128,44 @@ describe('the secrets of setup', () => {
   it('one of the environment that its provider gives out in another form is refused', async () => {
     vi.stubEnv('ORDERS_WEBHOOK_SECRET', 'whsec_not base64');
     await expect(ask('orders', standardwebhooks)).rejects.toThrow(
-      'ORDERS_WEBHOOK_SECRET in the environment is not in the form that standardwebhooks gives out',
+      'in the environment, ORDERS_WEBHOOK_SECRET is not in the form that standardwebhooks gives out',
     );
     vi.unstubAllEnvs();
+  });
+
+  it('one that is missing is an error that names it if nobody is asked', async () => {
+    await expect(ask('orders', gethook)).rejects.toThrow('missing in the environment: ORDERS_WEBHOOK_SECRET');
+  });
+
+  it('one that can’t be right is asked for again', async () => {
+    const { keys } = await ask('billing', stripe, person('re_key_1234567', 'whsec_0123456789abcdef'));
+    expect(keys).toEqual({ billing: 'whsec_0123456789abcdef' });
+  });
+
+  it.each<[name: string, value: string, provider: Provider | undefined, finding: object]>([
+    ['A', 'a-secret-of-the-sender\n', github, { outcome: 'wrong', sentence: expect.stringContaining('white space') }],
+    ['A', ' ', github, { outcome: 'wrong', sentence: expect.stringContaining('white space') }],
+    ['A', '', github, { outcome: 'wrong', sentence: expect.stringContaining('form') }],
+    ['A', 're_key_1234567', stripe, { outcome: 'wrong', sentence: expect.stringContaining('begins with whsec_') }],
+    ['A', 'whsec_0123456789abcdef', stripe, { outcome: 'fine' }],
+    ['A', 'x', github, { outcome: 'suspicious', sentence: expect.stringContaining('only 1 bytes') }],
+    ['A', 'fifteen-letters', undefined, { outcome: 'suspicious', sentence: expect.stringContaining('15 bytes') }],
+    ['A', 'sixteen-letters!', github, { outcome: 'fine' }],
+    // Half of a public key.
+    ['A', 'ab'.repeat(16), discord, { outcome: 'wrong', sentence: expect.stringContaining('discord gives out') }],
+    ['A', 'ab'.repeat(32), discord, { outcome: 'fine' }],
+    ['SLACK_WEBHOOK_URL', 'y', undefined, { outcome: 'wrong', sentence: 'SLACK_WEBHOOK_URL is not a URL' }],
+    ['SLACK_WEBHOOK_URL', 'https://a.b', undefined, { outcome: 'fine' }],
+  ])('%s=%j is judged before it is stored', async (name, value, provider, finding) => {
+    expect(await judgeSecret(name, value, provider)).toEqual(finding);
+  });
+
+  it('one that is made up passes, for every provider', async () => {
+    for (const provider of Object.values(providers))
+      expect([provider.name, await judgeSecret('A', madeUpKeys(provider).secret, provider)]).toEqual([
+        provider.name,
+        { outcome: 'fine' },
+      ]);
   });
 });
 

@@ -204,6 +204,19 @@ it('the answer to a batch says how many of its events are new, parked ones too, 
   expect(await answerIf([], [])).toEqual([{ status: 'duplicate', accepted: 0, duplicate: 3 }, true]);
 });
 
+it('white space at the ends of a secret is not part of it, and a secret of nothing else is none', async () => {
+  const bare = 'the secret of the sender';
+  const status = async (current: string, key: string) => {
+    const own = { GETHOOK_WEBHOOK_SECRET: current, GETHOOK_WEBHOOK_SECRET_PREVIOUS: ' old\n' };
+    receiver = startReceiver({ sources, env: { ...env, ...own } });
+    return (await receiver.send('gethook', await signers.gethook('{"id":"a"}', { secret: key }))).status;
+  };
+  expect(await status(`${bare}\n`, bare)).toBe(200);
+  expect(await status(`${bare}\n`, 'old')).toBe(200);
+  expect(await status(bare, `${bare}\n`)).toBe(401);
+  expect(await status(' \n', 'old')).toBe(503);
+});
+
 it('a flood of duplicates looks lost tickets up once a second, whatever source they are of', async () => {
   let now = new Date('2026-03-01T12:00:00Z');
   const queries: string[] = [];

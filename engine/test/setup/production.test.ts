@@ -66,6 +66,7 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   );
   expect(text.match(/^ {2}\d /gm)?.length).toBeLessThanOrEqual(5);
   expect(text).not.toContain(SECRET);
+  expect(text).toMatch(/register these addresses [\s\S]*\/webhooks\/orders/);
   const { cloudflare, checkout } = account;
   expect(text).toContain(`made up, and only shown now: OPS_TOKEN=${cloudflare.valuesOf(nameOf('ops')).OPS_TOKEN}\n`);
   expect(cloudflare.valuesOf(nameOf('receiver')).ORDERS_WEBHOOK_SECRET).toBe(SECRET);
@@ -100,9 +101,13 @@ it('the console says in which line of which file an event failed in the deployed
   }, WAIT);
 });
 
-it('a second run finds everything and changes nothing', async () => {
-  const { code, outcomes, changes } = await setup(['--yes']);
+it('a second run finds everything and changes nothing, and forgets nothing that is left to do', async () => {
+  const { code, text, outcomes, changes } = await setup(['--yes']);
   expect([code, outcomes, changes]).toEqual([0, Array(10).fill('ok'), []]);
+  expect(text).toContain('protect the console');
+  expect(text).toContain('be told when work fails');
+  // The test before has sent something: nobody has to register that address.
+  expect(text).not.toContain('register these addresses');
 });
 
 it('stops if somebody else was faster while it asked, and has shown no secret that it made up', async () => {

@@ -1,0 +1,51 @@
+import type { Provider } from '../../src/providers/index.ts';
+import { checkWith, keyBytes } from '../../src/verify/algorithms.ts';
+
+/** Shorter ones can be guessed by somebody who has one delivery and much time. */
+const MIN_BYTES = 16;
+
+export type SecretFinding =
+  /** It can't be right. */
+  | { outcome: 'wrong'; sentence: string }
+  /** It may be right, and is probably not meant. */
+  | { outcome: 'suspicious'; sentence: string }
+  | { outcome: 'fine' };
+
+/**
+ * Looks at a secret before it is stored: a wrong one refuses every genuine delivery, and a delivery of ours that is signed
+ * with it passes. Every command that takes a secret asks here. `provider` is that of the source whose secret it is.
+ */
+export async function judgeSecret(name: string, value: string, provider?: Provider): Promise<SecretFinding> {
+  if (value !== value.trim()) return wrong(`${name} begins or ends with white space: remove it`);
+  if (name.endsWith('_URL') && !URL.canParse(value)) return wrong(`${name} is not a URL`);
+  if (provider && !(await fits(provider, value))) {
+    const { secretPrefix } = provider;
+    const form = secretPrefix === undefined ? '' : `, which begins with ${secretPrefix}`;
+    return wrong(`${name} is not in the form that ${provider.name} gives out${form}`);
+  }
+  const bytes = Buffer.byteLength(value);
+  if (name.endsWith('_URL') || bytes >= MIN_BYTES) return { outcome: 'fine' };
+  return {
+    outcome: 'suspicious',
+    sentence: `${name} has only ${bytes} bytes: a secret that is hard to guess has ${MIN_BYTES} or more`,
+  };
+}
+
+/** Whether any of the provider's schemes can use a secret. */
+export async function fits(provider: Provider, secret: string): Promise<boolean> {
+  const { scheme, otherSchemes = [], secretPrefix = '' } = provider;
+  if (!secret.startsWith(secretPrefix)) return false;
+  for (const one of [scheme, ...otherSchemes]) {
+    if (one.token !== undefined) {
+      if (secret !== '') return true;
+      continue;
+    }
+    const bytes = keyBytes(secret, one);
+    if (bytes && (await checkWith(one.algorithm ?? 'hmac-sha256', bytes))) return true;
+  }
+  return false;
+}
+
+function wrong(sentence: string): SecretFinding {
+  return { outcome: 'wrong', sentence };
+}
