@@ -24,19 +24,30 @@ export default async function main(): Promise<void> {
   const environments = allEnvironments().map((name) => readConfigs(name));
   const [configs = readConfigs()] = environments;
   const sources = await loadSources();
-  const hints = await step('the wrangler files fit each other and the sources', () => {
+  const failed: string[] = [];
+  // One part that fails must not hide another.
+  const part = <Result>(done: Promise<Result>) =>
+    done.catch((error) => {
+      if (!(error instanceof UserError)) throw error;
+      failed.push(error.message);
+      return undefined;
+    });
+  const checked = step('the wrangler files fit each other and the sources', () => {
     const [found = []] = environments.map((each) => assertConfigured({ sources, ...each, example: readExample() }));
     const problems = [...sharedByEnvironments(environments), ...differencesBetween(environments)];
     if (problems.length > 0) throw new UserError(problems.join('\n'));
     return found;
   });
-  await run('types', ['tsc', '-p', '.']);
-  await run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']);
-  for (const command of types()) await run(`${command[2]} is up to date (npm run types)`, [...command, '--check']);
-  await step('drizzle matches your tables', assertMigrated);
+  const hints = (await part(checked)) ?? [];
+  await part(run('types', ['tsc', '-p', '.']));
+  await part(run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']));
+  for (const command of types()) await part(run(`${command[2]} is up to date (npm run types)`, [...command, '--check']));
+  await part(step('drizzle matches your tables', assertMigrated));
   for (const [worker, config] of Object.entries(configs)) {
-    if (config) await run(`the ${worker} builds`, ['wrangler', 'deploy', '--dry-run', ...wranglerArguments(config)]);
+    const build = ['wrangler', 'deploy', '--dry-run', ...(config ? wranglerArguments(config) : [])];
+    if (config) await part(run(`the ${worker} builds`, build));
   }
+  if (failed.length > 0) throw new UserError(failed.join('\n'));
   // Only now: a handler that can't be loaded must not keep the checks above from saying why.
   const handlers = await loadHandlers();
   for (const hint of [...hints, ...(await problemsInDevVars(sources)), ...typesWithoutHandler(sources, handlers)])

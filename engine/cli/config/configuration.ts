@@ -22,6 +22,7 @@ export function checkConfiguration(configuration: Configuration): Findings {
   return {
     errors: [
       ...missingSecrets(configuration),
+      ...wildcards(configuration),
       ...forgottenTooEarly(configuration),
       ...wrongNames(configuration),
       ...wrongQueues(configuration),
@@ -37,6 +38,13 @@ function missingSecrets({ sources, receiver }: Configuration): string[] {
     .map(
       (source) => `source ${source} has no secret: add "${secretName(source)}" to secrets.required in ${receiver.path}`,
     );
+}
+
+/** It would match only events of the type "*". */
+function wildcards({ sources }: Configuration): string[] {
+  return Object.entries(sources)
+    .filter(([, { types }]) => types.includes('*'))
+    .map(([source]) => `source ${source} has the type "*", which matches no other: name each type in src/sources.ts`);
 }
 
 function unusedSecrets({ sources, receiver }: Configuration): string[] {

@@ -116,7 +116,7 @@ export function isCompletedBefore(error: unknown): boolean {
 const RETRYABLE = /^(08...|25006|40001|40P01|53...|57...|58...|XX000)$/;
 
 const NOT_UP_TO_DATE =
-  ': the tables are not up to date. After a change of a table run npm run db:generate, and then npm run db:migrate';
+  ': there is no such table or column. Either the statement misspells it, or the tables are not up to date: after a change of a table run npm run db:generate, and then npm run db:migrate';
 
 /** What the person who set the database up may have forgotten. */
 const HINTS: Readonly<Record<string, string>> = {

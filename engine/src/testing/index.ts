@@ -96,7 +96,7 @@ const WORKED_WITHIN_MS = 60_000;
  */
 export function useApp(): App {
   const { databaseUrl, outsidePort, receiver } = inject('app');
-  if ('problem' in receiver) throw new Error(`the Workers do not start: ${receiver.problem}`);
+  if ('problem' in receiver) throw new Error(`the app can't be started: ${receiver.problem}`);
   const pool = new pg.Pool({ connectionString: databaseUrl });
   let outside: Outside;
   let sources: Sources;

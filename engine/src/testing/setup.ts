@@ -4,6 +4,7 @@ import type { TestProject } from 'vitest/node';
 import { CONFIGS } from '../../cli/config/worker-config.ts';
 import { migrate } from '../../cli/database/migrations.ts';
 import { AGAIN, loadSources } from '../../cli/lib/app.ts';
+import { unmigrated } from '../../cli/database/schema-changes.ts';
 import { freePort, LOOPBACK } from '../../cli/lib/port.ts';
 import { startDatabase } from '../../cli/local/stack.ts';
 import { startWorkers, type Workers } from '../../cli/local/workers.ts';
@@ -21,9 +22,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const outsidePort = await freePort();
   const { receiver, consumer } = CONFIGS;
   let workers: Workers | undefined;
+  // Only once: with --watch, this process keeps the tables as it has imported them first.
+  let forgotten = await unmigrated().catch(() => undefined);
 
   async function start(): Promise<ProvidedApp['receiver']> {
     try {
+      if (forgotten) throw new Error(forgotten);
       await workers?.harness.close();
       workers = undefined;
       await migrate(database.databaseUrl);
@@ -42,7 +46,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('app', { databaseUrl: database.databaseUrl, outsidePort, receiver: await start() });
   await provide();
   // Your code runs in the Workers, so they start again with what was saved.
-  project.onTestsRerun(provide);
+  project.onTestsRerun(() => {
+    forgotten = undefined;
+    return provide();
+  });
   return async () => {
     await workers?.harness.close();
     await database.stop();

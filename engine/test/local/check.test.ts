@@ -45,14 +45,14 @@ async function run(command: string, { fails = 'nothing', isNewCode = false } = {
 }
 
 /** Runs a command while a file is changed. */
-async function runWith(file: string, change: (text: string) => string, command = 'check') {
+async function runWith(file: string, change: (text: string) => string, command = 'check', { fails = 'nothing' } = {}) {
   const own = join(checkout.path, file);
   const before = existsSync(own) ? readFileSync(own, 'utf8') : undefined;
   const after = change(before ?? '');
   expect(after).not.toBe(before);
   await checkout.write(file, after);
   const isNewCode = file.endsWith('.ts') && before !== undefined;
-  return run(command, { isNewCode }).finally(() =>
+  return run(command, { fails, isNewCode }).finally(() =>
     before === undefined ? unlinkSync(own) : writeFileSync(own, before),
   );
 }
@@ -95,9 +95,19 @@ it.each(CALLS.filter((_, n) => [0, 7].includes(n)))(
   'npm run check ends with an error if this fails: %s',
   async (fails, title) => {
     const { code, lines, calls } = await run('check', { fails });
-    expect([code, calls.at(-1), lines.slice(-2)]).toEqual([1, fails, [`check: failed at ${title}`, 'this is wrong']]);
+    expect([code, lines.slice(-2)]).toEqual([1, [`check: failed at ${title}`, 'this is wrong']]);
+    expect(calls).toEqual(CALLS.map(([call]) => call));
   },
 );
+
+it('npm run check says everything that fails, and not only the first', async () => {
+  const table = (text: string) => `${text}\nexport const notes = pgTable('check_notes', { id: text().primaryKey() });`;
+  const { code, lines } = await runWith('src/tables.ts', table, 'check', { fails: 'biome ci --colors=off .' });
+  expect([code, lines.filter((line) => line.includes('failed at'))]).toEqual([
+    1,
+    ['check: failed at lint and format (npm run format fixes most)', 'failed at drizzle matches your tables'],
+  ]);
+});
 
 it('npm run types ends with an error if one of its files fails', async () => {
   const { code, lines, calls } = await run('types', { fails: TYPES[1] ?? '' });
@@ -128,6 +138,12 @@ it('what concerns the template’s makers is checked too', async () => {
 });
 
 it.each<[what: string, file: string, change: (text: string) => string, message: string | RegExp]>([
+  [
+    'a source that wants every type',
+    'src/sources.ts',
+    (text) => text.replace("['order.paid']", "['order.paid', '*']"),
+    'source orders has the type "*", which matches no other: name each type in src/sources.ts',
+  ],
   [
     'a source without a secret',
     'wrangler.toml',
