@@ -107,18 +107,27 @@ async function start(
   let wrangler = startWorkers();
   ends.defer(() => wrangler.stop());
   let ready = false;
+  // The error names a line of the bundle, which wrangler has deleted. Node loads the same files, and names theirs.
+  const explain = () => {
+    const thrown = wrangler.thrown();
+    if (thrown === '') return;
+    const load = ['--import', './src/consumer/index.ts', '--eval', 'process.exit()'];
+    const { status } = spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
+    if (status === 0) console.error(thrown);
+  };
   // A file that throws while it is loaded ends wrangler. It has printed the error, and a developer will save a correction.
   const startAgain = async () => {
     if (isStopping()) return;
-    if (!ready) return stop(1);
+    if (!ready) {
+      explain();
+      return stop(1);
+    }
     // Watched before the message below, because its reader may save at once.
     const { promise: saved, resolve } = Promise.withResolvers<void>();
     const stopWatching = watchFolder('src', resolve);
     ends.defer(stopWatching);
     await wrangler.stop();
-    // The error names a line of the bundle, which wrangler has deleted. Node loads the same files, and names theirs.
-    const load = ['--import', './src/consumer.ts', '--eval', 'process.exit()'];
-    spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
+    explain();
     say('the Workers cannot start: see above. Save a correction in src');
     await saved;
     stopWatching();

@@ -159,7 +159,10 @@ export interface LocalEvents {
   detailsOf(line: LogLine): Promise<Details>;
   /** Puts the lines of the files into the place of a `position` that the consumer has stored. */
   keepPlace(line: LogLine, place: string): Promise<void>;
-  /** Makes everything that is pending due now, and says how much that is. */
+  /**
+   * Makes what is pending due now, and says how much that is. What asked to wait (RetryLater, must()) still does. The attempt
+   * that is made now was not asked for by the event, so it doesn't count.
+   */
   makePendingDue(): Promise<number>;
   close(): Promise<void>;
 }
@@ -205,11 +208,13 @@ const EFFECT = `
   from webhooks.effects effect join webhooks.events event using (source, event_id)
   where source = $1 and event_id = $2 and name = $3`;
 
+/** The place of an error that `must()` has made begins with it (`keepPlace`). */
+const DUE_NOW = `
+  due_at = now(), not_before = null, attempts = greatest(attempts - 1, 0)
+  where status = 'pending' and failure is distinct from 'retry_later' and coalesce(position, '') not like 'must (%'
+  returning 1`;
+
 const MAKE_DUE = `
-  with events as (
-    update webhooks.events set due_at = now(), not_before = null where status = 'pending' returning 1
-  ),
-  effects as (
-    update webhooks.effects set due_at = now(), not_before = null where status = 'pending' returning 1
-  )
+  with events as (update webhooks.events set ${DUE_NOW}),
+  effects as (update webhooks.effects set ${DUE_NOW})
   select ((select count(*) from events) + (select count(*) from effects))::int as pending`;

@@ -15,6 +15,8 @@ const FROM_COPY_TO_CHECKOUT = '../../../';
 
 export interface Wrangler {
   readonly exited: Promise<unknown>;
+  /** What workerd said about a Worker that throws while it is loaded: in lines of the bundle, so Node may say it better. */
+  readonly thrown: () => string;
   /** Resolves when the Workers answer. */
   ready(url: string): Promise<void>;
   stop(): Promise<void>;
@@ -61,7 +63,10 @@ export function startWrangler({ port, names, tunnel, onPrinted, onReload }: Wran
   });
   let blank = false;
   let started = false;
-  eachLine(child.stderr, (line) => {
+  const errors = createErrorFilter();
+  eachLine(child.stderr, (printed) => {
+    const line = errors.pass(printed);
+    if (line === undefined) return;
     if (line.includes('Build failed')) {
       if (started) console.error('the previous version stays in use:');
       // After a first build that fails, wrangler notices no correction.
@@ -74,6 +79,7 @@ export function startWrangler({ port, names, tunnel, onPrinted, onReload }: Wran
   const exited = once(child, 'exit');
   return {
     exited,
+    thrown: errors.thrown,
     async ready(url) {
       while (!stopping && !(await answers(url))) await new Promise((resolve) => setTimeout(resolve, 50));
       if (stopping) await new Promise(() => {});
@@ -103,6 +109,25 @@ function endGroup(pid: number | undefined): void {
   } catch {
     // No process is left in the group.
   }
+}
+
+/** Holds back what hides the line that matters: workerd's words about the bundle, and where esbuild was when it was ended. */
+export function createErrorFilter() {
+  const held: string[] = [];
+  let part: 'wanted' | 'thrown' | 'noise' | 'deadlock' = 'wanted';
+  return {
+    /** The line, if it is to be printed. */
+    pass(line: string): string | undefined {
+      if (part === 'deadlock' || /^fatal error: all goroutines are asleep|^goroutine \d+ \[/.test(line))
+        part = 'deadlock';
+      else if (/service core:user:\S+: Uncaught /.test(line)) part = 'thrown';
+      else if (/The Workers runtime failed to start|Logs were written to/.test(line)) part = 'noise';
+      else if (/[✘▲]/.test(line)) part = 'wanted';
+      if (part === 'thrown') held.push(line);
+      return part === 'wanted' ? line : undefined;
+    },
+    thrown: () => held.join('\n').trim(),
+  };
 }
 
 /** How wrangler begins its own lines. All it says there is known to `npm run dev`: bindings, requests, its state. */

@@ -243,7 +243,7 @@ describe('npm run dev', () => {
     const printed = since();
     await send('evt_table');
     await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
-    await expect.poll(printed, WAIT).toContain('After a change of a table run npm run db:generate');
+    await expect.poll(printed, WAIT).toContain('after a change of a table run npm run db:generate');
     await expect.poll(printed, WAIT).toContain('Postgres: relation "dev_test_notes" does not exist');
     await addMigration('app', 'create table dev_test_notes (id text primary key);');
     await expect.poll(printed, WAIT).toContain('the migrations are applied, and pending events');
@@ -251,6 +251,46 @@ describe('npm run dev', () => {
     const upgraded = since();
     await addMigration('engine', `comment on table webhooks.events is 'of the next version';`);
     await expect.poll(upgraded, WAIT).toContain('the migrations are applied');
+  });
+
+  it('does not try what asked to wait again when a file is saved, and counts no attempt of its own', async () => {
+    const waits = `
+      if (data.record === 'later') throw new RetryLater(3600);
+      if (data.record === 'unmet') return [must(db.select().from(notes).where(eq(notes.id, 'nobody')).for('update'), 'nobody')];
+      throw new TypeError('a mistake');`;
+    const handler = HANDLER_WITH_TABLE.replace(/handle: [^\n]*/, `handle: ({ data }, { db }) => {${waits} },`)
+      .replace('import { defineHandler, defineHandlers }', 'import { defineHandler, defineHandlers, must, RetryLater }')
+      .concat("import { eq } from 'drizzle-orm';");
+    await changed('src/handlers/index.ts', handler);
+    const printed = since();
+    for (const id of ['later', 'unmet', 'mistake']) await send(`evt_${id}`, { record: id });
+    const client = await connect(await databaseUrl());
+    const attempts = async () => {
+      const { rows } = await client.query(
+        "select event_id, attempts from webhooks.events where event_id in ('evt_later', 'evt_unmet', 'evt_mistake') order by 1",
+      );
+      return rows.map(({ event_id, attempts }) => `${event_id} ${attempts}`);
+    };
+    for (const id of ['later', 'unmet', 'mistake'])
+      await expect.poll(printed, WAIT).toMatch(new RegExp(`^completion .*evt_${id} {2}retry`, 'm'));
+    await expect
+      .poll(
+        async () => (await client.query("select position from webhooks.events where event_id = 'evt_unmet'")).rows,
+        WAIT,
+      )
+      .toEqual([{ position: expect.stringMatching(/^must \(/) }]);
+    // Their own wait would end it.
+    await client.query(
+      "update webhooks.events set not_before = now() + interval '1 hour', due_at = now() + interval '1 hour' where status = 'pending'",
+    );
+    const saved = since();
+    await changed('src/handlers/index.ts', `${handler}\n`);
+    await expect.poll(saved, WAIT).toMatch(/^completion .*evt_mistake {2}retry \(attempt 1\)/m);
+    expect(saved()).not.toMatch(/evt_(later|unmet)/);
+    expect(await attempts()).toEqual(['evt_later 1', 'evt_mistake 1', 'evt_unmet 1']);
+    await client.query("update webhooks.events set status = 'done' where status = 'pending'");
+    await client.end();
+    await changed('src/handlers/index.ts', HANDLER_WITH_TABLE);
   });
 
   it('shows a compile error, and starts the Workers again once a file that throws while it is loaded has been corrected', async () => {
@@ -262,6 +302,8 @@ describe('npm run dev', () => {
     await checkout.write('src/handlers/index.ts', `throw new TypeError('half-typed');\n${HANDLER}`);
     await expect.poll(printed, WAIT).toContain('the Workers cannot start');
     await expect.poll(printed, WAIT).toMatch(/src\/handlers\/index\.ts:1\nthrow new TypeError\('half-typed'\)/);
+    // Not what workerd says about a line of the bundle.
+    expect(printed()).not.toMatch(/problem with the workerd binary|\w+\.js:\d|Logs were written/);
     expect(await send('meanwhile')).toContain('see what npm run dev prints');
     const stillBroken = since();
     await checkout.write('src/handlers/index.ts', `${HANDLER}const x = ;`);
