@@ -111,7 +111,7 @@ async function start(
   const explain = () => {
     const thrown = wrangler.thrown();
     if (thrown === '') return;
-    const load = ['--import', './src/consumer/index.ts', '--eval', 'process.exit()'];
+    const load = ['--import', './src/consumer.ts', '--eval', 'process.exit()'];
     const { status } = spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (status === 0) console.error(thrown);
   };

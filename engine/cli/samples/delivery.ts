@@ -45,6 +45,8 @@ export function makeDelivery({ name, source, key, receiver, now = new Date(), ..
 export interface ExpectedEvent {
   readonly eventId: string;
   readonly type: string | null;
+  /** What the sender says. */
+  readonly occurredAt: Date | null;
   /** The hashed replay key. */
   readonly fingerprint: string | null;
 }

@@ -67,7 +67,7 @@ export async function askHandler(
 }
 
 /** Clocks differ by minutes, and a wrong time zone by hours. */
-const MAX_AHEAD_MS = 86_400_000;
+export const MAX_AHEAD_MS = 86_400_000;
 
 /** Why an event without a handler is a mistake: it was misspelt, renamed or forgotten. `undefined` if nobody wants it. */
 function whyExpected({ source, type, failure }: LoadedEvent, sources: ConsumerDependencies['sources']) {

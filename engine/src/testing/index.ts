@@ -7,6 +7,7 @@ import { signingKeyName } from '../../cli/config/dev-vars.ts';
 import { type AppSamples, loadSamples, loadSources, type Sources } from '../../cli/lib/app.ts';
 import { type Outside, startOutside } from '../../cli/local/outside.ts';
 import { eventsIn, makeDelivery } from '../../cli/samples/delivery.ts';
+import { MAX_AHEAD_MS } from '../consumer/ask-handler.ts';
 import type { SourceName } from '../kit/index.ts';
 import { secretName } from '../receiver/secrets.ts';
 
@@ -63,6 +64,7 @@ export interface WorkedEvent {
   readonly id: string;
   readonly status: 'pending' | 'done' | 'ignored' | 'parked';
   readonly error: string | null;
+  /** In the order in which the handler returned them. */
   readonly effects: readonly CalledEffect[];
 }
 
@@ -137,6 +139,10 @@ export function useApp(): App {
         `the body holds ${events.length} events: pass another body, or write a sample in src/samples.ts. Several take deliverBatch()`,
       );
     }
+    for (const { occurredAt } of events) {
+      const problem = problemOfTime(occurredAt, new Date());
+      if (problem) console.warn(`${name} ${type}: ${problem}`);
+    }
     const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
     if (!response.ok) throw new Error(`the receiver answered ${response.status}: ${await response.text()}`);
     return Promise.all(events.map(({ eventId }) => workedEvent(pool, name, eventId)));
@@ -153,22 +159,37 @@ export function useApp(): App {
   };
 }
 
+/** A handler gets another time than the body says. `undefined` if it gets that one. */
+export function problemOfTime(occurredAt: Date | null, now: Date): string | undefined {
+  if (occurredAt === null || occurredAt.getTime() - now.getTime() <= MAX_AHEAD_MS) return undefined;
+  return `the body says that it happened at ${occurredAt.toISOString()}, which is more than a day ahead: occurredAt is the time of receipt instead`;
+}
+
+/** The outbox has no order. The event's summary names its effects as the handler returned them. */
+export function inOrderOf<Effect extends { readonly name: string }>(
+  summary: string | null,
+  effects: readonly Effect[],
+): Effect[] {
+  const names = summary?.split(', ') ?? [];
+  return effects.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
+}
+
 async function workedEvent(pool: pg.Pool, source: string, id: string): Promise<WorkedEvent> {
   type Row<Status> = { readonly status: Status; readonly error: string | null; readonly attempts: number };
   const isWorked = ({ status, attempts }: Row<string>) => status !== 'pending' || attempts > 0;
   for (const started = Date.now(); Date.now() - started < WORKED_WITHIN_MS; ) {
-    const { rows } = await pool.query<Row<WorkedEvent['status']>>(
-      'select status, last_error as error, attempts from webhooks.events where (source, event_id) = ($1, $2)',
+    const { rows } = await pool.query<Row<WorkedEvent['status']> & { summary: string | null }>(
+      'select status, last_error as error, attempts, summary from webhooks.events where (source, event_id) = ($1, $2)',
       [source, id],
     );
-    const effects = await pool.query<Row<CalledEffect['status']> & { kind: string; payload: string }>(
-      `select kind, payload, status, last_error as error, attempts from webhooks.effects
+    const effects = await pool.query<Row<CalledEffect['status']> & { name: string; kind: string; payload: string }>(
+      `select name, kind, payload, status, last_error as error, attempts from webhooks.effects
        where (source, event_id) = ($1, $2) order by name`,
       [source, id],
     );
     const [row] = rows;
     if (row && [row, ...effects.rows].every(isWorked)) {
-      const called = effects.rows.map(({ kind, payload, status, error }) => {
+      const called = inOrderOf(row.summary, effects.rows).map(({ kind, payload, status, error }) => {
         return { kind, payload: JSON.parse(payload) as unknown, status, error };
       });
       return { id, status: row.status, error: row.error, effects: called };
