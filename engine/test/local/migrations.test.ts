@@ -6,6 +6,7 @@ import { unsafeStatements } from '../../cli/database/additive.ts';
 import { asOwner, connect, MIGRATING } from '../../cli/database/connect.ts';
 import { FOLDERS, migrate } from '../../cli/database/migrations.ts';
 import { createWorkerRoles } from '../../cli/database/worker-roles.ts';
+import { CLAIM_TIMEOUT_MS } from '../../src/receiver/claim-or-forward.ts';
 import { makeCheckout } from '../checkout.ts';
 import { useDatabase } from '../database.ts';
 
@@ -241,6 +242,20 @@ it('a migration that does not get the lock of a table gives up after its tries, 
   await migrate(url, copy);
   expect(await ask(url, added)).toHaveLength(1);
   // A try may wait for half a second: longer, and claims would wait behind it.
+}, 60_000);
+
+it('a migration waits for a lock for at most half of the time that a claim has, because every claim waits behind it', async () => {
+  const url = await emptyDatabase('waits');
+  const copy = copyMigrations();
+  const limit = "create table waited as select setting::int as ms from pg_settings where name = 'lock_timeout'";
+  addMigration(copy.engine, '0999_engine', Date.now() + 1000, limit);
+  addMigration(copy.app, '0999_app', Date.now() + 1000, limit.replace('waited', 'waited_app'));
+  await migrate(url, copy);
+  for (const table of ['waited', 'waited_app']) {
+    const [{ ms } = { ms: 0 }] = (await ask(url, `select ms from ${table}`)) as { ms: number }[];
+    expect(ms).toBeGreaterThan(0);
+    expect(ms).toBeLessThanOrEqual(CLAIM_TIMEOUT_MS / 2);
+  }
 }, 60_000);
 
 it('npm run db:migrate says in one line which database it works on', async () => {
