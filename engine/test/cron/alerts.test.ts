@@ -318,6 +318,33 @@ describe('an alert endpoint', () => {
     expect(await run(later({ minutes: 30 }))).toEqual([]);
   });
 
+  it('that was away when an alert was over is told so at the next tick, once, with the same id', async () => {
+    await parkOne('evt_1');
+    await run(NOW);
+    await act('retry');
+    endpoint.answer = { status: 503, headers: {} };
+    await run(later({ minutes: 15 }));
+    expect(logged().at(-1)).toMatchObject({ outcome: 'not_sent', state: 'over' });
+    endpoint.answer = { status: 204, headers: {} };
+    expect(await run(later({ minutes: 30 }))).toEqual(['OK    stripe: nothing is parked any more because of handler']);
+    const [, refused, accepted] = endpoint.posts.map(({ headers }) => headers['webhook-id']);
+    expect(accepted).toBe(refused);
+    expect(await run(later({ minutes: 45 }))).toEqual([]);
+  });
+
+  it('that was away while an alert was over and began again gets no false end of it', async () => {
+    await parkOne('evt_1');
+    await run(NOW);
+    await act('retry');
+    endpoint.answer = { status: 503, headers: {} };
+    await run(later({ minutes: 15 }));
+    await parkOne('evt_1');
+    endpoint.answer = { status: 204, headers: {} };
+    expect(await run(later({ minutes: 30 }))).toEqual([]);
+    await act('retry');
+    expect(await run(later({ minutes: 45 }))).toEqual(['OK    stripe: nothing is parked any more because of handler']);
+  });
+
   it.each([
     ['http://127.0.0.1:1/canary-in-the-url', 'the alert endpoint could not be reached (TypeError)'],
     ['canary-in-the-url', 'ALERT_WEBHOOK_URL is not a URL'],
