@@ -172,13 +172,13 @@ export const receiver: readonly Mutant[] = [
     [
       [
         'the previous secret is ignored, so that a rotation refuses deliveries',
-        '[current] : [current, previous]',
+        '[current, previous] : [current]',
         '[current] : [current]',
       ],
       [
         'a source that has lost its secret goes on with the previous one',
-        'if (current === undefined) return [];',
-        'if (current === undefined) return previous ? [previous] : [];',
+        'if (!current) return [];',
+        'if (!current) return previous ? [previous] : [];',
       ],
     ],
   ),
