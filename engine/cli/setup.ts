@@ -120,7 +120,7 @@ async function setUp(terminal: Terminal, environment: string, dryRun: boolean): 
     const { isFree } = await ensureQueues(account, configs, terminal);
     await deployAll(context, secrets, database, locked);
     await sendOne(terminal, secrets, address, locked);
-    const heardOf = await sourcesHeardOf(locked.client);
+    const heardOf = locked.served.length > 0 ? await sourcesHeardOf(locked.client) : [];
     const made = {
       configs,
       sources,
@@ -244,9 +244,10 @@ async function sendOne(
   terminal: Terminal,
   { keys }: Secrets,
   receiver: string,
-  { client }: LockedDatabase,
+  { client, served }: LockedDatabase,
 ): Promise<void> {
-  const last = await lastSmoke(client);
+  // In a copy of another database, the delivery was one of the other's Workers.
+  const last = served.length > 0 ? await lastSmoke(client) : undefined;
   if (last) return terminal.step('ok', 'delivery', `one has gone the whole way: ${last}`);
   const handlers = await loadHandlers();
   const result = await smoke({ sources: await loadSources(), handlers, keys, receiver, client });

@@ -129,3 +129,19 @@ it('a rotation with --env is one of that environment, and so is the command that
   expect((await result).text).toMatch(/\n3 {2}npm run secret -- rotate orders --env staging --finish$/);
   expect(account.cloudflare.valuesOf('checkout-receiver-staging').ORDERS_WEBHOOK_SECRET).toBe('second');
 });
+
+it('a copy of a database, such as a branch of Neon, gets new passwords and a delivery of its own', async () => {
+  const urls = () =>
+    ['receiver', 'consumer', 'ops'].map(
+      (kind) => account.cloudflare.valuesOf(`checkout-${kind}-${ENVIRONMENT}`).DATABASE_URL,
+    );
+  const before = urls();
+  // As Neon copies it: with its roles, its events, and the note of the host that it is a copy of.
+  const note = `checkout-receiver-${ENVIRONMENT} at ep-other-1.eu-central-1.aws.neon.tech: receiver consumer ops`;
+  await account.sql(uri, `comment on schema webhooks is '${note}'`);
+  const env = { DATABASE_URL: uri, ORDERS_WEBHOOK_SECRET: 'second' };
+  const { code, text } = await account.setup(['--yes', '--env', ENVIRONMENT], { env });
+  expect([code, text]).toEqual([0, expect.stringMatching(/^done {2}delivery {3}signed as orders/m)]);
+  expect(text).toMatch(/register these addresses [\s\S]*\/webhooks\/orders/);
+  expect(urls().filter((url) => before.includes(url))).toEqual([]);
+});
