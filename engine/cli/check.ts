@@ -41,7 +41,8 @@ export default async function main(): Promise<void> {
   const hints = (await part(checked)) ?? [];
   await part(run('types', ['tsc', '-p', '.']));
   await part(run('lint and format (npm run format fixes most)', ['biome', 'ci', '--colors=off', '.']));
-  for (const command of types()) await part(run(`${command[2]} is up to date (npm run types)`, [...command, '--check']));
+  for (const command of types())
+    await part(run(`${command[2]} is up to date (npm run types)`, [...command, '--check']));
   await part(step('drizzle matches your tables', assertMigrated));
   for (const [worker, config] of Object.entries(configs)) {
     const build = ['wrangler', 'deploy', '--dry-run', ...(config ? wranglerArguments(config) : [])];

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { madeUpKeys } from '../../../cli/samples/sign.ts';
 import type { NewEvent } from '../../../src/db/claim.ts';
-import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import type { Provider } from '../../../src/providers/index.ts';
 import {
   CHECK_SECRET,
@@ -13,6 +12,7 @@ import {
   type Vector,
 } from '../../../src/providers/proof.ts';
 import type { Reply } from '../../../src/providers/types.ts';
+import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import { secretName, verifyTokenName } from '../../../src/receiver/secrets.ts';
 import { verify } from '../../../src/verify/index.ts';
 import { proofOf, vectorsOf } from '../../../workshop/proofs.ts';
