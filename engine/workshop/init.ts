@@ -1,19 +1,18 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { readArguments } from '../cli/lib/arguments.ts';
-import { type Files, readFiles, tryGit } from '../cli/lib/fork-files.ts';
 import { UserError } from '../cli/lib/user-error.ts';
-import { keptDir, refuseInUse } from '../cli/local/postgres-files.ts';
-import { buildFork } from './init/build.ts';
-import { filesOf, readFolder } from './init/files.ts';
-import { OLDEST_NODE, ownNode } from './init/node.ts';
-import { changesBetween, replaceFiles } from './init/replace.ts';
+import { buildFork, filesIn } from './init/fork.ts';
 
-const SYNOPSIS = 'npm run init -- <name> [--empty] [--dry-run]';
+const SYNOPSIS = 'npm run init -- <name> [--empty] [--source] [--dry-run]';
 
 const USAGE = `${SYNOPSIS}
 
-Makes this copy of the template yours: renamed, and without what only the template's makers need.
+Makes this copy of the template yours: renamed, with the engine packed into vendor/, and without what only the template's makers need.
   --empty     also without the sample app
+  --source    keeps the engine's source in engine/, for a team that wants to change it
   --dry-run   changes nothing, and prints what would be changed`;
 
 /** What this template is called until it is yours. */
@@ -22,51 +21,40 @@ const TEMPLATE = 'claimcheck';
 /** Cloudflare allows 63 characters. The longest name that is made of it ends with `-effects-dead`. */
 const NAME = /^[a-z][a-z0-9-]{0,48}[a-z0-9]$/;
 
-/** Makes a copy of the template yours. The fork is built in a temporary folder first: nothing here changes before it is complete. */
-export default async function main(): Promise<void> {
-  const { name, empty, dryRun } = readArgs();
-  const { template, commit } = readTemplate(dryRun);
-  const data = keptDir('.data/postgres');
-  if (empty) await refuseInUse(data);
-  const node = ownNode();
-  const fork = buildFork(filesOf(template, { name, empty, commit, withNode: node === undefined }));
+/** What `engine/workshop/run.mjs` installs and git ignores. */
+const INSTALLED = ['test', 'bench', 'workshop'].map((room) => `engine/${room}/node_modules`);
 
-  const changes = changesBetween(template, fork);
-  const [removed, written] = [changes.removed.length, changes.written.length];
-  if (dryRun) {
-    for (const path of changes.removed) console.log(`would remove  ${path}`);
-    for (const { path } of changes.written) console.log(`would write   ${path}`);
-    return console.log(`${removed} files would be removed and ${written} written. Nothing was changed.`);
+/** Builds the fork in a temporary folder first: nothing here changes before it is complete. */
+export default async function main(): Promise<void> {
+  const { name, empty, source, dryRun } = readArgs();
+  const tracked = assertCommitted(dryRun);
+  const stage = mkdtempSync(join(tmpdir(), 'claimcheck-init-'));
+  try {
+    buildFork(stage, tracked, { name, empty, source });
+    completeFork(stage);
+    const files = filesIn(stage);
+    const changes = changesFrom(tracked, files, stage);
+    const { removed, written } = changes;
+    if (dryRun) {
+      for (const path of removed) console.log(`would remove  ${path}`);
+      for (const path of written) console.log(`would write   ${path}`);
+      return console.log(
+        `${removed.length} files would be removed and ${written.length} written. Nothing was changed.`,
+      );
+    }
+    apply(changes, stage);
+    console.log(nextSteps(name, files.length));
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
   }
-  replaceFiles(changes);
-  // The database of the sample app has its tables.
-  if (empty && existsSync(data)) {
-    rmSync(`${data}.before-init`, { recursive: true, force: true });
-    renameSync(data, `${data}.before-init`);
-  }
-  console.log(`This is ${name} now: ${fork.size} files (${removed} were removed, ${written} written).
-${
-  node === undefined
-    ? `Your own Node is older than ${OLDEST_NODE}, so Node stays a package of the project: every npm run uses it.`
-    : `It uses your own Node (${node}), and .nvmrc names the one that it was tested with.`
-}
-${
-  commit === undefined
-    ? 'This is not a git checkout, so git cannot show what has changed. Make it one: git init && git add --all && git commit'
-    : 'Look at it with git status and git diff, and commit it: git add --all && git commit'
-}
-Then:
-  npm ci                           removes the packages that only the template needs
-  npm run dev                      starts everything on this machine
-  npm run send                     says how to send a signed sample
-  docs/tutorial.md                 says how to add your sources, handlers, tables, effects and tests`);
 }
 
 function readArgs() {
+  const flag = { type: 'boolean', default: false } as const;
   const { values, positionals } = readArguments({
     usage: USAGE,
     words: 1,
-    options: { empty: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false } },
+    options: { empty: flag, source: flag, 'dry-run': flag },
   });
   const [name] = positionals;
   if (name === undefined) throw new UserError(SYNOPSIS);
@@ -75,16 +63,119 @@ function readArgs() {
       `"${name}" can't be a name: take 2 to 50 lower-case letters, digits and dashes, beginning with a letter, such as acme-hooks`,
     );
   }
-  return { name, empty: values.empty, dryRun: values['dry-run'] };
+  return { name, empty: values.empty, source: values.source, dryRun: values['dry-run'] };
 }
 
-/** The files as they are committed. Without git (a download, create-cloudflare) those of the folder. */
-function readTemplate(dryRun: boolean): { template: Files; commit: string | undefined } {
-  const { status, out } = tryGit(['status', '--porcelain', '--', '.']);
-  if (status !== 0) return { template: readFolder(), commit: undefined };
-  if (out.length > 0 && !dryRun) throw new UserError('there are uncommitted changes: commit or stash them first');
-  const head = tryGit(['rev-parse', '--verify', 'HEAD']);
-  if (head.status !== 0)
-    throw new UserError('there is no commit yet: commit everything, so that git shows what init does');
-  return { template: readFiles('.', 'HEAD'), commit: head.out.toString().trim() };
+/** The files that git knows. All of them are committed, and there are no others, so git shows and undoes what init does. */
+function assertCommitted(dryRun: boolean): readonly string[] {
+  const { status, stdout } = spawnSync('git', ['status', '--porcelain', '--', '.'], { encoding: 'utf8' });
+  if (status !== 0 || spawnSync('git', ['rev-parse', '--verify', 'HEAD']).status !== 0) {
+    throw new UserError(
+      'this is not a git checkout with a commit: git init && git add --all && git commit -m "The template"',
+    );
+  }
+  if (stdout !== '' && !dryRun) throw new UserError('there are uncommitted changes: commit or stash them first');
+  return git('ls-files', '-z').split('\0').filter(existsSync);
+}
+
+/** What only tools can write: the lock, and the types of the renamed Workers. */
+function completeFork(stage: string): void {
+  // package-lock.json has everything that a fork needs, and more. npm may ask the registry all the same.
+  const lock = 'npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error';
+  if (shell(`${lock} --offline`, stage).status !== 0) {
+    console.log('asking the npm registry for package-lock.json …');
+    const { status, stderr } = shell(lock, stage);
+    if (status !== 0)
+      throw new UserError(`nothing was changed, because npm could not write package-lock.json: ${stderr}`);
+  }
+  const modules = join(stage, 'node_modules');
+  symlinkSync(resolve('node_modules'), modules, 'junction');
+  const { status, stderr } = spawnSync(process.execPath, [resolve('engine/cli/claimcheck.mjs'), 'types'], {
+    cwd: stage,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new UserError(`nothing was changed, because claimcheck types failed: ${stderr}`);
+  rmSync(modules);
+  rmSync(join(stage, '.wrangler'), { recursive: true, force: true });
+}
+
+interface Changes {
+  readonly removed: readonly string[];
+  readonly written: readonly string[];
+  readonly added: readonly string[];
+}
+
+function changesFrom(tracked: readonly string[], files: readonly string[], stage: string): Changes {
+  const [before, after] = [new Set(tracked), new Set(files)];
+  const isSame = (path: string) => before.has(path) && readFileSync(path).equals(readFileSync(join(stage, path)));
+  const added = files.filter((path) => !before.has(path));
+  const inTheWay = added.filter(existsSync);
+  if (inTheWay.length > 0) {
+    throw new UserError(`${inTheWay.join(', ')} would be overwritten, and git doesn't have it: move it away first`);
+  }
+  return {
+    removed: tracked.filter((path) => !after.has(path)),
+    written: files.filter((path) => !isSame(path)),
+    added,
+  };
+}
+
+/** Does all of it, or nothing. */
+function apply({ removed, written, added }: Changes, stage: string): void {
+  // With a listener, Ctrl-C waits until this is done.
+  const wait = () => {};
+  process.on('SIGINT', wait);
+  try {
+    for (const path of written) cpSync(join(stage, path), path);
+    for (const path of removed) rmSync(path);
+  } catch (error) {
+    for (const path of added) removeFile(path);
+    git('checkout', '--quiet', 'HEAD', '--', '.');
+    throw new UserError(`everything is as it was, because this failed: ${(error as Error).message}`);
+  } finally {
+    process.off('SIGINT', wait);
+  }
+  for (const folder of INSTALLED) rmSync(folder, { recursive: true, force: true });
+  for (const path of removed) removeEmptyFolders(path);
+}
+
+/** What failed may be that something else has this path, such as a folder. */
+function removeFile(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
+  removeEmptyFolders(path);
+}
+
+/** What git ignores stays, in its folder. */
+function removeEmptyFolders(path: string): void {
+  try {
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) rmdirSync(folder);
+  } catch {
+    // Something is in it, or it is gone already.
+  }
+}
+
+function nextSteps(name: string, count: number): string {
+  const { status, stdout } = spawnSync('git', ['remote', 'get-url', 'origin'], { encoding: 'utf8' });
+  const origin =
+    status === 0 ? `${stdout.trim().replace(/\/\/[^@/]*@/, '//')}: git remote set-url origin <yours>` : 'not set';
+  return `This is ${name} now: ${count} files. Look at it with git status and git diff, and commit it: git add --all && git commit
+Then:
+  npm ci                           installs the packages of the fork
+  npm run dev                      starts everything on this machine
+  npm run send                     says how to send a signed sample
+  README.md                        says where things are, and where the docs are
+The remote origin is still ${origin}
+The history is still the template's. For one of your own, before the commit: git checkout --orphan fresh
+LICENSE names the template's authors, as it must for what is theirs. What you write is yours to license.`;
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+}
+
+/** On Windows npm is a script for a shell. */
+function shell(command: string, cwd: string) {
+  return spawnSync(command, { cwd, shell: true, encoding: 'utf8' });
 }

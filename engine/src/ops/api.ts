@@ -20,6 +20,8 @@ export interface OpsDependencies {
   readonly sources: Readonly<Record<string, Source>>;
   readonly now: () => Date;
   readonly log: Log;
+  /** What the console is called. */
+  readonly name?: string | undefined;
 }
 
 export interface OpsTypes {

@@ -41,7 +41,7 @@ const FILES = new Map([
 
 /** The pages, the API and the metrics, for operators alone. Your ops Worker mounts them at /ops. */
 export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
-  const { now, log } = dependencies;
+  const { now, log, name } = dependencies;
   const metrics = new Metrics();
   // Once for each isolate: strangers can send any number of requests.
   const logMistake = memoize((outcome: string) => log({ step: 'configuration', outcome }));
@@ -105,7 +105,9 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
     if (isForProgram(c)) return secure(problem(status, title, text, headers));
     const { pathname, search } = new URL(c.req.url);
     const tryAgain = status === 503 && c.req.method === 'GET' ? pathname + search : undefined;
-    const page = <Message now={now()} operator={c.get('operator')} title={title} text={text} tryAgain={tryAgain} />;
+    const page = (
+      <Message now={now()} name={name} operator={c.get('operator')} title={title} text={text} tryAgain={tryAgain} />
+    );
     return secure(html(page, status));
   }
 

@@ -2,6 +2,12 @@ import type { Source } from '../kit/index.ts';
 import { log } from '../shared/log.ts';
 import { createOps } from './app.tsx';
 
+export interface OpsOptions {
+  readonly sources: Readonly<Record<string, Source>>;
+  /** What the console is called, in the head of each page. */
+  readonly name?: string | undefined;
+}
+
 /**
  * The console, its API and the metrics. It is a Hono app, which yours mounts at `/ops`.
  *
@@ -10,6 +16,6 @@ import { createOps } from './app.tsx';
  * app.route('/ops', ops({ sources }));
  * export default app;
  */
-export function ops({ sources }: { readonly sources: Readonly<Record<string, Source>> }) {
-  return createOps({ sources, now: () => new Date(), log });
+export function ops({ sources, name }: OpsOptions) {
+  return createOps({ sources, name, now: () => new Date(), log });
 }

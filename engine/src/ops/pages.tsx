@@ -31,12 +31,13 @@ import { countedBoth, DONE } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
-  const { sources, now, log } = dependencies;
+  const { sources, now, log, name } = dependencies;
   const pages = new Hono<OpsTypes>();
   const names = Object.keys(sources);
   const types = [...new Set(Object.values(sources).flatMap((source) => source.types))].sort();
   const contextOf = (c: Context<OpsTypes>) => ({
     now: now(),
+    name,
     operator: c.get('operator'),
     notice: noticeOf(c.req.query('changed')),
   });

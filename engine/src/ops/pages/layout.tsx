@@ -6,6 +6,8 @@ import { visible } from './parts.tsx';
 /** What every page needs to know. */
 export interface PageContext {
   readonly now: Date;
+  /** Of the console. */
+  readonly name?: string | undefined;
   /** Undefined while nobody is known: then the page has no links. */
   readonly operator: OpsTypes['Variables']['operator'] | undefined;
   /** What has just been done. */
@@ -27,7 +29,16 @@ interface LayoutProps extends PageContext {
 const REFRESH_SECONDS = 5;
 
 /** A whole page. */
-export function Layout({ title, operator, notice, current, refresh, summary, children }: LayoutProps) {
+export function Layout({
+  title,
+  name = 'Claimcheck',
+  operator,
+  notice,
+  current,
+  refresh,
+  summary,
+  children,
+}: LayoutProps) {
   const link = (path: '/ops' | '/ops/events', name: string) => (
     <a href={path} aria-current={current === path ? 'true' : undefined}>
       {name}
@@ -39,7 +50,9 @@ export function Layout({ title, operator, notice, current, refresh, summary, chi
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{visible(title)} · Claimcheck</title>
+        <title>
+          {visible(title)} · {name}
+        </title>
         {refresh !== undefined && (
           <noscript>
             <meta http-equiv="refresh" content={String(REFRESH_SECONDS)} />
@@ -55,7 +68,7 @@ export function Layout({ title, operator, notice, current, refresh, summary, chi
         </a>
         <header>
           <a class="brand" href="/ops">
-            Claimcheck
+            {name}
           </a>
           {operator && (
             <>

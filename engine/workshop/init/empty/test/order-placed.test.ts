@@ -1,5 +1,5 @@
+import { useApp } from 'claimcheck/testing';
 import { expect, it } from 'vitest';
-import { useApp } from '../kit.ts';
 
 const app = useApp();
 

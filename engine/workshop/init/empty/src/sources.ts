@@ -2,7 +2,7 @@
 
 import { defineProvider, defineSources } from 'claimcheck';
 
-/** A sender of your own: it signs the body with HMAC-SHA256. Known providers are in src/providers. */
+/** A sender of your own: it signs the body with HMAC-SHA256. Known ones: `claimcheck/providers/stripe` and others. */
 const shop = defineProvider({
   name: 'shop',
   docs: 'Our own shop: hex HMAC-SHA256 of the body in X-Shop-Signature.',

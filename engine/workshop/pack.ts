@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { programOf } from '../cli/lib/app.ts';
+import { readArguments } from '../cli/lib/arguments.ts';
+import { UserError } from '../cli/lib/user-error.ts';
+
+const USAGE = `node engine/workshop/run.mjs pack [<folder>]
+
+Writes the package claimcheck-<version>.tgz into a folder, without anything that only its makers need.`;
+
+/** Below node_modules, so that tsc finds the packages. */
+const FOLDER = 'node_modules/.cache/claimcheck/pack';
+
+export default function main(): void {
+  const { positionals } = readArguments({ usage: USAGE, words: 1 });
+  console.log(pack(positionals[0] ?? '.'));
+}
+
+/** Returns the path of the tarball. The same files give the same bytes. */
+export function pack(destination: string): string {
+  const stage = resolve(FOLDER, 'package');
+  rmSync(resolve(FOLDER), { recursive: true, force: true });
+  // The TypeScript is copied beside what is made of it, because the source maps name it. The types in `exports` are in dist/, so
+  // that an app's compiler never checks it.
+  for (const name of ['src', 'cli'])
+    cpSync(join('engine', name), join(stage, name), { recursive: true, filter: isPacked });
+  writeFileSync(join(FOLDER, 'tsconfig.json'), JSON.stringify(compilerOptions(stage)));
+  run(process.execPath, [programOf('typescript', 'tsc'), '-p', FOLDER]);
+  // What tsc doesn't write: the texts of the console, and plain JavaScript.
+  for (const path of globSync('{src,cli}/**/*.{css,js,mjs}', { cwd: stage })) {
+    mkdirSync(dirname(join(stage, 'dist', path)), { recursive: true });
+    cpSync(join(stage, path), join(stage, 'dist', path));
+    rmSync(join(stage, path));
+  }
+  cpSync('engine/drizzle', join(stage, 'drizzle'), { recursive: true });
+  addTexts(stage);
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
+
+  mkdirSync(destination, { recursive: true });
+  // npm is a script for a shell on Windows. The paths may hold anything, so they are not on its command line.
+  const env = { ...process.env, npm_config_pack_destination: resolve(destination), npm_config_json: 'false' };
+  const { status, stderr } = spawnSync('npm pack --silent --ignore-scripts', {
+    cwd: stage,
+    shell: true,
+    encoding: 'utf8',
+    env,
+  });
+  if (status !== 0) throw new UserError(`npm pack failed: ${stderr}`);
+  return join(destination, `claimcheck-${manifest().version}.tgz`);
+}
+
+/** What belongs to the package beside its code: they lie above engine/ in the template. */
+export function addTexts(folder: string): void {
+  cpSync('docs', join(folder, 'docs'), { recursive: true, filter: (path) => !FOR_MAKERS.test(path) });
+  for (const page of readdirSync(join(folder, 'docs'), { recursive: true, encoding: 'utf8' })) {
+    if (!page.endsWith('.md')) continue;
+    const path = join(folder, 'docs', page);
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('../engine/', '../').replaceAll('`engine/', '`'));
+  }
+  for (const name of ['CHANGELOG.md', 'LICENSE']) cpSync(name, join(folder, name));
+  cpSync('engine/README.md', join(folder, 'README.md'));
+}
+
+/** Pages and pictures about how the template was made. */
+const FOR_MAKERS = /docs[\\/](scale\.md|images[\\/](wait\.svg|.*-dark\.png))$/;
+
+/** A provider's proof is for makers. */
+function isPacked(path: string): boolean {
+  return !path.endsWith('.proof.ts');
+}
+
+function compilerOptions(stage: string): object {
+  return {
+    extends: resolve('tsconfig.json'),
+    compilerOptions: {
+      rootDir: stage,
+      outDir: join(stage, 'dist'),
+      noEmit: false,
+      noEmitOnError: true,
+      declaration: true,
+      sourceMap: true,
+      rewriteRelativeImportExtensions: true,
+    },
+    include: [join(stage, 'src'), join(stage, 'cli')],
+  };
+}
+
+interface Manifest {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly bin: Readonly<Record<string, string>>;
+}
+
+/** `default` and not `import`: drizzle-kit loads an app's tables by `require`. */
+function manifest() {
+  const {
+    private: _,
+    scripts: __,
+    exports,
+    bin,
+    ...rest
+  } = JSON.parse(readFileSync('engine/package.json', 'utf8')) as Manifest & { private: unknown; scripts: unknown };
+  const built = (path: string) => {
+    const file = path.replace(/^\.\//, './dist/').replace(/\.ts$/, '');
+    return path.endsWith('.ts') ? { types: `${file}.d.ts`, default: `${file}.js` } : path;
+  };
+  return {
+    ...rest,
+    exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, built(path)])),
+    bin: Object.fromEntries(Object.entries(bin).map(([name, path]) => [name, path.replace('./', './dist/')])),
+  };
+}
+
+function run(program: string, args: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new UserError((stdout + stderr).trim());
+}
