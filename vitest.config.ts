@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Your tests. They deliver events to your app as it runs on a real Postgres and in a real workerd. */
@@ -5,7 +6,8 @@ export default defineConfig({
   test: {
     name: 'app',
     include: ['test/**/*.test.ts'],
-    globalSetup: 'claimcheck/testing/setup',
+    // The path, because vitest finds no package in a folder with a # or a % in its path.
+    globalSetup: fileURLToPath(import.meta.resolve('claimcheck/testing/setup')),
     // Node loads the files itself: Vite can't in a folder with a # or a % in its path. (There it warns all the same.)
     experimental: { viteModuleRunner: false },
     // All files share one database.

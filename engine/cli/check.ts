@@ -6,6 +6,7 @@ import {
   typesWithoutHandler,
 } from './config/configuration.ts';
 import { problemsInDevVars, readExample } from './config/dev-vars.ts';
+import { unconfirmedNotes } from './config/notes.ts';
 import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
 import { folderOf, loadHandlers, loadSources } from './lib/app.ts';
@@ -21,6 +22,12 @@ Workers build. It changes nothing, and needs no network.`;
 /** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */
 export default async function main(): Promise<void> {
   readArguments({ usage: USAGE });
+  const notes = unconfirmedNotes();
+  if (notes !== undefined) {
+    await step('the notes of this version of claimcheck are confirmed', () => {
+      if (notes !== '') throw new UserError(notes);
+    });
+  }
   const environments = allEnvironments().map((name) => readConfigs(name));
   const [configs = readConfigs()] = environments;
   const sources = await loadSources();

@@ -15,7 +15,7 @@ import { WRONG_USAGE } from './api.ts';
 /** The places in the files of this checkout that the `position` of a log line names: the Worker is built again. */
 export function placesOf(position: string | undefined, worker: WorkerKind): string[] {
   if (!position || !/:\d+:\d+/.test(position)) {
-    throw new UserError("position takes that of a log line, such as 'handle (index.js:120:9)'", WRONG_USAGE);
+    throw new UserError("position takes that of a log line, such as 'handle (consumer.js:120:9)'", WRONG_USAGE);
   }
   return withBundle(worker, (bundle) => mapPosition(position, bundle));
 }
@@ -29,14 +29,14 @@ export async function unsealed([source, sealed]: readonly string[]): Promise<str
   });
 }
 
-/** A frame of the log's `position`: `handle (index.js:120:9)`, or `index.js:120:9` if the function has no name. */
+/** A frame of the log's `position`: `handle (consumer.js:120:9)`, or `consumer.js:120:9` if the function has no name. */
 const FRAME = /^(?:(.*) \()?([^()\s]+):(\d+):(\d+)\)?$/;
 
 /** Translates a `position` of the log into places in the files of this checkout. Other frames stay as they are. */
 export function mapPosition(position: string, bundle: Bundle | undefined): string[] {
   return position.split(' < ').map((frame) => {
     const [, name, file, line, column] = FRAME.exec(frame) ?? [];
-    if (!bundle || file !== BUNDLE) return frame;
+    if (!bundle || file !== bundle.name) return frame;
     const origin = bundle.map.findOrigin(Number(line), Number(column));
     if (!('fileName' in origin)) return frame;
     const place = `${relative('.', resolve(bundle.folder, origin.fileName))}:${origin.lineNumber}:${origin.columnNumber}`;
@@ -47,18 +47,21 @@ export function mapPosition(position: string, bundle: Bundle | undefined): strin
 /** A built Worker, as far as it is needed to find the places of its code. */
 export interface Bundle {
   readonly folder: string;
+  /** Wrangler names it after `main`: `consumer.js`. */
+  readonly name: string;
   readonly map: SourceMap;
 }
 
-/** Every Worker begins with an index.ts, so wrangler gives its bundle this name. */
-const BUNDLE = 'index.js';
-
 export function readBundle(folder: string): Bundle | undefined {
-  const file = join(folder, `${BUNDLE}.map`);
-  if (!existsSync(file)) return undefined;
-  const map = JSON.parse(readFileSync(file, 'utf8')) as ConstructorParameters<typeof SourceMap>[0];
+  const [mapFile] = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.js.map')) : [];
+  if (mapFile === undefined) return undefined;
+  const map = JSON.parse(readFileSync(join(folder, mapFile), 'utf8')) as ConstructorParameters<typeof SourceMap>[0];
   // esbuild writes the paths as in a URL: a folder ö is %C3%B6.
-  return { folder, map: new SourceMap({ ...map, sources: map.sources.map((path) => decodeURIComponent(path)) }) };
+  return {
+    folder,
+    name: mapFile.slice(0, -'.map'.length),
+    map: new SourceMap({ ...map, sources: map.sources.map((path) => decodeURIComponent(path)) }),
+  };
 }
 
 /** Builds a Worker as a deploy does, only to read its source map, in a folder that is deleted afterwards. */
@@ -82,9 +85,9 @@ function withBundle<Result>(worker: WorkerKind, read: (bundle: Bundle | undefine
  * as the difference to the one before: what engine/src/consumer/judge.ts reads. With it the consumer can say in which line
  * an error was thrown, because Cloudflare maps the stacks only of errors that nobody catches.
  */
-function appLines({ folder, map }: Bundle): string {
+function appLines({ folder, name, map }: Bundle): string {
   const files = new Map<string, { start: number; lines: number[] }>();
-  for (const [index, text] of readFileSync(join(folder, BUNDLE), 'utf8').split('\n').entries()) {
+  for (const [index, text] of readFileSync(join(folder, name), 'utf8').split('\n').entries()) {
     const entry = map.findEntry(index, text.search(/\S|$/));
     if (!('originalSource' in entry) || entry.generatedLine !== index) continue;
     const path = relative('.', resolve(folder, entry.originalSource)).replaceAll('\\', '/');

@@ -198,7 +198,7 @@ export function placesOf(position: string | undefined, lines = LINES): string | 
     const [path = '', start, ...steps] = file.split(' ');
     return { path, start: Number(start), steps: steps.map(Number) };
   });
-  return position?.replaceAll(/index\.js:(\d+):\d+/g, (frame, line: string) => {
+  return position?.replaceAll(/[\w.-]+\.js:(\d+):\d+/g, (frame, line: string) => {
     const file = files?.find(({ start, steps }) => Number(line) >= start && Number(line) < start + steps.length);
     if (file === undefined) return frame;
     return `${file.path}:${file.steps.slice(0, Number(line) - file.start + 1).reduce((sum, step) => sum + step, 0)}`;

@@ -116,10 +116,11 @@ export function isCompletedBefore(error: unknown): boolean {
 const RETRYABLE = /^(08...|25006|40001|40P01|53...|57...|58...|XX000)$/;
 
 const NOT_UP_TO_DATE =
-  ': there is no such table or column. Either the statement misspells it, or the tables are not up to date: after a change of a table run npm run db:generate, and then npm run db:migrate';
+  ": there is no such table or column. Either the statement misspells it, or the tables are missing or not up to date: npm run db:migrate (or npm run deploy) applies the engine's migrations and yours; after a change of a table of yours, npm run db:generate comes first";
 
 /** What the person who set the database up may have forgotten. */
 const HINTS: Readonly<Record<string, string>> = {
+  '3F000': NOT_UP_TO_DATE,
   '42P01': NOT_UP_TO_DATE,
   '42703': NOT_UP_TO_DATE,
   '42501':

@@ -61,7 +61,7 @@ const MAX_FRAMES = 3;
 const MAX_POSITION = 1000;
 
 /**
- * Where an error was thrown: `handle (index.js:120:9) < …`. The message is left out, because it may hold personal data.
+ * Where an error was thrown: `handle (consumer.js:120:9) < …`. The message is left out, because it may hold personal data.
  * The positions are those of the bundle: `npm run dev` shows them as lines of your files.
  */
 export function positionOf(error: unknown): string | undefined {

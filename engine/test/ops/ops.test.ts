@@ -361,7 +361,7 @@ it('a position is translated with the bundle of its Worker, and a sealed secret 
     'fetch (engine/src/receiver/index.ts:3:11)',
     'fetch (engine/src/consumer/index.ts:3:11)',
     'fetch (engine/src/ops/index.ts:3:11)',
-    "ops: position takes that of a log line, such as 'handle (index.js:120:9)'",
+    "ops: position takes that of a log line, such as 'handle (consumer.js:120:9)'",
     'handed over',
     'ops: the value was not encrypted with this ORDERS_WEBHOOK_SECRET, or it is not complete',
   ]);

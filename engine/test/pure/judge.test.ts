@@ -198,7 +198,7 @@ it('a position gets the lines of src that the table knows, and other frames stay
   const table = 'src/handlers/paid.ts 10 3 1 2; src/tables.ts 20 7';
   const places = [
     ['handle (index.js:10:9)', 'handle (src/handlers/paid.ts:3)'],
-    ['handle (index.js:12:9) < async index.js:20:4', 'handle (src/handlers/paid.ts:6) < async src/tables.ts:7'],
+    ['handle (index.js:12:9) < async consumer.js:20:4', 'handle (src/handlers/paid.ts:6) < async src/tables.ts:7'],
     ['run (index.js:9:1) < run (index.js:13:1)', 'run (index.js:9:1) < run (index.js:13:1)'],
     [undefined, undefined],
   ];

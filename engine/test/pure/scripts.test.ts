@@ -1,18 +1,15 @@
 import { PassThrough } from 'node:stream';
-import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { addressOf } from '../../cli/cloudflare/api.ts';
+import { mustDoBetween } from '../../cli/config/notes.ts';
 import { judgeSecret } from '../../cli/config/secret-form.ts';
 import { readConfigs } from '../../cli/config/worker-config.ts';
-import type { Json } from '../../cli/lib/fork-files.ts';
 import { filterOf } from '../../cli/ops/action.ts';
 import { mapPosition } from '../../cli/ops/decode.ts';
 import { printable, statusText, table, utc } from '../../cli/ops/print.ts';
 import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { Terminal } from '../../cli/setup/terminal.ts';
 import { askForSecrets } from '../../cli/setup/workers.ts';
-import { mergePackages } from '../../cli/upgrade/plan.ts';
-import { compareVersions, mustDoBetween, readChangelog } from '../../cli/upgrade/template.ts';
 import { discord } from '../../src/providers/discord.ts';
 import { gethook } from '../../src/providers/gethook.ts';
 import { github } from '../../src/providers/github.ts';
@@ -20,7 +17,6 @@ import { type Provider, providers } from '../../src/providers/index.ts';
 import { meta } from '../../src/providers/meta.ts';
 import { standardwebhooks } from '../../src/providers/standardwebhooks.ts';
 import { stripe } from '../../src/providers/stripe.ts';
-import { RUNS } from './generators.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
@@ -169,50 +165,6 @@ describe('the secrets of setup', () => {
   });
 });
 
-describe('the package.json of an upgraded fork', () => {
-  const values = fc.constantFrom<Json>('1.0.0', '2.0.0', { a: '1.0.0' }, { a: '2.0.0', b: '1.0.0' }, {});
-  const packages = fc.dictionary(fc.constantFrom('scripts', 'dependencies', 'engines'), values, {
-    noNullPrototype: true,
-  });
-
-  it('is the fork’s own if the template has not changed, and the template’s if the fork has not', () =>
-    fc.assert(
-      fc.property(packages, packages, (one, other) => {
-        expect(mergePackages(one, one, other)).toEqual({ value: other, kept: [], mustInstall: false });
-        expect(mergePackages(one, other, one)).toMatchObject({ value: other, kept: [] });
-        expect(mergePackages(one, other, other)).toEqual({ value: other, kept: [], mustInstall: false });
-      }),
-      RUNS,
-    ));
-
-  it('has what either of them has added, changed or deleted, and keeps and lists what both have changed', () => {
-    const base = { dependencies: { hono: '1', drizzle: '1', gone: '1', pg: '1' }, scripts: { dev: 'a' } };
-    const next = {
-      dependencies: { hono: '2', drizzle: '2', pg: '1', valibot: '1' },
-      scripts: { dev: 'b' },
-      name: 'theirs',
-    };
-    const yours = { name: 'shop', dependencies: { hono: '1', drizzle: '3', gone: '1', mine: '1' }, scripts: {} };
-    expect(mergePackages(base, next, yours)).toEqual({
-      value: { name: 'shop', dependencies: { hono: '2', drizzle: '3', mine: '1', valibot: '1' }, scripts: {} },
-      kept: [
-        'dependencies.drizzle: yours is "3", the template\'s is "2"',
-        'scripts.dev: yours is deleted, the template\'s is "b"',
-      ],
-      mustInstall: true,
-    });
-    const { kept, mustInstall } = mergePackages({ scripts: { a: '1' } }, { scripts: {} }, { scripts: { a: '2' } });
-    expect([kept, mustInstall]).toEqual([['scripts.a: yours is "2", the template\'s is deleted'], false]);
-  });
-
-  it.each(['dependencies', 'devDependencies', 'optionalDependencies', 'overrides', 'allowScripts', 'workspaces'])(
-    'whose %s have changed must be installed',
-    (key) => {
-      expect(mergePackages({}, { [key]: { a: '1' } }, {})).toMatchObject({ mustInstall: true });
-    },
-  );
-});
-
 it.each<[string, object, string | undefined]>([
   ['a domain of its own', { route: { pattern: 'hooks.example.com', custom_domain: true } }, 'hooks.example.com'],
   ['a path of a site', { routes: [{ pattern: 'example.com/hooks/*', zone_name: 'example.com' }] }, 'a.sub.workers.dev'],
@@ -242,7 +194,6 @@ it('in a terminal, the answer to a question is shown, and a secret is not', asyn
 });
 
 describe('CHANGELOG.md', () => {
-  const commit = 'a'.repeat(40);
   const text = `# Changelog
 
 ## Unreleased
@@ -270,18 +221,9 @@ First of two.
 ### You must do
 Delete b.
 
-[10.10.10]: ../../commit/${commit}
+[10.10.10]: ../../commit/0123abc
 [0.2.0]: ../../releases/v0.2.0
 `;
-
-  it('has its released versions, with their first line and what a fork must do', () => {
-    const section = { date: '2026-03-01', summary: 'First of ten.', mustDo: 'Rename a.', commit };
-    expect(readChangelog(text)).toEqual([
-      { number: '10.10.10', ...section },
-      { number: '0.9.0', date: '2026-02-01', summary: 'First of nine.', mustDo: '', commit: undefined },
-      { number: '0.2.0', date: '2026-01-01', summary: 'First of two.', mustDo: 'Delete b.', commit: undefined },
-    ]);
-  });
 
   it.each([
     ['0.1.0', '10.10.10', '0.2.0\nDelete b.\n\n10.10.10\nRename a.'],
@@ -290,15 +232,6 @@ Delete b.
     ['0.9.0', '0.9.0', ''],
   ])('between %s and %s a fork must do: %j', (from, to, mustDo) => {
     expect(mustDoBetween(from, to, text)).toBe(mustDo);
-  });
-
-  it('0.10.0 is newer than 0.9.0', () => {
-    expect(['0.10.0', '0.9.0', '0.9.10', '1.0.0'].toSorted(compareVersions)).toEqual([
-      '0.9.0',
-      '0.9.10',
-      '0.10.0',
-      '1.0.0',
-    ]);
   });
 });
 

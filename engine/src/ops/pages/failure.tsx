@@ -119,7 +119,7 @@ export function Failure({ event }: { event: ShownEvent }) {
           !place && position !== null && (
             <>
               at <Code value={position} />
-              {position.includes('index.js:') && (
+              {/\.js:\d/.test(position) && (
                 <>
                   {' '}
                   of the bundle. This command translates it:{' '}
