@@ -1,5 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { programOf } from '../cli/lib/app.ts';
 import { readArguments } from '../cli/lib/arguments.ts';
@@ -9,9 +21,6 @@ const USAGE = `node engine/workshop/run.mjs pack [<folder>]
 
 Writes the package claimcheck-<version>.tgz into a folder, without anything that only its makers need.`;
 
-/** Below node_modules, so that tsc finds the packages. */
-const FOLDER = 'node_modules/.cache/claimcheck/pack';
-
 export default function main(): void {
   const { positionals } = readArguments({ usage: USAGE, words: 1 });
   console.log(pack(positionals[0] ?? '.'));
@@ -19,35 +28,40 @@ export default function main(): void {
 
 /** Returns the path of the tarball. The same files give the same bytes. */
 export function pack(destination: string): string {
-  const stage = resolve(FOLDER, 'package');
-  rmSync(resolve(FOLDER), { recursive: true, force: true });
+  const folder = mkdtempSync(join(tmpdir(), 'claimcheck-pack-'));
+  try {
+    const stage = join(folder, 'package');
+    build(folder, stage);
+    mkdirSync(destination, { recursive: true });
+    // npm is a script for a shell on Windows. The paths may hold anything, so they are not on its command line.
+    const env = { ...process.env, npm_config_pack_destination: resolve(destination) };
+    const options = { cwd: stage, shell: true, encoding: 'utf8', env } as const;
+    const { status, stderr } = spawnSync('npm pack --silent --ignore-scripts', options);
+    if (status !== 0) throw new UserError(`npm pack failed: ${stderr}`);
+    return join(destination, `claimcheck-${manifest().version}.tgz`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function build(folder: string, stage: string): void {
   // The TypeScript is copied beside what is made of it, because the source maps name it. The types in `exports` are in dist/, so
   // that an app's compiler never checks it.
-  for (const name of ['src', 'cli'])
+  for (const name of ['src', 'cli']) {
     cpSync(join('engine', name), join(stage, name), { recursive: true, filter: isPacked });
-  writeFileSync(join(FOLDER, 'tsconfig.json'), JSON.stringify(compilerOptions(stage)));
-  run(process.execPath, [programOf('typescript', 'tsc'), '-p', FOLDER]);
+  }
+  // Below this checkout's node_modules, tsc would write imports of files into the types as imports of packages.
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(compilerOptions(stage)));
+  run(process.execPath, [programOf('typescript', 'tsc'), '-p', folder]);
   // What tsc doesn't write: the texts of the console, and plain JavaScript.
   for (const path of globSync('{src,cli}/**/*.{css,js,mjs}', { cwd: stage })) {
     mkdirSync(dirname(join(stage, 'dist', path)), { recursive: true });
-    cpSync(join(stage, path), join(stage, 'dist', path));
-    rmSync(join(stage, path));
+    renameSync(join(stage, path), join(stage, 'dist', path));
   }
   cpSync('engine/drizzle', join(stage, 'drizzle'), { recursive: true });
   addTexts(stage);
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
-
-  mkdirSync(destination, { recursive: true });
-  // npm is a script for a shell on Windows. The paths may hold anything, so they are not on its command line.
-  const env = { ...process.env, npm_config_pack_destination: resolve(destination), npm_config_json: 'false' };
-  const { status, stderr } = spawnSync('npm pack --silent --ignore-scripts', {
-    cwd: stage,
-    shell: true,
-    encoding: 'utf8',
-    env,
-  });
-  if (status !== 0) throw new UserError(`npm pack failed: ${stderr}`);
-  return join(destination, `claimcheck-${manifest().version}.tgz`);
 }
 
 /** What belongs to the package beside its code: they lie above engine/ in the template. */
