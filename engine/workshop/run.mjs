@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { fail, run } from '../cli/lib/run.mjs';
 
 /** Without the makers' packages. */
-const LIGHT = ['init', 'pack'];
+const LIGHT = ['init', 'pack', 'forks'];
 /** Beside workshop: Node looks for packages only in a file's own folder and in those above it. */
 const ROOMS = ['test', 'bench'];
 

@@ -1,0 +1,423 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { connect } from '../cli/database/connect.ts';
+import { readArguments } from '../cli/lib/arguments.ts';
+import { STRANGE_FOLDER } from './checkout.ts';
+
+const USAGE = `node engine/workshop/run.mjs forks [--ci] [--node <version>] [--kind sample|empty|source]
+
+Makes forks of the last commit in a folder with a strange name, and tries all that their owners do, on Node 20, 22 and 24.
+  --ci   makes one of each kind on this Node, follows the tutorial, and upgrades one to a made-up version`;
+
+/** Whoever owns a fork reads it in an hour. Without package-lock.json and vendor/. */
+const MOST_FILES = 50;
+
+/** What is only in the template. */
+const GONE =
+  /(?<!claimcheck\/)\bengine\/|\bbench\/|workshop|\.ci\/|CONTRIBUTING|(?<![\w/.-])docs\/|npm run -w|npm run init/;
+
+/** With an older Node, a fork uses the package `node`. */
+const NODES = ['20', '22', '24'];
+const OLDEST_OF_ITS_OWN = 22;
+
+const KINDS: Readonly<Record<string, readonly string[]>> = { sample: [], empty: ['--empty'], source: ['--source'] };
+
+/** A handler of each kind of fork, a source and type that run it, and where a line of the engine is in the bundle. */
+const SENT: Readonly<Record<string, string>> = { sample: 'stripe', empty: 'orders', source: 'stripe' };
+
+const root = join(mkdtempSync(join(tmpdir(), 'forks-')), STRANGE_FOLDER);
+const ends: (() => unknown)[] = [() => rmSync(dirname(root), { recursive: true, force: true })];
+
+export default async function main(): Promise<void> {
+  const { values } = readArguments({
+    usage: USAGE,
+    options: { ci: { type: 'boolean', default: false }, node: { type: 'string' }, kind: { type: 'string' } },
+  });
+  mkdirSync(root);
+  try {
+    if (values.ci) await tryOnce();
+    else await tryAll(values.node ? [values.node] : NODES, values.kind ? [values.kind] : Object.keys(KINDS));
+    console.log('\nThe forks pass.');
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+async function tryOnce(): Promise<void> {
+  const sample = new Fork('acme-sample');
+  sample.init();
+  sample.check('acme-sample');
+  sample.run('npm', 'ci', '--prefer-offline');
+  sample.checkTypes();
+  for (const command of ['check', 'test', 'demo']) sample.run('npm', 'run', command);
+  sample.checkPositions();
+
+  const empty = new Fork('acme-hooks');
+  refusals(empty);
+  empty.init('--empty');
+  empty.check('acme-hooks');
+  empty.run('npm', 'ci', '--prefer-offline');
+  for (const command of ['check', 'test']) empty.run('npm', 'run', command);
+  followTutorial(empty.folder);
+  for (const command of ['db:generate', 'types', 'check', 'test', 'demo']) empty.run('npm', 'run', command);
+  empty.commit('A source, a table, an effect, a handler and their test, as in the tutorial');
+  await upgrade(empty);
+}
+
+async function tryAll(nodes: readonly string[], kinds: readonly string[]): Promise<void> {
+  for (const version of nodes) {
+    const path = installNode(version);
+    for (const kind of kinds) {
+      const fork = new Fork(`acme-${kind}-${version}`, path);
+      fork.init(...(KINDS[kind] ?? []));
+      fork.check(`acme-${kind}-${version}`, kind === 'source');
+      fork.run('npm', 'ci', '--prefer-offline');
+      // Otherwise every npm run would use it.
+      if (Number(version) >= OLDEST_OF_ITS_OWN) fork.run('npm', 'uninstall', 'node', '--no-audit', '--no-fund');
+      for (const command of ['check', 'test', 'demo']) fork.run('npm', 'run', command);
+      fork.checkPositions(kind === 'source' ? 'engine' : undefined);
+      for (const config of CONFIGS) fork.run('npx', 'wrangler', 'deploy', '--dry-run', '-c', config);
+      await fork.develop(SENT[kind] ?? '');
+      await fork.developPlainly(SENT[kind] ?? '');
+      rmSync(fork.folder, { recursive: true, force: true });
+    }
+  }
+}
+
+const CONFIGS = ['wrangler.toml', 'wrangler.consumer.toml', 'wrangler.ops.toml'];
+
+/** The npm package `node` has the programs. Returns the folder of one. */
+function installNode(version: string): string {
+  const folder = join(dirname(root), `node-${version}`);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), '{}');
+  execFileSync('npm', ['install', `node@${version}`, '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
+  return join(folder, 'node_modules/node/bin');
+}
+
+class Fork {
+  readonly folder: string;
+  private readonly name: string;
+  private readonly env: NodeJS.ProcessEnv;
+
+  /** A clone of the last commit. */
+  constructor(name: string, node?: string) {
+    this.name = name;
+    this.folder = join(root, name);
+    git('.', 'clone', '--quiet', '.', this.folder);
+    symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
+    // A DATABASE_URL of this shell would be migrated. The programs of this checkout are not the fork's.
+    const { DATABASE_URL: _, PATH = '', ...env } = process.env;
+    const path = PATH.split(delimiter).filter((one) => !/node_modules[\\/]\.bin$/.test(one));
+    const own = node ?? dirname(process.execPath);
+    this.env = { ...env, NO_COLOR: '1', PATH: [own, ...path].join(delimiter) };
+  }
+
+  init(...options: string[]): void {
+    const kept = join(this.folder, 'engine/kept.txt');
+    // What git ignores may be somebody's.
+    appendFileSync(join(this.folder, '.git/info/exclude'), 'kept.txt\n');
+    writeFileSync(kept, 'mine');
+    this.run('npm', 'run', 'init', '--', this.name, ...options);
+    expect(readFileSync(kept, 'utf8') === 'mine', 'a file that git ignores is left alone');
+    rmSync(kept);
+    rmSync(join(this.folder, 'node_modules'));
+    this.commit('Made ours');
+  }
+
+  run(program: string, ...args: string[]): void {
+    console.log(`\n${this.name} $ ${program} ${args.join(' ')}`);
+    const started = performance.now();
+    execFileSync(program, args, { cwd: this.folder, stdio: ['ignore', 'inherit', 'inherit'], env: this.env });
+    console.log(`(${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  }
+
+  output(program: string, ...args: string[]): { readonly status: number | null; readonly text: string } {
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd: this.folder, encoding: 'utf8', env: this.env });
+    return { status, text: stdout + stderr };
+  }
+
+  expectFailure(words: string, program: string, ...args: string[]): void {
+    const { status, text } = this.output(program, ...args);
+    expect(status !== 0 && text.includes(words), `${args.join(' ')} fails with "${words}": ${text}`);
+  }
+
+  /** What is in it, and that nothing refers to what is not. */
+  check(name: string, hasSource = false): void {
+    const files = git(this.folder, 'ls-files', '-z').split('\0').filter(Boolean);
+    const own = files.filter((file) => !/^(package-lock\.json$|vendor\/|engine\/)/.test(file));
+    const { version } = this.json('engine', hasSource) ?? JSON.parse(readFileSync('engine/package.json', 'utf8'));
+    const manifest = JSON.parse(this.read('package.json'));
+    const scripts = Object.keys(manifest.scripts);
+    expect(manifest.name === name && manifest.claimcheck.checked === version, `it is ${name}, made of ${version}`);
+    expect(own.length <= MOST_FILES, `${own.length} files, at most ${MOST_FILES}`);
+    expect(files.some((file) => file.startsWith('engine/')) === hasSource, 'it has engine/ only with --source');
+    const readme = this.read('README.md');
+    for (const script of scripts) {
+      const command = script === 'test' ? 'npm test' : `npm run ${script}`;
+      expect(readme.includes(`| \`${command}`), `README.md has a line for ${command}`);
+    }
+    const problems = own.flatMap((file) => {
+      const lines = this.read(file).split('\n');
+      const commands = lines.flatMap((line) =>
+        Array.from(line.matchAll(/npm run (?:-\S+ )*([\w:]+)/g), ([, one = '']) => one),
+      );
+      const foreign = lines.filter((line) => GONE.test(line) && !(hasSource && line.includes('"engine"')));
+      return [
+        ...foreign.map((line) => `${file}: ${line.trim()}`),
+        ...commands.filter((one) => !scripts.includes(one)).map((one) => `${file}: npm run ${one}`),
+      ];
+    });
+    expect(problems.length === 0, ['nothing refers to what is not there', ...problems].join('\n'));
+  }
+
+  /** The types of other packages clash with each other, so an app doesn't check those of packages. Ours have no error. */
+  checkTypes(): void {
+    const { text } = this.output('npx', 'tsc', '-p', '.', '--skipLibCheck', 'false');
+    const errors = text.split('\n').filter((line) => /^(node_modules\/claimcheck|src|test)\//.test(line));
+    expect(errors.length === 0, ['the types of the package have no error', ...errors].join('\n'));
+  }
+
+  /** A place in the deployed consumer is a line of the package. */
+  checkPositions(engine = 'node_modules/claimcheck'): void {
+    const folder = join(dirname(root), 'built');
+    this.output('npx', 'wrangler', 'deploy', '--dry-run', '--outdir', folder, '-c', 'wrangler.consumer.toml');
+    const lines = readFileSync(join(folder, 'consumer.js'), 'utf8').split('\n');
+    rmSync(folder, { recursive: true, force: true });
+    const at = lines.findIndex((line) => line.includes('there is no effect ')) + 1;
+    const handler = lines.findIndex((line) => line.includes('= defineHandler(')) + 1;
+    const position = `send (consumer.js:${at}:25) < handle (consumer.js:${handler}:20)`;
+    const { text } = this.output('npx', 'claimcheck', 'ops', 'position', position);
+    expect(text.includes(`${engine}/src/consumer/send-effects.ts:`), `a frame of the engine names its file: ${text}`);
+    expect(/handle \(src\/handlers\/[\w-]+\.ts:\d+/.test(text), `a frame of a handler names its file: ${text}`);
+  }
+
+  /** `npm run dev`, and a delivery that is worked. */
+  async develop(source: string): Promise<void> {
+    const port = await freePort();
+    const dev = this.start({ PORT: String(port) }, 'npm', 'run', 'dev');
+    await dev.says(/^ready/m);
+    this.run('npm', 'run', 'send', '--', source);
+    await dev.says(/^completion .* done/m);
+    await dev.stop();
+  }
+
+  /** As people do who know wrangler. */
+  async developPlainly(source: string): Promise<void> {
+    const port = await freePort();
+    const database = this.start({}, 'npm', 'run', 'db');
+    await database.says(/^ready/m);
+    const configs = CONFIGS.flatMap((path) => ['-c', path]);
+    const dev = this.start({}, 'npx', 'wrangler', 'dev', ...configs, '--port', String(port), '--inspector-port', '0');
+    await dev.says(/Ready on/);
+    this.run('npm', 'run', 'send', '--', source, '--url', `http://localhost:${port}`);
+    await dev.says(/"step":"completion".*"outcome":"done"/);
+    await dev.stop();
+    await database.stop();
+  }
+
+  /** A program in a process group of its own, which is ended with it. */
+  start(env: NodeJS.ProcessEnv, program: string, ...args: string[]) {
+    console.log(`\n${this.name} $ ${program} ${args.join(' ')} &`);
+    const child = spawn(program, args, {
+      cwd: this.folder,
+      env: { ...this.env, ...env },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (data) => {
+        text += data;
+      });
+    }
+    const exited = once(child, 'exit');
+    const stop = async () => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(-Number(child.pid), 'SIGINT');
+      await exited;
+    };
+    ends.push(stop);
+    return {
+      stop,
+      says: async (words: RegExp) => {
+        const started = Date.now();
+        while (!words.test(text)) {
+          const isOver = child.exitCode !== null || Date.now() - started > SAYS_WITHIN_MS;
+          expect(!isOver, `${program} ${args.join(' ')} says ${words}: ${text}`);
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      },
+    };
+  }
+
+  commit(message: string): void {
+    git(this.folder, 'add', '--all');
+    git(this.folder, '-c', 'user.name=acme', '-c', 'user.email=acme@example.com', 'commit', '--quiet', '-m', message);
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.folder, file), 'utf8');
+  }
+
+  private json(folder: string, isThere: boolean): { readonly version: string } | undefined {
+    return isThere ? JSON.parse(this.read(`${folder}/package.json`)) : undefined;
+  }
+}
+
+/** A slow machine starts Postgres and wrangler in less. */
+const SAYS_WITHIN_MS = 120_000;
+
+/** An init that is refused, or fails in the middle, changes nothing. */
+function refusals(fork: Fork): void {
+  const { folder } = fork;
+  const init = (...args: string[]) => ['npm', 'run', 'init', '--', ...args] as const;
+  expect(fork.output(...init('acme-hooks', '--empty', '--dry-run')).text.includes('Nothing was changed'), 'a dry run');
+  fork.expectFailure("can't be a name", ...init('Acme Hooks'));
+  writeFileSync(join(folder, 'note.txt'), 'not committed');
+  fork.expectFailure('there are uncommitted changes', ...init('acme-hooks'));
+  rmSync(join(folder, 'note.txt'));
+  // Git doesn't see an empty folder. Where a file must be written, it is in the way.
+  const obstacle = join(folder, '.github/workflows/deploy.yml');
+  mkdirSync(obstacle);
+  fork.expectFailure('move it away', ...init('acme-hooks'));
+  rmdirSync(obstacle);
+  expect(git(folder, 'status', '--porcelain') === '' && existsSync(join(folder, 'engine')), 'nothing has changed');
+}
+
+/** Does what the tutorial's code blocks say: a block that begins with a path is that file, or a part of a wrangler file. */
+function followTutorial(folder: string): void {
+  const tutorial = readFileSync('docs/tutorial.md', 'utf8');
+  const blocks = tutorial.matchAll(/```(?:ts|toml)\n(?:\/\/|#) ((?:src|test|wrangler)\S+)\n(.*?)```/gs);
+  let files = 0;
+  for (const [, file = '', text = ''] of blocks) {
+    console.log(`tutorial: ${file}`);
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.endsWith('.toml') ? merged(readFileSync(path, 'utf8'), text) : text);
+    files++;
+  }
+  expect(files >= 8, `the tutorial has ${files} files to write`);
+}
+
+/** A list takes the place of the file's own. What is below a heading goes below that heading. */
+function merged(toml: string, part: string): string {
+  const [heading = '', ...lines] = part.split('\n');
+  const result = heading.startsWith('[')
+    ? toml.replace(heading, [heading, ...lines].join('\n').trimEnd())
+    : toml.replace(/required = \[[^\]]*\]/, part.trimEnd());
+  expect(result !== toml, `the wrangler file has a place for: ${heading}`);
+  return result;
+}
+
+/** The made-up version is above every real one, and its demo ends with another line. */
+const NEXT = '99.0.0';
+const NEW_LINE = 'Every event once, nothing lost, in the next version.';
+/** What the engine's new migration makes. */
+const NEW_COLUMN = { table: 'alerts', column: 'note' };
+
+/** Installs the made-up version in a fork with an app whose migration is newer than the engine's new one. */
+async function upgrade(fork: Fork): Promise<void> {
+  const database = fork.start({}, 'npm', 'run', 'db');
+  await database.says(/^ready/m);
+  const { DATABASE_URL = '' } = parseEnv(fork.read('.dev.vars'));
+  expect(!(await hasNewColumn(DATABASE_URL)), 'the database is of the version before');
+  const [old = ''] = readdirSync(join(fork.folder, 'vendor'));
+  packNextVersion(join(fork.folder, 'vendor'));
+
+  fork.run('npm', 'install', `./vendor/claimcheck-${NEXT}.tgz`, '--no-audit', '--no-fund', '--prefer-offline');
+  rmSync(join(fork.folder, 'vendor', old));
+  const { status, text } = fork.output('npm', 'run', 'check');
+  console.log(text);
+  expect(status !== 0 && text.includes('Delete the attic.'), 'npm run check says what the changelog asks');
+  const manifest = fork.read('package.json').replace(/"checked": "[^"]*"/, `"checked": "${NEXT}"`);
+  writeFileSync(join(fork.folder, 'package.json'), manifest);
+  for (const command of ['check', 'test']) fork.run('npm', 'run', command);
+  expect(fork.output('npm', 'run', 'demo').text.includes(NEW_LINE), 'the demo is that of the new version');
+  const changed = git(fork.folder, 'status', '--porcelain').trim().split('\n');
+  const others = changed.filter((line) => !/ (package\.json|package-lock\.json|vendor\/.*)$/.test(line));
+  expect(others.length === 0, ["the app's own files are as they were", ...others].join('\n'));
+
+  expect(!(await hasNewColumn(DATABASE_URL)), 'the upgrade itself changes no database');
+  fork.run('npm', 'run', 'db:migrate');
+  expect(
+    await hasNewColumn(DATABASE_URL),
+    'the new migration of the engine is applied, although one of the app is newer',
+  );
+  await database.stop();
+}
+
+/** Packs a copy of the last commit with a changed file, a new migration and something for owners to do. */
+function packNextVersion(vendor: string): void {
+  const folder = join(root, 'next');
+  git('.', 'clone', '--quiet', '.', folder);
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  const edit = (path: string, change: (text: string) => string) => {
+    const before = readFileSync(join(folder, path), 'utf8');
+    const after = change(before);
+    expect(after !== before, `${path} has what the next version changes`);
+    writeFileSync(join(folder, path), after);
+  };
+  edit('engine/package.json', (text) => text.replace(/"version": "[^"]*"/, `"version": "${NEXT}"`));
+  edit('engine/cli/demo.ts', (text) => text.replace('Every event once, nothing lost.', NEW_LINE));
+  const section = `## [${NEXT}] - 2027-01-15\n\nMade up.\n\n### You must do\n\nDelete the attic.\n\n`;
+  edit('CHANGELOG.md', (text) => text.replace(/^## \[/m, `${section}## [`));
+  const { table, column } = NEW_COLUMN;
+  const sql = `ALTER TABLE "webhooks"."${table}" ADD COLUMN "${column}" text;`;
+  writeFileSync(join(folder, 'engine/drizzle/9999_next.sql'), sql);
+  edit('engine/drizzle/meta/_journal.json', (text) => {
+    const journal = JSON.parse(text);
+    // As soon after the engine's newest one as can be: long before a fork's own.
+    const { idx, when } = journal.entries.at(-1);
+    const entry = { idx: idx + 1, version: '7', when: when + 1, tag: '9999_next', breakpoints: true };
+    return JSON.stringify({ ...journal, entries: [...journal.entries, entry] });
+  });
+  execFileSync(process.execPath, ['engine/workshop/run.mjs', 'pack', 'out'], { cwd: folder, stdio: 'inherit' });
+  cpSync(join(folder, `out/claimcheck-${NEXT}.tgz`), join(vendor, `claimcheck-${NEXT}.tgz`));
+}
+
+async function hasNewColumn(databaseUrl: string): Promise<boolean> {
+  const client = await connect(databaseUrl);
+  const { rowCount } = await client.query(
+    `select from information_schema.columns where table_schema = 'webhooks' and table_name = $1 and column_name = $2`,
+    [NEW_COLUMN.table, NEW_COLUMN.column],
+  );
+  await client.end();
+  return rowCount === 1;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+function expect(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`this is not so: ${what}`);
+  console.log(`ok  ${what.split('\n', 1)[0]?.slice(0, 200)}`);
+}
+
+function git(folder: string, ...args: string[]): string {
+  return execFileSync('git', args, { cwd: folder, encoding: 'utf8' });
+}
