@@ -50,6 +50,8 @@ export default async function main(): Promise<void> {
     usage: USAGE,
     options: { ci: { type: 'boolean', default: false }, node: { type: 'string' }, kind: { type: 'string' } },
   });
+  // It would be migrated.
+  Reflect.deleteProperty(process.env, 'DATABASE_URL');
   mkdirSync(root);
   try {
     if (values.ci) await tryOnce();
@@ -126,11 +128,10 @@ class Fork {
     this.folder = join(root, name);
     git('.', 'clone', '--quiet', '.', this.folder);
     symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
-    // A DATABASE_URL of this shell would be migrated. The programs of this checkout are not the fork's.
-    const { DATABASE_URL: _, PATH = '', ...env } = process.env;
-    const path = PATH.split(delimiter).filter((one) => !/node_modules[\\/]\.bin$/.test(one));
+    // The programs of this checkout are not the fork's.
+    const path = (process.env.PATH ?? '').split(delimiter).filter((one) => !/node_modules[\\/]\.bin$/.test(one));
     const own = node ?? dirname(process.execPath);
-    this.env = { ...env, NO_COLOR: '1', PATH: [own, ...path].join(delimiter) };
+    this.env = { ...process.env, NO_COLOR: '1', PATH: [own, ...path].join(delimiter) };
   }
 
   init(...options: string[]): void {
@@ -237,7 +238,7 @@ class Fork {
   }
 
   /** A program in a process group of its own, which is ended with it. */
-  start(env: NodeJS.ProcessEnv, program: string, ...args: string[]) {
+  start(env: Readonly<Record<string, string>>, program: string, ...args: string[]) {
     console.log(`\n${this.name} $ ${program} ${args.join(' ')} &`);
     const child = spawn(program, args, {
       cwd: this.folder,
