@@ -72,7 +72,7 @@ export function addTexts(folder: string): void {
     const path = join(folder, 'docs', page);
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll('../engine/', '../').replaceAll('`engine/', '`'));
   }
-  for (const name of ['CHANGELOG.md', 'LICENSE']) cpSync(name, join(folder, name));
+  for (const name of ['CHANGELOG.md', 'LICENSE', 'SECURITY.md']) cpSync(name, join(folder, name));
   cpSync('engine/README.md', join(folder, 'README.md'));
 }
 

@@ -1,37 +1,73 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { posix } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, posix } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
 import { providers } from '../../src/providers/index.ts';
+import { buildFork, filesIn } from '../../workshop/init/fork.ts';
 import { countProofs } from '../../workshop/proved-by.ts';
 
-// The links, files and commands that pages name. What is in workshop/init is for forks, and what a blank form names is made up.
-const pages = globSync(['*.md', 'docs/**/*.md', 'engine/{bench,workshop}/**/*.md'], {
-  exclude: ['**/node_modules', 'engine/workshop/init', '**/000-template.md'],
-});
-const textOf = (path: string) => readFileSync(path, 'utf8');
+const git = (...args: string[]) => execFileSync('git', ['ls-files', '-z', ...args], { encoding: 'utf8' });
+const tracked = git('--cached', '--others', '--exclude-standard').split('\0').filter(Boolean);
+const deleted = new Set(git('--deleted').split('\0'));
+const template = tracked.filter((path) => !deleted.has(path));
 
-describe.each(pages)('%s', (page) => {
-  const text = textOf(page);
-  const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '');
+// With its source, so that the pages of the package are among its files.
+const fork = mkdtempSync(join(tmpdir(), 'claimcheck-docs-'));
+afterAll(() => rmSync(fork, { recursive: true }));
+buildFork(fork, template, { name: 'acme', empty: false, source: true });
 
-  it('has only links that lead somewhere', () => {
-    for (const [, target = ''] of prose.matchAll(/(?:\]\(|src="|srcset=")(?!https?:)([^)"]+)/g)) {
-      const [path = '', anchor] = target.split('#');
-      const file = path === '' ? page : posix.join(posix.dirname(page), path);
-      expect(existsSync(file), target).toBe(true);
-      if (anchor !== undefined) expect(anchorsOf(textOf(file)), target).toContain(anchor);
-    }
+describe('the template', () => checkPages('.', template));
+describe('a fork', () => checkPages(fork, filesIn(fork)));
+
+/** The links, files and commands that the pages of a checkout name. */
+function checkPages(folder: string, files: readonly string[]): void {
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8');
+  // `engine/` is the package: what a page in it names is below it, and a fork finds it in node_modules.
+  const inPackage = (path: string) => path.replace(/^node_modules\/claimcheck\//, 'engine/');
+  const isThere = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`));
+  const scriptsOf = (path: string) => Object.keys(JSON.parse(read(path)).scripts ?? {});
+  // Pages in engine/workshop/init are for forks. What a blank form names is made up.
+  const pages = files.filter(
+    (path) =>
+      path.endsWith('.md') &&
+      !/^engine\/workshop\/init\/|^\.github\/|000-template|CHANGELOG|^engine\/README/.test(path),
+  );
+
+  describe.each(pages)('%s', (page) => {
+    const text = read(page);
+    const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '');
+
+    it('has only links that lead somewhere', () => {
+      for (const [, target = ''] of prose.matchAll(/(?:\]\(|src="|srcset=")(?!https?:)([^)"]+)/g)) {
+        const [path = '', anchor] = target.split('#');
+        const file = path === '' ? page : posix.join(posix.dirname(page), path);
+        expect(isThere(file.replace(/\/$/, '')), target).toBe(true);
+        if (anchor !== undefined) expect(anchorsOf(read(file)), target).toContain(anchor);
+      }
+    });
+
+    it('names only files and folders that exist', () => {
+      const paths = /`((?:test|src|engine|cli|docs|drizzle|node_modules\/claimcheck)\/[\w/.-]+)`/g;
+      for (const [, path = ''] of prose.matchAll(paths)) {
+        const named = inPackage(path).replace(/\/$/, '');
+        expect(isThere(named) || isThere(`engine/${named}`), path).toBe(true);
+      }
+    });
+
+    it('names only npm scripts that exist', () => {
+      for (const [, inEngine, name = ''] of text.matchAll(/npm run (-w engine )?([a-z][\w:-]*)/g)) {
+        expect(scriptsOf(inEngine ? 'engine/package.json' : 'package.json'), name).toContain(name);
+      }
+    });
   });
 
-  // The changelog names what is gone.
-  if (page === 'CHANGELOG.md') return;
-
-  it('names only files and folders that exist', () => {
-    for (const [, path = ''] of prose.matchAll(
-      /`((?:src|test|drizzle|docs|engine|scripts|workshop|bench)\/[\w/.-]+)`/g,
-    )) {
-      expect(existsSync(path), path).toBe(true);
-    }
+  it('every image is shown by a page', () => {
+    const all = files
+      .filter((path) => path.endsWith('.md'))
+      .map(read)
+      .join('\n');
+    for (const path of files) if (path.includes('docs/images/')) expect(all).toContain(posix.basename(path));
   });
 
   it('names only npm scripts that exist', () => {
@@ -47,7 +83,7 @@ it('every image is shown by a page', () => {
 });
 
 it('the README is short, and says of the providers what is proved', () => {
-  const readme = textOf('README.md');
+  const readme = readFileSync('README.md', 'utf8');
   const { known, proved, tokens } = countProofs(Object.keys(providers));
   expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(9 * 1024);
   expect(readme).toContain(`**${known} known providers**`);
@@ -55,10 +91,6 @@ it('the README is short, and says of the providers what is proved', () => {
     `${proved} proved by others' vectors or SDKs, ${tokens} that send a token, ${known - proved - tokens} built from its documentation`,
   );
 });
-
-function scriptsOf(path: string): string[] {
-  return Object.keys(JSON.parse(textOf(path)).scripts);
-}
 
 /** As GitHub makes them of headings. */
 function anchorsOf(text: string): string[] {
