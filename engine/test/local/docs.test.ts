@@ -69,18 +69,7 @@ function checkPages(folder: string, files: readonly string[]): void {
       .join('\n');
     for (const path of files) if (path.includes('docs/images/')) expect(all).toContain(posix.basename(path));
   });
-
-  it('names only npm scripts that exist', () => {
-    for (const [, inEngine, name = ''] of text.matchAll(/npm run (-w engine )?([a-z][\w:-]*)/g)) {
-      expect(scriptsOf(inEngine ? 'engine/package.json' : 'package.json'), name).toContain(name);
-    }
-  });
-});
-
-it('every image is shown by a page', () => {
-  const all = pages.map(textOf).join('\n');
-  for (const path of globSync('docs/images/*')) expect(all).toContain(posix.basename(path));
-});
+}
 
 it('the README is short, and says of the providers what is proved', () => {
   const readme = readFileSync('README.md', 'utf8');
