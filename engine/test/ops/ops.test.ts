@@ -339,28 +339,28 @@ it('a position is translated with the bundle of its Worker, and a sealed secret 
     ...APP,
     ...Object.fromEntries(
       ['receiver', 'consumer', 'ops'].map((worker) => [
-        `src/${worker}/index.ts`,
+        `src/${worker}.ts`,
         `export default {\n  fetch() {\n    throw new Error('${worker}');\n  },\n};\n`,
       ]),
     ),
   });
   const run = async (...args: string[]) => (await other.run(['ops', ...args], SECRET).result).text.split('\n').at(-1);
   const SECRET = { ORDERS_WEBHOOK_SECRET: 'in use' };
-  const position = 'fetch (index.js:4:11)';
+  const position = (worker: string) => `fetch (${worker}.js:4:11)`;
   const sealed = await seal('handed over', 'in use');
   expect(
     await Promise.all([
-      run('position', '--receiver', position),
-      run('position', position),
-      run('position', '--ops', position),
+      run('position', '--receiver', position('receiver')),
+      run('position', position('consumer')),
+      run('position', '--ops', position('ops')),
       run('position', 'nowhere'),
       run('unseal', 'orders', sealed),
       run('unseal', 'orders', `${sealed}x`),
     ]),
   ).toEqual([
-    'fetch (engine/src/receiver/index.ts:3:11)',
-    'fetch (engine/src/consumer/index.ts:3:11)',
-    'fetch (engine/src/ops/index.ts:3:11)',
+    'fetch (src/receiver.ts:3:11)',
+    'fetch (src/consumer.ts:3:11)',
+    'fetch (src/ops.ts:3:11)',
     "ops: position takes that of a log line, such as 'handle (consumer.js:120:9)'",
     'handed over',
     'ops: the value was not encrypted with this ORDERS_WEBHOOK_SECRET, or it is not complete',
