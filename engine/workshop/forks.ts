@@ -218,7 +218,7 @@ class Fork {
     const port = await freePort();
     const dev = this.start({ PORT: String(port) }, 'npm', 'run', 'dev');
     await dev.says(/^ready/m);
-    this.run('npm', 'run', 'send', '--', source);
+    this.run('npm', 'run', 'send', '--', source, '--url', `http://localhost:${port}`);
     await dev.says(/^completion .* done/m);
     await dev.stop();
   }

@@ -22,7 +22,7 @@ describe('the arguments of', () => {
   });
   const makers = ['check', 'docs-providers', 'size'].map((name) => ['', `workshop/${name}`]);
 
-  // `ops` has options of its own for each action, and `init` is tried by .ci/fork.ts.
+  // `ops` has options of its own for each action, and `init` is tried by engine/workshop/forks.ts.
   const strict = [...ours, ...makers].filter(([, path = '']) => !['ops', 'engine/workshop/init'].includes(path));
 
   it.each(strict)('%s (%s): an option that it does not know is refused', async (_name, path = '') => {
