@@ -262,11 +262,10 @@ class Fork {
       stop,
       says: async (words: RegExp) => {
         const started = Date.now();
-        while (!words.test(text)) {
-          const isOver = child.exitCode !== null || Date.now() - started > SAYS_WITHIN_MS;
-          expect(!isOver, `${program} ${args.join(' ')} says ${words}: ${text}`);
+        while (!words.test(text) && child.exitCode === null && Date.now() - started < SAYS_WITHIN_MS) {
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
+        expect(words.test(text), `${program} ${args.join(' ')} says ${words}\n${text}`);
       },
     };
   }
