@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { readArguments } from '../cli/lib/arguments.ts';
 import { UserError } from '../cli/lib/user-error.ts';
 import { measure, RATIOS } from './aims.ts';
@@ -34,7 +32,6 @@ export default async function main(): Promise<void> {
 
   // Without this, a signal ends the process before it has ended its children.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-  install();
   const before = kept(published, thisMachine());
   const needsOthers = form === 'long' || (form === 'default' && names.length > 0);
   if (needsOthers && Object.keys(before).length === 0) {
@@ -59,18 +56,11 @@ export default async function main(): Promise<void> {
   if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
 }
 
-/** The packages that only the benchmarks need. */
-function install(): void {
-  if (existsSync('engine/bench/node_modules')) return;
-  const { status } = spawnSync('npm', ['ci'], { cwd: 'bench', stdio: 'inherit' });
-  if (status !== 0) throw new UserError('npm ci failed in bench/');
-}
-
 async function run(
   form: 'short' | 'default' | 'long',
   names: readonly string[],
 ): Promise<Record<string, MeasuredPart>> {
-  // Only now: its modules need the packages of bench/.
+  // Only now: for --help and --check its modules take too long to load.
   const { parts } = await import('./parts.ts');
   const unknown = names.filter((name) => !(name in parts));
   if (unknown.length > 0)

