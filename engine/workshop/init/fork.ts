@@ -75,7 +75,8 @@ function addSource(folder: string): void {
   addTexts(engine);
   const { scripts: _, ...rest } = readJson('engine/package.json');
   writeJson(join(engine, 'package.json'), rest);
-  writeJson(join(engine, 'tsconfig.json'), { extends: '../tsconfig.json', include: ['src', 'cli', '*.ts'] });
+  const tsconfig = '{\n  "extends": "../tsconfig.json",\n  "include": ["src", "cli", "*.ts"]\n}\n';
+  writeFileSync(join(engine, 'tsconfig.json'), tsconfig);
 }
 
 /** Comments name pages of the docs, which are in the package. */
