@@ -52,6 +52,7 @@ export default async function main(): Promise<void> {
   });
   // It would be migrated.
   Reflect.deleteProperty(process.env, 'DATABASE_URL');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   mkdirSync(root);
   try {
     if (values.ci) await tryOnce();
@@ -253,11 +254,16 @@ class Fork {
       });
     }
     const exited = once(child, 'exit');
-    const stop = async () => {
+    const interrupt = () => {
       if (child.exitCode === null && child.signalCode === null) process.kill(-Number(child.pid), 'SIGINT');
+    };
+    const stop = async () => {
+      interrupt();
       await exited;
     };
     ends.push(stop);
+    // Ctrl-C doesn't reach another group.
+    process.once('exit', interrupt);
     return {
       stop,
       says: async (words: RegExp) => {
