@@ -3,7 +3,6 @@ import type { NeonRequest } from '../cli/local/neon/endpoint.ts';
 import { startStack } from '../cli/local/stack.ts';
 import { loadMatching } from '../src/db/actions.ts';
 import { openDatabase } from '../src/db/client.ts';
-import { loadProgress } from '../src/db/done-actions.ts';
 import type { EventFilter } from '../src/db/filter.ts';
 import { loadMetrics, loadStatus } from '../src/db/status.ts';
 import { listEvents, loadDetails, type Position } from '../src/db/views.ts';
@@ -95,7 +94,6 @@ function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unk
     'before a retry of all that is parked': () => loadMatching(db, 'retry', {}),
     'before a rerun of a rare type': () => loadMatching(db, 'rerun', { type: 'rare' }),
     'before a rerun of a type': () => loadMatching(db, 'rerun', { type: 'type.3' }),
-    'what became of a retry': () => loadProgress(db, { action: 'retry', at: now }),
     'events of an action': list({ action_at: now }),
     '`GET /ops/metrics`': () => loadMetrics(db, now),
   };

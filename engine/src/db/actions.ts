@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, failedFor, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type UNDO, type WorkTable } from './schema.ts';
+import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 import { Count } from './views.ts';
 
@@ -133,9 +133,13 @@ function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQ
 
 type Lock = (table: WorkTable) => SQL;
 
+/** What a handler ignores is completed, and a discarded event was not. */
+const IS_DISCARDED = sql`(${events.status} = 'ignored' and ${events.completions} = 0)`;
+
 /**
  * Events and effects are found by two queries, because each table has its own index of what is parked. One with an `or`
- * would read the whole table. A retry of one event, or of what is pending, also ends the wait for the next attempt.
+ * would read the whole table. A retry of one event takes it also if it waits for its next attempt or was discarded. A
+ * retry of many takes these only if the filter says `pending` or `ignored`.
  */
 function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const { failure, error, ...filter } = all;
@@ -144,8 +148,11 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const isStuck = (table: WorkTable, wanted: string | undefined) => {
     const isParked = sql`${table.status} = 'parked'`;
     const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null)`;
-    if (action === 'retry' && isOne) return sql`(${isParked} or ${isWaiting})`;
-    return action === 'retry' && wanted === 'pending' ? isWaiting : isParked;
+    const isDiscarded = table === events ? IS_DISCARDED : sql`false`;
+    if (action !== 'retry') return isParked;
+    if (isOne) return sql`(${isParked} or ${isWaiting} or ${isDiscarded})`;
+    if (wanted === 'ignored') return isDiscarded;
+    return wanted === 'pending' ? isWaiting : isParked;
   };
   return sql`
     parked_events as (
@@ -179,7 +186,7 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock:
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
       select ${events.source} as source, ${events.eventId} as event_id, ${events.finishedAt} as finished_at from ${events}
-      -- Discarded events are ignored as well, but were never completed: they stay discarded.
+      -- Discarded events were never completed: they can be retried.
       where ${events.status} in ('done', 'ignored') and ${events.completions} = 1
         and ${events.receivedAt} >= (select min(${bodies.receivedAt}) from ${bodies}) and ${asSeen} and ${matches(filter)}
         and exists (
@@ -197,12 +204,8 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock:
 const eventColumn = columnNames(events);
 const effectColumn = columnNames(effects);
 
-export interface Note extends Pick<OperatorAction, 'at' | 'who' | 'reason'> {
-  readonly action: ActionName | typeof UNDO;
-}
-
 /** Appends the action to those before it. */
-export function noteAction({ at: time, who, action, reason }: Note, more = sql`'{}'::jsonb`): SQL {
+function noteAction({ at: time, who, action, reason }: OperatorAction, more: SQL): SQL {
   const entry = JSON.stringify({ at: time.toISOString(), who, action, reason: reason ?? null });
   return sql`${eventColumn.actions} = coalesce(${events.actions}, '[]') || (${entry}::jsonb || ${more})`;
 }
@@ -210,7 +213,7 @@ export function noteAction({ at: time, who, action, reason }: Note, more = sql`'
 /** In characters. Each retry keeps the error before it, and its beginning is enough to recognise it. */
 const MAX_PAST_ERROR = 200;
 
-/** What an action overwrites. The console shows it, and an undo restores `finished_at` from it. */
+/** What an action overwrites, for the history of the event. */
 const WAS = sql`jsonb_build_object('was', jsonb_build_object('status', ${events.status},
           'finished_at', ${events.finishedAt}, 'attempts', ${events.attempts},
           'error', left(${events.lastError}, ${MAX_PAST_ERROR})))`;
@@ -237,7 +240,10 @@ const ofEffectsAlone = sql`
       ${returningEvent}`;
 const ALL_NOTED = sql`noted as (select * from changed_events union all select * from noted_only)`;
 
-/** Makes events and effects pending, and all their attempts start again. The caller sends their tickets. */
+/**
+ * Makes events and effects pending, and all their attempts start again. The caller sends their tickets. The summary of a
+ * discarded event is the reason, which its `actions` keep.
+ */
 function retry(operation: OperatorAction): SQL {
   const now = at(operation.at);
   return sql`
@@ -245,7 +251,7 @@ function retry(operation: OperatorAction): SQL {
     changed_events as (
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${now},
-        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
+        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${eventColumn.summary} = null,
         ${noteAction(operation, sql`${WAS} || coalesce(named, '{}')`)}
       from parked_events left join named_effects using (source, event_id), checked
       where as_expected and ${isEvent('parked_events')}
@@ -264,7 +270,7 @@ function retry(operation: OperatorAction): SQL {
 
 /**
  * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable. They are
- * finished only now, so that their bodies are kept for another BODY_DAYS and an undo finds them. A parked effect is
+ * finished only now, so that their bodies are kept for another BODY_DAYS, and a retry finds them. A parked effect is
  * deleted, and its event's summary says so.
  */
 function discard(operation: OperatorAction): SQL {

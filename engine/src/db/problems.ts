@@ -1,5 +1,5 @@
 // What fails, in groups of the same reason: the beginning of the overview.
-import { type SQL, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { kindOfError } from './filter.ts';
@@ -41,10 +41,7 @@ export const MAX_PROBLEMS = 50;
  * What fails, in groups. Postgres has indexes of parked and of pending rows. Equal errors are counted first, because it
  * takes time to find out which errors differ only in ids.
  */
-export async function loadProblems(
-  db: Database,
-  among: (table: WorkTable) => SQL = () => sql`true`,
-): Promise<Problem[]> {
+export async function loadProblems(db: Database): Promise<Problem[]> {
   const times = sql`${events.receivedAt} as received_at, coalesce(${events.finishedAt}, ${events.receivedAt}) as at`;
   const next = (table: WorkTable) => sql`
         case when ${table.status} = 'pending' then coalesce(${table.notBefore}, ${table.dueAt}) end`;
@@ -54,13 +51,11 @@ export async function loadProblems(
         ${events.eventId} as event_id, ${times}, ${next(events)} as next
       from ${events}
       where ${events.status} = ${sql.raw(status)} and (${events.status} = 'parked' or ${events.attempts} > 0)
-        and ${among(events)}
       union all
       select 'effect', ${effects.status}, ${effects.source}, ${events.type}, ${effects.kind}, ${effects.failure},
         ${effects.lastError}, ${effects.position}, ${effects.eventId}, ${times}, ${next(effects)}
       from ${effects} join ${events} on ${itsEvent}
-      where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)
-        and ${among(effects)}`;
+      where ${effects.status} = ${sql.raw(status)} and (${effects.status} = 'parked' or ${effects.attempts} > 0)`;
   const rows = await run<Problem>(
     db,
     sql`

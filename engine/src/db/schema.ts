@@ -73,9 +73,6 @@ export const MEANING: Readonly<Record<Failure, string>> = {
 export const ACTIONS = ['retry', 'discard', 'rerun'] as const;
 export type ActionName = (typeof ACTIONS)[number];
 
-/** What is noted of an action that was taken back: of a discard, or of a retry before it began. */
-export const UNDO = 'undo';
-
 const EVENT_STATUSES = ['pending', 'done', 'ignored', 'parked'] as const;
 const EFFECT_STATUSES = ['pending', 'sent', 'parked'] as const;
 
@@ -127,7 +124,7 @@ export const events = webhooks.table(
         {
           at: string;
           who: string;
-          action: ActionName | typeof UNDO;
+          action: ActionName;
           reason: string | null;
           was?: object;
           effects?: string[];

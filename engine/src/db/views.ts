@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, UNDO, type WorkTable } from './schema.ts';
+import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
 const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -36,6 +36,7 @@ export const ListedEvent = v.strictObject({
     v.description('1 once it is completed. Then it can run again as long as its body is kept'),
   ),
   parked_effects: Count,
+  pending_effects: Count,
   effect_error: v.pipe(v.nullable(v.string()), v.description('Of a parked effect: its name, and its error')),
   received_at: Time,
   finished_at: TimeOrNull,
@@ -76,7 +77,7 @@ export const EventDetails = v.strictObject({
     v.strictObject({
       at: Time,
       who: v.string(),
-      action: v.picklist([...ACTIONS, UNDO]),
+      action: v.picklist(ACTIONS),
       reason: v.nullable(v.string()),
       was: v.optional(
         v.pipe(
@@ -162,11 +163,13 @@ function columnsIn(fields: v.ObjectEntries, table: WorkTable): SQL {
   return sql.join(wanted, sql`, `);
 }
 
-const parkedEffects = sql`${effects} where ${effects.status} = 'parked' and ${itsEvent}`;
-const PARKED_EFFECTS = sql`
-      (select count(*)::int from ${parkedEffects}) as parked_effects,
-      (select min(concat_ws(': ', ${effects.name}, ${effects.lastError})) from ${parkedEffects}) as effect_error`;
-const LISTED = sql`${columnsIn(ListedEvent.entries, events)}, ${PARKED_EFFECTS}`;
+const effectsIn = (status: 'parked' | 'pending') =>
+  sql`${effects} where ${effects.status} = ${sql.raw(`'${status}'`)} and ${itsEvent}`;
+const UNSENT_EFFECTS = sql`
+      (select count(*)::int from ${effectsIn('parked')}) as parked_effects,
+      (select count(*)::int from ${effectsIn('pending')}) as pending_effects,
+      (select min(concat_ws(': ', ${effects.name}, ${effects.lastError})) from ${effectsIn('parked')}) as effect_error`;
+const LISTED = sql`${columnsIn(ListedEvent.entries, events)}, ${UNSENT_EFFECTS}`;
 
 const NEWEST_FIRST = sql`order by ${events.receivedAt} desc, ${events.source} desc, ${events.eventId} desc`;
 
@@ -249,7 +252,7 @@ export async function loadDetails(
   const [row] = await run<Omit<EventDetails, 'actions'> & { actions: EventDetails['actions'] | null }>(
     db,
     sql`
-    select ${columnsIn(EventDetails.entries, events)}, ${PARKED_EFFECTS}, ${bodies.headers} as headers,
+    select ${columnsIn(EventDetails.entries, events)}, ${UNSENT_EFFECTS}, ${bodies.headers} as headers,
       left(${bodies.body}, ${maxBody}) as body, length(${bodies.body}) as body_length,
       coalesce((
         select json_agg(effect order by effect.name) from (

@@ -1,9 +1,8 @@
 // Reads what an operator or a program sends. What can't be understood is refused, because a filter that silently lost a
 // condition would match more events than its sender means. docs/ops-api.json is made from these schemas.
 import * as v from 'valibot';
-import type { ActionCounts, OperatorAction } from '../db/actions.ts';
-import type { DoneAction } from '../db/done-actions.ts';
-import { type EventFilter, Filter, only, optional, Time, timeOf } from '../db/filter.ts';
+import type { OperatorAction } from '../db/actions.ts';
+import { type EventFilter, Filter, only, optional, Time } from '../db/filter.ts';
 import type { EventKey } from '../db/keys.ts';
 import { ACTIONS, type ActionName } from '../db/schema.ts';
 import type { Position } from '../db/views.ts';
@@ -19,8 +18,6 @@ export function isAction(text: string): text is ActionName {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-export type Result = DoneAction & ActionCounts;
 
 export type RequestedAction = Omit<OperatorAction, 'who' | 'at'>;
 
@@ -159,20 +156,6 @@ function jsonIn(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** What an action has done, for an address: `retry_2026-03-01T12:00:00.000Z_3_1`, and when its events were received. */
-export function encodeResult({ action, at, events, effects, received = [at, at] }: Result): string {
-  return [action, at.toISOString(), events, effects, ...received.map((time) => time.toISOString())].join('_');
-}
-
-/** Undefined if we have not made the text. */
-export function readResult(text: string): Result | undefined {
-  const [action = '', at = '', events = '', effects = '', from = '', to = ''] = text.split('_');
-  const [time, first, last] = [at, from, to].map(timeOf);
-  const isCount = (count: string) => /^\d{1,9}$/.test(count);
-  if (!isAction(action) || !time || !first || !last || !isCount(events) || !isCount(effects)) return undefined;
-  return { action, at: time, events: Number(events), effects: Number(effects), received: [first, last] };
 }
 
 function valid<Value>(value: Value): Input<Value> {

@@ -1,22 +1,19 @@
 import { type Context, Hono } from 'hono';
-import { loadMatching } from '../db/actions.ts';
-import { loadProgress, undoAction } from '../db/done-actions.ts';
+import { type ActionCounts, loadMatching } from '../db/actions.ts';
 import type { EventKey } from '../db/keys.ts';
-import { UNDO } from '../db/schema.ts';
+import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { isStorableText } from '../shared/text.ts';
 import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
 import {
   cursorOf,
-  encodeResult,
   type Input,
   isAction,
   type RequestedAction,
   readAction,
   readFilter,
   readList,
-  readResult,
   withoutEmpty,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
@@ -25,13 +22,12 @@ import { EventPage } from './pages/event.tsx';
 import { html, Message, type PageContext } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
-import { eventPath } from './pages/parts.tsx';
-import { BulkResult } from './pages/result.tsx';
+import { eventPath, listPath } from './pages/parts.tsx';
 import { countedBoth, DONE } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
-  const { sources, now, log, name } = dependencies;
+  const { sources, now, name } = dependencies;
   const pages = new Hono<OpsTypes>();
   const names = Object.keys(sources);
   const types = [...new Set(Object.values(sources).flatMap((source) => source.types))].sort();
@@ -93,8 +89,8 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const result = isStorableText(source + event_id)
       ? await runActionNow(c, openOpsDatabase(c.env), action.value, dependencies)
       : undefined;
-    const { events, effects } = result?.outcome === 'changed' ? result : { events: 0, effects: 0 };
-    return c.redirect(`${eventPath({ source, event_id })}&changed=${action.value.action}-${events}-${effects}`, 303);
+    const counts = result?.outcome === 'changed' ? result : { events: 0, effects: 0 };
+    return c.redirect(`${eventPath({ source, event_id })}&changed=${changedText(action.value.action, counts)}`, 303);
   });
 
   pages.get('/bulk', async (c) => {
@@ -114,8 +110,12 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const db = openOpsDatabase(c.env);
     const result = await runActionNow(c, db, action.value, dependencies);
     switch (result.outcome) {
-      case 'changed':
-        return c.redirect(`/ops/result?done=${encodeResult({ action: name, ...result })}`, 303);
+      case 'changed': {
+        const { at, received } = result;
+        // The times spare the list a search of all events.
+        const span = received && { since: received[0], until: new Date(received[1].getTime() + 1) };
+        return c.redirect(listPath({ action_at: at, ...span }, { changed: changedText(name, result) }), 303);
+      }
       case 'too_many':
       case 'unexpected': {
         const text = 'Nothing was changed: by now, other events match than those that you have seen.';
@@ -125,25 +125,6 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
         return html(page, 409);
       }
     }
-  });
-
-  pages.get('/result', async (c) => {
-    const result = readResult(c.req.query('done') ?? '');
-    if (result === undefined) return message(c, 400, 'This cannot be understood', NOT_FOUND);
-    const progress = await loadProgress(openOpsDatabase(c.env), result);
-    return html(<BulkResult {...contextOf(c)} result={result} progress={progress} />);
-  });
-
-  pages.post('/undo', async (c) => {
-    const { source, event_id } = c.req.query();
-    const done = new URLSearchParams(await c.req.text()).get('done') ?? '';
-    const result = readResult(done);
-    if (result === undefined) return message(c, 400, 'Nothing was changed', NOT_FOUND);
-    const { who } = c.get('operator');
-    const undone = await undoAction(openOpsDatabase(c.env), result, { who, at: now() });
-    log({ step: 'operator', outcome: UNDO, ...undone });
-    const page = source && event_id ? eventPath({ source, event_id }) : `/ops/result?done=${done}`;
-    return c.redirect(`${page}&changed=${UNDO}-${undone.events}-${undone.effects}`, 303);
   });
 
   return pages;
@@ -169,10 +150,15 @@ async function actionIn(c: Context<OpsTypes>, key?: EventKey): Promise<Input<Req
   return readAction(action, { reason, effects: effects === 'yes', ...about }, key);
 }
 
+/** What was done, for an address: `retry-3-1`. */
+function changedText(action: ActionName, { events, effects }: ActionCounts): string {
+  return `${action}-${events}-${effects}`;
+}
+
 /** A sentence about what was done, of `retry-3-1`. The address can't put any other words on the page. */
 function noticeOf(changed: string | undefined): PageContext['notice'] {
   const [, action = '', events = '', effects = ''] = /^([a-z]+)-(\d{1,9})-(\d{1,9})$/.exec(changed ?? '') ?? [];
-  if (!isAction(action) && action !== UNDO) return undefined;
+  if (!isAction(action)) return undefined;
   const counts = { events: Number(events), effects: Number(effects) };
   if (counts.events + counts.effects === 0) {
     return { text: 'Nothing was changed: it is in another state by now.', style: '' };

@@ -1,7 +1,7 @@
 // How the pages and `npm run ops` say the same thing.
 import type { ActionCounts } from '../db/actions.ts';
 import type { Problem } from '../db/problems.ts';
-import { type ActionName, UNDO } from '../db/schema.ts';
+import type { ActionName } from '../db/schema.ts';
 import { type Status, sum } from '../db/status.ts';
 import type { EventDetails } from '../db/views.ts';
 
@@ -17,11 +17,10 @@ export function countedBoth({ events, effects }: ActionCounts): string {
 }
 
 /** What an action has done: before a number, and in the history of an event. */
-export const DONE: Readonly<Record<ActionName | typeof UNDO, { readonly title: string; readonly past: string }>> = {
+export const DONE: Readonly<Record<ActionName, { readonly title: string; readonly past: string }>> = {
   retry: { title: 'Retried', past: 'retried' },
   discard: { title: 'Discarded', past: 'discarded' },
   rerun: { title: 'Running again:', past: 'run again' },
-  [UNDO]: { title: 'Put back', past: 'put back' },
 };
 
 const UNITS = [

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadMatching, MAX_RERUN, runAction } from '../../src/db/actions.ts';
 import { claim } from '../../src/db/claim.ts';
-import { type DoneAction, loadProgress, undoAction } from '../../src/db/done-actions.ts';
 import { type LoadedEffect, loadEffects, recordEffectResults } from '../../src/db/effects.ts';
 import type { EventFilter } from '../../src/db/filter.ts';
 import type { ActionName } from '../../src/db/schema.ts';
@@ -184,7 +183,7 @@ it('what is retried or run again begins anew: it is due now, and has neither a w
       failure: 'handler',
       last_error: 'no',
       failed_paths: ['a'],
-      summary: '1 change',
+      summary: null,
     },
   ]);
 });
@@ -351,149 +350,46 @@ it('more than 5,000 events are not run again at a time', async () => {
   expect(await rerun({ source: 'many' })).toEqual(changed(MAX_RERUN, 0));
 });
 
-describe('what an operator takes back', () => {
-  const undo = (done: DoneAction) => undoAction(database.ops, done, { who: 'lead@example.com', at: LATER });
-
-  it('a discard: its events are parked again, and only those', async () => {
-    // What the console knows of times ends with the milliseconds.
-    await sql(`update webhooks.events set received_at = received_at + interval '999 us'`);
+describe('a discarded event', () => {
+  beforeEach(async () => {
     await discard({ q: 'parked_1' }, 'sent by mistake');
-    await discard({ q: 'done_2' }, 'its effect');
-    // Its body is kept for BODY_DAYS from then on.
-    const [discarded] = await sql(`select finished_at from webhooks.events where event_id = 'parked_1'`);
-    expect(discarded).toEqual({ finished_at: LATER });
-    await sql(`update webhooks.events set status = 'ignored', summary = 'not mine' where event_id = 'parked_2'`);
-    expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 1, effects: 0 });
-    const query = `select event_id, status, summary, finished_at from webhooks.events where event_id like 'parked%' order by 1`;
-    const rows = await sql(query);
-    expect(rows).toEqual([
-      { event_id: 'parked_1', status: 'parked', summary: null, finished_at: NOW },
-      { event_id: 'parked_2', status: 'ignored', summary: 'not mine', finished_at: NOW },
-    ]);
-    expect(await loadProgress(database.ops, { action: 'discard', at: LATER })).toMatchObject({
-      takenBack: 1,
-      failed: 0,
-    });
+    // Its handler ignored this one.
+    await sql(`update webhooks.events set status = 'ignored', completions = 1 where event_id = 'done_1'`);
+  });
+
+  it('is put back by a retry of it, which runs it and takes the reason away', async () => {
+    expect(await retry({ source: 'test', q: 'parked_1' })).toEqual(changed(1, 0));
+    expect(await retry({ source: 'test', q: 'done_1' })).toEqual(changed(0, 0));
+    expect(
+      await sql(`select status, attempts, summary, finished_at from webhooks.events where event_id = 'parked_1'`),
+    ).toEqual([{ status: 'pending', attempts: 0, summary: null, finished_at: null }]);
     expect(await actionsOf('parked_1')).toMatchObject([
-      { action: 'discard' },
-      { action: 'undo', who: 'lead@example.com' },
-    ]);
-    expect(await undo({ action: 'discard', at: LATER, received: [NOW, NOW] })).toEqual({ events: 0, effects: 0 });
-  });
-
-  it('a retry: what has not run yet is parked again, and its progress is known', async () => {
-    await sql(`update webhooks.events set failure = 'handler' where status = 'parked'`);
-    const add = (eventId: string, status: string) =>
-      sql(
-        `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
-         values ('test', $1, 'mail', 'mail', '{}', $2, now())`,
-        [eventId, status],
-      );
-    await add('done_2', 'parked');
-    await retry({ source: 'test' });
-    // Of another action.
-    await add('done_1', 'pending');
-    await sql(`update webhooks.events set actions = $1 where event_id = 'done_1'`, [
-      JSON.stringify([{ at: NOW, action: 'retry' }]),
-    ]);
-    await sql(`update webhooks.effects set failure = 'response' where status = 'pending'`);
-    const done = { action: 'retry', at: LATER } as const;
-    const none = { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0, problems: [] };
-    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 4, stoppable: 4 });
-    await sql(
-      `update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'parked_1'`,
-      [LATER],
-    );
-    await sql(
-      `update webhooks.effects set status = 'parked', attempts = 1 where (event_id, name) = ('done_2', 'mail')`,
-    );
-    const failed = { ...none, failed: 1, problems: [expect.objectContaining({ kinds: ['mail'] })] };
-    expect(await loadProgress(database.ops, done)).toEqual({ ...failed, pending: 2, stoppable: 2 });
-    expect(await undo(done)).toEqual({ events: 1, effects: 1 });
-    expect(await loadProgress(database.ops, done)).toEqual({ ...failed, takenBack: 2 });
-    // When it was parked: without a time, its body would not be pruned after a discard.
-    expect(await sql(`select finished_at from webhooks.events where event_id = 'parked_2'`)).toEqual([
-      { finished_at: NOW },
-    ]);
-    expect((await states()).map((row) => Reflect.get(row, 'status'))).toEqual(['done', 'done', 'done', 'parked']);
-    expect(await sql('select event_id, name, status from webhooks.effects order by 1, 2')).toEqual([
-      { event_id: 'done_1', name: 'mail', status: 'pending' },
-      { event_id: 'done_1', name: 'receipt', status: 'sent' },
-      { event_id: 'done_2', name: 'mail', status: 'parked' },
-      { event_id: 'done_2', name: 'receipt', status: 'parked' },
-    ]);
-    // An undo of one action must not stop a newer one.
-    const again = { ...by, at: new Date(LATER.getTime() + 1), action: 'retry', filter: { source: 'test' } } as const;
-    expect(await runAction(database.ops, again)).toEqual(changed(1, 2));
-    expect(await undo(done)).toEqual({ events: 0, effects: 0 });
-  });
-
-  it('of a retry it is known what failed again, why, and which effects of what is done are not sent', async () => {
-    await sql(`update webhooks.events set failure = 'handler', last_error = 'Error: old' where status = 'parked'`);
-    await retry({ source: 'test' });
-    const done = { action: 'retry', at: LATER } as const;
-    await sql(
-      `update webhooks.events set attempts = 1, not_before = $1, last_error = 'Error: new' where event_id = 'parked_1'`,
-      [LATER],
-    );
-    await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'parked_2'`, [LATER]);
-    await sql(
-      `insert into webhooks.effects (source, event_id, name, kind, payload, due_at) values ('test', 'parked_2', 'mail', 'mail', '{}', $1)`,
-      [LATER],
-    );
-    await sql(`update webhooks.effects set status = 'parked', attempts = 1 where event_id = 'done_2'`);
-    const { problems, ...counts } = await loadProgress(database.ops, done);
-    expect(counts).toEqual({ pending: 0, stoppable: 0, takenBack: 0, failed: 2, unsent: 1 });
-    expect(problems).toMatchObject([
-      { what: 'effect', status: 'parked', next_attempt_at: null },
-      {
-        what: 'event',
-        status: 'pending',
-        error: 'Error: new',
-        since: NOW.toISOString(),
-        next_attempt_at: LATER.toISOString(),
-      },
-    ]);
-    expect(await undo(done)).toEqual({ events: 0, effects: 0 });
-    const found = await listEvents(database.ops, { action_at: LATER }, { after: undefined, limit: 9 });
-    expect(found.events.map(({ event_id }) => event_id).sort()).toEqual(['done_2', 'parked_1', 'parked_2']);
-    const others = await listEvents(database.ops, { action_at: NOW }, { after: undefined, limit: 9 });
-    expect(others.events).toEqual([]);
-  });
-
-  it('what waited for its next attempt is parked from then on', async () => {
-    await sql(
-      `update webhooks.events set status = 'pending', failure = 'handler', finished_at = null, not_before = $1`,
-      [LATER],
-    );
-    await retry({ status: 'pending', q: 'parked_1' });
-    expect(await undo({ action: 'retry', at: LATER })).toEqual({ events: 1, effects: 0 });
-    expect(await sql(`select status, finished_at from webhooks.events where event_id = 'parked_1'`)).toEqual([
-      { status: 'parked', finished_at: LATER },
+      { action: 'discard', reason: 'sent by mistake' },
+      { action: 'retry', was: { status: 'ignored' } },
     ]);
   });
 
-  it('an action on an effect is not about other effects of its event', async () => {
-    const insert = (name: string, more: string) =>
-      sql(`insert into webhooks.effects (source, event_id, name, kind, payload, failure, due_at, status, attempts, not_before)
-        values ('test', 'done_2', '${name}', 'mail', '{}', 'schema', '2027-01-01', ${more})`);
-    await sql(`update webhooks.effects set failure = 'response' where event_id = 'done_2'`);
-    await insert('parked', `'parked', 0, null`);
-    await insert('waiting', `'pending', 3, '2027-01-01'`);
-    await insert('retried before', `'pending', 0, null`);
-    await retry({ failure: 'response' });
-    const done = { action: 'retry', at: LATER } as const;
-    const none = { pending: 0, stoppable: 0, takenBack: 0, failed: 0, unsent: 0, problems: [] };
-    expect(await loadProgress(database.ops, done)).toEqual({ ...none, pending: 1, stoppable: 1 });
-    expect(await undo(done)).toEqual({ events: 0, effects: 1 });
-    expect(await loadProgress(database.ops, done)).toEqual({ ...none, takenBack: 1 });
-    const at = new Date(LATER.getTime() + 1000);
-    await runAction(database.ops, { ...by, at, action: 'discard', filter: { failure: 'response' }, reason: 'no' });
-    expect(await loadProgress(database.ops, { action: 'discard', at })).toEqual(none);
+  it('is put back by a retry of many only if the filter says that it is ignored', async () => {
+    expect(await retry({ type: 'paid' })).toEqual(changed(0, 0));
+    expect(await retry({ action_at: LATER })).toEqual(changed(0, 0));
+    expect(await retry({ action_at: NOW, status: 'ignored' })).toEqual(changed(0, 0));
+    expect(await discard({ status: 'ignored' }, 'once more')).toEqual(changed(0, 0));
+    expect(await loadMatching(database.ops, 'retry', { status: 'ignored' })).toMatchObject({ matching: 1 });
+    expect(await retry({ action_at: LATER, status: 'ignored' })).toEqual(changed(1, 0));
   });
+});
 
-  it('a rerun cannot be taken back', async () => {
-    await rerun({ q: 'done_1' });
-    expect(await undo({ action: 'rerun', at: LATER })).toEqual({ events: 0, effects: 0 });
-  });
+it('the list of an action has its events, and those whose effects it was about', async () => {
+  const { received } = (await retry({ source: 'test' })) as { received: unknown };
+  expect(received).toEqual([NOW, NOW]);
+  const list = async (action_at: Date) => {
+    const { events } = await listEvents(database.ops, { action_at }, { after: undefined, limit: 9 });
+    return events.map(({ event_id, pending_effects }) => [event_id, pending_effects]).sort();
+  };
+  expect(await list(LATER)).toEqual([
+    ['done_2', 1],
+    ['parked_1', 0],
+    ['parked_2', 0],
+  ]);
+  expect(await list(NOW)).toEqual([]);
 });

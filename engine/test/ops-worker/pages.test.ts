@@ -1,5 +1,6 @@
 // What the pages say, as far as their markup shows it. browser.test.ts uses them.
 import { beforeEach, expect, it } from 'vitest';
+import { Filter } from '../../src/db/filter.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 import { useDatabase } from '../database.ts';
 import { BEARER, startOpsWorker, TOKEN } from './start.ts';
@@ -24,12 +25,12 @@ const start = (options: Parameters<typeof startOpsWorker>[0] = {}) => {
     return answer.headers.get('location') ?? '';
   };
   /** Confirms the question that a page asks, as it is. */
-  const confirm = async (path: string) => {
+  const confirm = async (path: string, more: Record<string, string> = {}) => {
     const page = await (await worker.get(path)).text();
     const [, expected = ''] = /name="expected" value="([^"]*)"/.exec(page) ?? [];
     const { pathname, searchParams } = new URL(path, 'https://ops.example.com');
     const { action = '', ...filter } = Object.fromEntries(searchParams);
-    return send(`${pathname}?${new URLSearchParams(filter)}`, { action, expected });
+    return send(`${pathname}?${new URLSearchParams(filter)}`, { action, expected, ...more });
   };
   /** Every link with a number, and every link of a problem, leads to as many events. How many links these are. */
   const expectCounts = async (path: string) => {
@@ -95,59 +96,48 @@ it('an address that ends with a slash leads to the console', async () => {
   expect((await start().get('/ops/')).headers.get('location')).toBe('/ops');
 });
 
-it('a bulk retry that was stopped says so, also after a reload, and is not offered to be stopped again', async () => {
-  const { read, send, confirm } = start();
-  const result = await confirm('/ops/bulk?action=retry');
-  expect(await read(result)).toMatch(/Retried 3 events\nPending\n3\nDone\n0\nStop the 3 that have not begun/);
-  const done = new URLSearchParams(result.split('?')[1]).get('done') ?? '';
-  const stopped = await send('/ops/undo', { done });
-  expect(stopped.startsWith(`${result}&`)).toBe(true);
-  expect(await read(stopped)).toContain('Put back 3 events.');
-  expect(await read(result)).toMatch(/^\n3 of 3 stopped\nStopped\n3\nDone\n0\nSee the events\nTo the overview\n$/);
-  // Nothing is left to stop: that is no success.
-  const again = await start().get(await send('/ops/undo', { done }));
-  expect(await again.text()).toMatch(/class="banner "[^>]*>\s*Nothing was changed/);
-});
-
-it('a bulk retry says why events failed again, when they are tried next, and which are done', async () => {
-  const { read, confirm, expectCounts } = start();
-  const result = await confirm('/ops/bulk?action=retry');
-  await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
-  // This one was not retried.
+it('after an action on many the list of its events opens, renews itself while they wait, and says what became of each', async () => {
+  const { read, get, confirm } = start();
+  // This one is not retried.
   await sql(`insert into webhooks.events (source, event_id, type, status, received_at, due_at)
     select source, 'other', type, 'pending', received_at, due_at from webhooks.events where event_id = 'evt_1'`);
+  await sql(`update webhooks.events set status = 'done', completions = 1 where event_id = 'evt_3'`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, due_at)
+    select source, event_id, 'mail', 'mail', '{}', 'parked', 'response', due_at from webhooks.events where event_id = 'evt_3'`);
+  const list = await confirm('/ops/bulk?action=retry');
+  const refresh = async () => /data-refresh="\d+" data-summary="[^"]*"/.exec(await (await get(list)).text())?.[0];
+  expect((await read(list)).match(/^evt_\d$/gm)).toEqual(['evt_3', 'evt_2', 'evt_1']);
+  expect(await read(list)).toMatch(/^\nRetried 2 events and 1 effect\.\n(.|\n)*\ndone\n1 effect pending\n/);
+  expect(await refresh()).toBe('data-refresh="2" data-summary="3 pending"');
   await sql(failAgain);
-  const page = await read(result);
-  expect(page).toMatch(
-    /^\n2 of 3 failed again\nFailed again\n2\nDone\n1\nSyntaxError: not JSON\nstripe\n·\npaid\n·\nhandler\n·\npaid\.ts:10\n/,
+  await sql(`update webhooks.events set status = 'done', finished_at = $1 where event_id = 'evt_1'`, [NOW]);
+  await sql(`update webhooks.effects set status = 'parked'`);
+  expect(await read(list)).toMatch(
+    /\n1 effect parked\nthe event is\s+done\n(.|\n)*\npending\nfailed\s+1 of 12\n(.|\n)*SyntaxError: not JSON\n/,
   );
-  expect(page).toMatch(/2 events\nsince\s+09:00 UTC\n, next try in 20 s\nTry now…/);
-  // The one that is done, why the others failed, and their button.
-  expect(await expectCounts(result)).toBe(3);
-  await sql(`update webhooks.events set status = 'done', finished_at = $1`, [NOW]);
-  expect(await read(result)).toMatch(/^\n3 of 3 done\nDone\n3\nSee the events\nTo the overview\n$/);
+  await sql(`update webhooks.events set status = 'parked' where status = 'pending'`);
+  expect(await refresh()).toBe(undefined);
 });
 
-it('the figures of a retry of effects lead to the events with these effects', async () => {
-  const { read, get, send, confirm } = start();
-  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, due_at)
-    select source, event_id, 'mail', 'mail', '{}', 'parked', 'response', due_at from webhooks.events`);
-  await sql(`update webhooks.events set status = 'done', completions = 1`);
-  const result = await confirm('/ops/bulk?action=retry&effect_status=parked');
-  const listed = async (figure: string) => {
-    const page = await (await get(result)).text();
-    const [, list = ''] = new RegExp(`<dt>${figure}</dt><dd><a href="([^"]*)"`).exec(page) ?? [];
-    return (await read(list.replaceAll('&amp;', '&'))).match(/^evt_\d$/gm);
-  };
-  expect(await listed('Pending')).toHaveLength(3);
-  await send('/ops/undo', { done: new URLSearchParams(result.split('?')[1]).get('done') ?? '' });
-  expect(await listed('Stopped')).toHaveLength(3);
+it('what was discarded can be put back: from the list that opens after it, and from its own page', async () => {
+  const { read, get, send, confirm, sent } = start();
+  const list = await confirm('/ops/bulk?action=discard', { reason: 'a test' });
+  const page = await read(list);
+  expect(page.match(/^discarded: a test$/gm)).toHaveLength(3);
+  expect(page.match(/^Retry$/gm)).toHaveLength(3);
+  await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry' });
+  const [, bulk = ''] = /href="([^"]*)">Put the discarded back/.exec(await (await get(list)).text()) ?? [];
+  await confirm(bulk.replaceAll('&amp;', '&'));
+  expect(sent).toHaveLength(3);
+  expect(await sql(`select distinct status, summary from webhooks.events`)).toEqual([
+    { status: 'pending', summary: null },
+  ]);
 });
 
 it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
   const { read, call } = start();
   expect(await read('/ops/bulk?action=discard')).toMatch(
-    /^\nDiscard 3 events\?\nTheir handlers will not run\. The events leave the overview, and can be put back\.\n/,
+    /^\nDiscard 3 events\?\nTheir handlers will not run\. The events leave the overview\. A retry puts them back\.\n/,
   );
   expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
   expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to do\n/);
@@ -160,7 +150,7 @@ it('a question before an action says only what applies, and keeps the reason tha
   expect(await read('/ops/bulk?action=discard')).toMatch(
     /\n3 effects will be deleted and never sent, and cannot be put back\./,
   );
-  expect(await read('/ops/bulk?action=discard')).not.toMatch(/can be put back|other/);
+  expect(await read('/ops/bulk?action=discard')).not.toMatch(/puts them back|other/);
   // In the row of their source.
   expect(await read('/ops')).toMatch(/\nstripe\n(.+\n)*0\n3 effects\n/);
   await sql(`delete from webhooks.events where event_id <> 'evt_1'`);
@@ -210,7 +200,7 @@ it('every number of the overview and every problem leads to as many events, what
   expect(await read('/ops/events?effect_status=pending')).toContain('Try the failed ones now…');
 });
 
-it('every link of a list keeps its filter, and its form too', async () => {
+it('every link of a list keeps its filter, and so do its form and the form that answers a question', async () => {
   await sql(`update webhooks.events set actions = $1`, [JSON.stringify([{ at: NOW, action: 'retry' }])]);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
     select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
@@ -219,6 +209,8 @@ it('every link of a list keeps its filter, and its form too', async () => {
   const rest = { source: 'stripe', type: 'paid', failure: 'handler', since: '2026-03-01T00:00:00.000Z' };
   const filter = { ...both, ...kept, ...rest };
   const ofType = (...types: string[]) => ({ provider: stripe, types });
+  // A list that searches for an id has no links to questions.
+  expect(Object.keys({ ...filter, q: '' }).sort()).toEqual(Object.keys(Filter.entries).sort());
   const { get } = start({ sources: { stripe: ofType('paid', 'sent'), other: ofType('refunded', 'paid') } });
   const page = await (await get(`/ops/events?${new URLSearchParams({ ...filter, limit: '2' })}`)).text();
   const linksTo = (path: string) =>
@@ -236,6 +228,9 @@ it('every link of a list keeps its filter, and its form too', async () => {
     { ...filter, cursor: expect.any(String) },
   ]);
   expect(linksTo('bulk')).toEqual(['retry', 'discard'].map((action) => ({ action, ...filter })));
+  const question = await (await get(`/ops/bulk?${new URLSearchParams({ action: 'retry', ...filter })}`)).text();
+  const [, answer = ''] = /action="\/ops\/bulk\?([^"]*)"/.exec(question) ?? [];
+  expect(Object.fromEntries(new URLSearchParams(answer.replaceAll('&amp;', '&')))).toEqual(filter);
   const fields = page.matchAll(/<input (?:type="hidden" )?name="(\w+)" value="([^"]*)"/g);
   const choices = page.matchAll(/<select name="(\w+)">(?:(?!<\/select>).)*value="([^"]*)" selected/gs);
   expect(Object.fromEntries([...fields, ...choices].map(([, name, value]) => [name, value]))).toEqual(filter);
@@ -327,7 +322,7 @@ it('an event that was retried while it waited tells how often it had failed', as
 });
 
 it('a discarded event was parked when it was parked, and discarded when it was discarded', async () => {
-  const { read, get, send } = start();
+  const { read, send } = start();
   const path = '/ops/event?source=stripe&event_id=evt_1';
   await send(path, { action: 'discard', reason: 'a test' });
   expect(await read(path)).toMatch(
@@ -336,8 +331,7 @@ it('a discarded event was parked when it was parked, and discarded when it was d
   const list = await read('/ops/events?status=ignored');
   expect(list).toContain('\ndiscarded: a test\n');
   expect(list).not.toMatch(/no country|Run the finished again/);
-  const [, done = ''] = /name="done" value="([^"]*)"/.exec(await (await get(path)).text()) ?? [];
-  await send(path.replace('/event', '/undo'), { done });
+  expect(await read(path)).toContain('Put this event back and retry it');
   await send(path, { action: 'retry' });
   expect((await read(path)).match(/parked after .*/g)).toEqual(['parked after 12 attempts:']);
 });

@@ -6,13 +6,13 @@ import { filterOf } from '../../cli/ops/action.ts';
 import { fieldsOf } from '../../src/db/filter.ts';
 import { keyText } from '../../src/db/keys.ts';
 import { ACTIONS } from '../../src/db/schema.ts';
-import { cursorOf, encodeResult, readAction, readFilter, readList, readResult } from '../../src/ops/input.ts';
+import { cursorOf, readAction, readFilter, readList } from '../../src/ops/input.ts';
 import { pack, unpack } from '../../src/queue/forwarded.ts';
 import { isEffectTicket, isTicket, sendTickets, type Ticket } from '../../src/queue/tickets.ts';
 import { seal, unseal } from '../../src/receiver/secrets.ts';
 import { fromBase64, fromBase64Url, fromHex, join, toBase64Url, toHex } from '../../src/shared/bytes.ts';
 import { formAsJson, parseJson, parseLines } from '../../src/shared/json.ts';
-import { claimRequests, dates, effectKeys, filters, ids, positions, RUNS } from './generators.ts';
+import { claimRequests, effectKeys, filters, ids, positions, RUNS } from './generators.ts';
 
 const holds = <Values extends [unknown, ...unknown[]]>(
   arbitraries: { [Index in keyof Values]: fc.Arbitrary<Values[Index]> },
@@ -53,20 +53,6 @@ it('an action of the API on many events', () =>
       expect(readAction(action, JSON.parse(JSON.stringify(body)))).toEqual(valid(value));
     },
   ));
-
-it('the result of an action, in the address of its page', () => {
-  const counts = fc.constantFrom(0, 1, 999_999_999);
-  const action = fc.constantFrom(...ACTIONS);
-  const received = fc.tuple(dates, dates);
-  return holds([fc.record({ action, at: dates, events: counts, effects: counts, received })], (result) => {
-    const parts = encodeResult(result).split('_');
-    expect(readResult(parts.join('_'))).toEqual(result);
-    for (const [n, part] of parts.entries()) {
-      for (const wrong of ['', `x${part}`, `${part}x`])
-        expect(readResult(parts.with(n, wrong).join('_'))).toBeUndefined();
-    }
-  });
-});
 
 it('the options of npm run ops, as the API reads them', () =>
   holds([filters], ({ action_at: _, ...filter }) => {

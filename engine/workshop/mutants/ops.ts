@@ -64,6 +64,12 @@ export const ops: readonly Mutant[] = [
         `\${effectColumn.status} = 'pending',`,
       ],
       [
+        'a retry of all that is parked puts back what was discarded',
+        "return wanted === 'pending' ? isWaiting : isParked;",
+        `return wanted === 'pending' ? isWaiting : sql\`(\${isParked} or \${isDiscarded})\`;`,
+      ],
+      ['a retry takes events back that their handler ignored', ` and \${events.completions} = 0)`, ')'],
+      [
         'a rerun deletes the effects of all sources',
         `and (\${effects.source}, \${effects.eventId}) = (target.source, target.event_id)`,
         `and \${effects.eventId} = target.event_id`,
@@ -71,19 +77,26 @@ export const ops: readonly Mutant[] = [
     ],
   ),
   ...faultsIn(
-    'engine/src/db/done-actions.ts',
-    ['db/actions'],
-    [['an undo stops the effects of another retry, too', ` and \${isLastAction(done)} and \${isOwnEffect(done)}`, '']],
-  ),
-  ...faultsIn(
-    'engine/src/ops/pages/failure.tsx',
-    ['ops-worker/pages'],
-    [['the buttons of an action’s page act on other events, too', '{ ...among, ...state', '{ ...state']],
-  ),
-  ...faultsIn(
     'engine/src/ops/pages/list.tsx',
     ['ops-worker/pages'],
-    [['a list that is filtered again loses its action', 'error, until, action_at })', 'error, until })']],
+    [
+      [
+        'a list that is filtered again loses its action',
+        "'effect_status', 'since']",
+        "'effect_status', 'since', 'action_at']",
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'engine/src/ops/pages/bulk.tsx',
+    ['ops-worker/pages'],
+    [
+      [
+        'an answer to a question forgets a field of the filter',
+        'action={bulkPath(filter)}',
+        'action={bulkPath({ ...filter, until: undefined })}',
+      ],
+    ],
   ),
   ...faultsIn(
     'engine/cli/ops/api.ts',

@@ -5,7 +5,7 @@ import { sum } from '../../db/status.ts';
 import { MAX_REASON_LENGTH } from '../input.ts';
 import { counted, countedBoth } from '../words.ts';
 import { Layout, type PageContext } from './layout.tsx';
-import { Code, eventPath, Id, listPath, Origin, oneLine, Table } from './parts.tsx';
+import { bulkPath, Code, eventPath, Id, listPath, Origin, oneLine, Table } from './parts.tsx';
 
 interface BulkProps extends PageContext {
   readonly action: ActionName;
@@ -26,14 +26,13 @@ interface Words {
 const WORDS: Readonly<Record<ActionName, Words>> = {
   retry: {
     question: (what) => `Retry ${what}`,
-    consequence:
-      'Each is tried at once, and all its attempts start again. You can stop those that have not begun: they are parked again.',
+    consequence: 'Each is tried at once, and all its attempts start again.',
     all: 'All that is parked',
-    nothing: 'None of these is parked or waits for its next attempt.',
+    nothing: 'Nothing of this is parked, waits for its next attempt or was discarded.',
   },
   discard: {
     question: (what) => `Discard ${what}`,
-    consequence: 'Their handlers will not run. The events leave the overview, and can be put back.',
+    consequence: 'Their handlers will not run. The events leave the overview. A retry puts them back.',
     all: 'All that is parked',
     nothing: 'None of these is parked.',
   },
@@ -128,7 +127,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
               ],
             ]}
           />
-          <form class="confirm" method="post" action={`/ops/bulk?${new URLSearchParams(fieldsOf(filter))}`}>
+          <form class="confirm" method="post" action={bulkPath(filter)}>
             <input type="hidden" name="action" value={action} />
             <input type="hidden" name="expected" value={matching.expected} />
             <ActionFields action={action} reason={refused?.reason} />

@@ -1,7 +1,6 @@
 import type { ActionName } from '../../db/schema.ts';
 import type { EventDetails } from '../../db/views.ts';
 import type { ShownEvent } from '../api.ts';
-import { encodeResult } from '../input.ts';
 import { attemptsOf, counted, upcoming } from '../words.ts';
 import { Body, Elsewhere } from './body.tsx';
 import { ActionFields } from './bulk.tsx';
@@ -13,6 +12,7 @@ import {
   eventPath,
   Facts,
   Id,
+  isDiscarded,
   Limited,
   listPath,
   MAX_ROWS,
@@ -175,12 +175,11 @@ function subjectOf(
 }
 
 function Actions({ event }: Pick<EventPageProps, 'event'>) {
-  const { status, completions, actions } = event;
+  const { status, completions } = event;
   const parked = subjectOf(event, (one) => one.status === 'parked');
   const waiting = subjectOf(event, (one) => one.status === 'pending' && one.not_before !== null);
   const canRerun = (status === 'done' || status === 'ignored') && completions === 1 && event.body !== null;
-  const last = actions.at(-1);
-  const isDiscarded = status === 'ignored' && completions === 0 && last?.action === 'discard';
+  const discarded = isDiscarded(event);
   // The key is in the address, because browsers change line breaks in the fields of a form.
   const form = (action: ActionName, name: string, isMain = false) => (
     <form method="post" action={eventPath(event)}>
@@ -199,11 +198,12 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
       {form(action, name)}
     </details>
   );
-  if (!parked && !waiting && !canRerun && !isDiscarded) return null;
+  if (!parked && !waiting && !canRerun && !discarded) return null;
   return (
     <section class="actions" aria-label="Actions">
       {parked && form('retry', `Retry ${parked}`, true)}
       {!parked && waiting && form('retry', `Try ${waiting} now`, true)}
+      {!parked && discarded && form('retry', 'Put this event back and retry it', true)}
       {(parked || waiting) && (
         <p class="keys" hidden>
           <kbd>r</kbd> {parked ? 'retry' : 'try now'}
@@ -211,22 +211,6 @@ function Actions({ event }: Pick<EventPageProps, 'event'>) {
       )}
       {parked && folded('discard', `Discard ${parked}`)}
       {canRerun && folded('rerun', 'Run this event again')}
-      {isDiscarded && (
-        <form method="post" action={eventPath(event).replace('/ops/event?', '/ops/undo?')}>
-          <input
-            type="hidden"
-            name="done"
-            value={encodeResult({
-              action: 'discard',
-              at: new Date(last.at),
-              events: 1,
-              effects: 0,
-              received: [new Date(event.received_at), new Date(event.received_at)],
-            })}
-          />
-          <button type="submit">Put this event back</button>
-        </form>
-      )}
     </section>
   );
 }

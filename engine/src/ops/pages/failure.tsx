@@ -9,16 +9,16 @@ import { beginningOfError, clock, counted, originOf, placeOf, quoted, upcoming }
 import { MAX_SHOWN } from './body.tsx';
 import { Ago, bulkPath, Code, eventPath, Facts, listPath, Origin, Text, visible } from './parts.tsx';
 
-/** What fails for one reason. `among`: the events that the page is about. */
-export function ProblemItem({ problem, now, among }: { problem: Problem; now: Date; among?: EventFilter }) {
+/** What fails for one reason. */
+export function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
   const { what, status, count, errors, source, failure, error, event_id, since, latest, next_attempt_at } = problem;
   const isParked = status === 'parked';
   const state: EventFilter = what === 'event' ? { status } : { effect_status: status };
   const why = { type: problem.type ?? undefined, failure: failure ?? undefined, error: error ?? undefined };
-  const filter = { ...among, ...state, source, ...why };
+  const filter = { ...state, source, ...why };
   const title = visible(error === null ? (failure ?? 'failed') : beginningOfError(error));
   const button = (action: ActionName, name: string, style: string) => (
-    <a class={style} href={bulkPath(action, filter)} aria-label={`${name} ${counted(count, what)}: ${title}`}>
+    <a class={style} href={bulkPath(filter, action)} aria-label={`${name} ${counted(count, what)}: ${title}`}>
       {name}…
     </a>
   );

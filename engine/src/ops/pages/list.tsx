@@ -11,6 +11,7 @@ import {
   eventPath,
   FirstEvent,
   Id,
+  isDiscarded,
   listPath,
   oneLine,
   Status,
@@ -31,13 +32,25 @@ interface ListProps extends PageContext {
   readonly types: readonly string[];
 }
 
+/** A retry usually takes a second or two. */
+const REFRESH_SECONDS = 2;
+
 export function List(props: ListProps) {
   const { filter, events, nextCursor, searchedTo, isFirstPage, sources, types, ...context } = props;
   const { now } = context;
   const title = titleOf(filter);
+  const pending = events.filter(({ status, pending_effects }) => status === 'pending' || pending_effects > 0).length;
+  // After an action, somebody watches what becomes of its events.
+  const refresh = filter.action_at && pending > 0 ? REFRESH_SECONDS : undefined;
   return (
-    <Layout {...context} title={title} current="/ops/events">
-      <div class="title">
+    <Layout
+      {...context}
+      title={title}
+      current="/ops/events"
+      refresh={refresh}
+      summary={filter.action_at && `${pending} pending`}
+    >
+      <div class="title" id="title" data-live>
         <h1>{visible(title)}</h1>
         {events.length > 0 && <BulkLinks filter={filter} events={events} />}
       </div>
@@ -57,21 +70,23 @@ export function List(props: ListProps) {
           <NoEvents {...context} filter={filter} source={sources[0]} />
         </p>
       )}
-      <Table
-        caption="Events, the newest first"
-        style="list"
-        rows={events}
-        edge={({ status, parked_effects }) => (parked_effects > 0 ? 'parked' : status)}
-        columns={[
-          ['Event', EventLink, 'event'],
-          ['Source', ({ source }) => <Code value={source} />, 'source'],
-          ['Type', ({ type }) => (type === null ? '–' : <Id value={type} />), 'type'],
-          ['Status', EventStatus, 'state'],
-          ['Received', ({ received_at }) => <Ago at={received_at} now={now} />, 'when'],
-          ['Why', Why, 'why'],
-          ['Action', RetryButton, 'act'],
-        ]}
-      />
+      <div id="list" data-live>
+        <Table
+          caption="Events, the newest first"
+          style="list"
+          rows={events}
+          edge={({ status, parked_effects }) => (parked_effects > 0 ? 'parked' : status)}
+          columns={[
+            ['Event', EventLink, 'event'],
+            ['Source', ({ source }) => <Code value={source} />, 'source'],
+            ['Type', ({ type }) => (type === null ? '–' : <Id value={type} />), 'type'],
+            ['Status', EventStatus, 'state'],
+            ['Received', ({ received_at }) => <Ago at={received_at} now={now} />, 'when'],
+            ['Why', Why, 'why'],
+            ['Action', RetryButton, 'act'],
+          ]}
+        />
+      </div>
       {searchedTo !== undefined && (
         <p class="empty">
           {events.length === 0 ? 'There are none so far' : 'These are all so far'}: events were searched back to{' '}
@@ -144,7 +159,7 @@ function EventLink(event: ListedEvent) {
 
 /** An event that is done may have an effect that isn't, and that waits for somebody. */
 function EventStatus(event: ListedEvent) {
-  const { status, parked_effects } = event;
+  const { status, parked_effects, pending_effects } = event;
   if (parked_effects > 0 && status !== 'parked') {
     return (
       <>
@@ -157,6 +172,7 @@ function EventStatus(event: ListedEvent) {
     <>
       <Status status={status} />
       {status === 'pending' && event.attempts > 0 && <span class="note">failed {attemptsOf(event)}</span>}
+      {pending_effects > 0 && <span class="note">{counted(pending_effects, 'effect')} pending</span>}
     </>
   );
 }
@@ -170,7 +186,7 @@ function Why(event: ListedEvent) {
 
 function RetryButton(event: ListedEvent) {
   const isWaiting = event.status === 'pending' && event.attempts > 0;
-  if (event.status !== 'parked' && event.parked_effects === 0 && !isWaiting) return '';
+  if (event.status !== 'parked' && event.parked_effects === 0 && !isWaiting && !isDiscarded(event)) return '';
   const name = isWaiting ? 'Try now' : 'Retry';
   return (
     <form method="post" action={eventPath(event)}>
@@ -190,27 +206,36 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
   const isParked = isAbout('parked');
   const these = isParked ? 'these' : 'parked';
   const hasParked = isParked || events.some(({ status, parked_effects }) => status === 'parked' || parked_effects > 0);
+  const hasDiscarded = events.some(isDiscarded);
   const canRerun = events.some(({ completions }) => completions === 1);
   return (
     <p class="buttons">
       {(isPending || hasParked) && (
-        <a class="button" href={bulkPath('retry', filter)}>
+        <a class="button" href={bulkPath(filter, 'retry')}>
           {isPending ? 'Try the failed ones now' : `Retry ${these}`}…
         </a>
       )}
       {!isPending && hasParked && (
-        <a class="button plain" href={bulkPath('discard', filter)}>
+        <a class="button plain" href={bulkPath(filter, 'discard')}>
           Discard {these}…
         </a>
       )}
+      {hasDiscarded && (
+        <a class="button plain" href={bulkPath({ ...filter, status: 'ignored' }, 'retry')}>
+          Put the discarded back…
+        </a>
+      )}
       {canRerun && !isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
-        <a class="button plain" href={bulkPath('rerun', filter)}>
+        <a class="button plain" href={bulkPath(filter, 'rerun')}>
           Run the finished again…
         </a>
       )}
     </p>
   );
 }
+
+/** The fields of a filter that its form has. The others come with a link, and are kept as they are. */
+const FORM_FIELDS = ['q', 'source', 'type', 'status', 'failure', 'effect_status', 'since'];
 
 const KEPT: Readonly<Record<string, string>> = {
   error: 'With this error, whatever the ids in it',
@@ -219,7 +244,7 @@ const KEPT: Readonly<Record<string, string>> = {
 };
 
 function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 'sources' | 'types' | 'now'>) {
-  const { source, status, type, failure, error, effect_status, q, since, until, action_at } = filter;
+  const { source, status, type, failure, effect_status, q, since } = filter;
   const choice = (
     label: string,
     name: string,
@@ -247,9 +272,9 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
     [ago(7 * 86_400_000), 'in the last 7 days'],
   ];
   if (since) times.push([since.toISOString(), `since ${clock(since.toISOString(), now)}`]);
-  // These have no field: they come with a link.
-  const kept = Object.entries(fieldsOf({ error, until, action_at }));
-  const set = Object.values(fieldsOf(filter)).join(', ');
+  const fields = fieldsOf(filter);
+  const kept = Object.entries(fields).filter(([name]) => !FORM_FIELDS.includes(name));
+  const set = Object.values(fields).join(', ');
   return (
     <details class="filters">
       <summary>
@@ -283,7 +308,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
         {kept.map(([name, value]) => (
           <p class="kept">
             <input type="hidden" name={name} value={value} />
-            {KEPT[name]}: <Code value={value} /> <a href={listPath({ ...filter, [name]: undefined })}>Remove</a>
+            {KEPT[name] ?? name}: <Code value={value} /> <a href={listPath({ ...filter, [name]: undefined })}>Remove</a>
           </p>
         ))}
       </form>

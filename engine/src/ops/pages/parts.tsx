@@ -1,5 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { type EventFilter, fieldsOf } from '../../db/filter.ts';
+import type { ActionName } from '../../db/schema.ts';
+import type { ListedEvent } from '../../db/views.ts';
 import { clock, counted, relative } from '../words.ts';
 import type { PageContext } from './layout.tsx';
 
@@ -107,13 +109,21 @@ export function eventPath(event: { source: string; event_id: string }): string {
   return `/ops/event?${new URLSearchParams({ source: event.source, event_id: event.event_id })}`;
 }
 
-export function listPath(filter: EventFilter, more: Record<string, string> = {}): string {
-  const query = new URLSearchParams({ ...fieldsOf(filter), ...more }).toString();
-  return query === '' ? '/ops/events' : `/ops/events?${query}`;
+/** The address of a page about the events of a filter. Every link and every form gets all fields of the filter here. */
+function pathOf(page: string, filter: EventFilter, more: Record<string, string>): string {
+  const query = new URLSearchParams({ ...more, ...fieldsOf(filter) }).toString();
+  return query === '' ? page : `${page}?${query}`;
 }
 
-export function bulkPath(action: string, filter: EventFilter): string {
-  return `/ops/bulk?${new URLSearchParams({ action, ...fieldsOf(filter) })}`;
+export const listPath = (filter: EventFilter, more: Record<string, string> = {}) => pathOf('/ops/events', filter, more);
+
+/** With an action it is the address of the question. The answer, which is a form, has the action itself. */
+export const bulkPath = (filter: EventFilter, action?: ActionName) =>
+  pathOf('/ops/bulk', filter, action ? { action } : {});
+
+/** What a handler ignores is completed, and a discarded event was not. */
+export function isDiscarded({ status, completions }: Pick<ListedEvent, 'status' | 'completions'>): boolean {
+  return status === 'ignored' && completions === 0;
 }
 
 /** Names and what is known of them. What is false is left out, here and in a table. */

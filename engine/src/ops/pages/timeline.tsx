@@ -1,4 +1,3 @@
-import { UNDO } from '../../db/schema.ts';
 import type { ShownEvent } from '../api.ts';
 import { counted, DONE, subjectText, wasText } from '../words.ts';
 import { Limited, MAX_ROWS, Text, Time } from './parts.tsx';
@@ -36,8 +35,8 @@ function timelineOf(event: ShownEvent): Moment[] {
   const { status, attempts, effects, actions } = event;
   const moments: Moment[] = [{ at: event.received_at, what: 'received, and claimed in Postgres' }];
   if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
-  // A discard and an undo may set `finished_at` to their own time, and have a line of their own.
-  const shown = new Set(actions.filter(({ action }) => action === 'discard' || action === UNDO).map(({ at }) => at));
+  // A discard sets `finished_at` to its own time, and has a line of its own.
+  const shown = new Set(actions.filter(({ action }) => action === 'discard').map(({ at }) => at));
   for (const one of actions) {
     const { at, who, action, reason, was } = one;
     if (was?.finished_at && !shown.has(was.finished_at)) {
@@ -47,7 +46,7 @@ function timelineOf(event: ShownEvent): Moment[] {
     // When it had failed while it waited is not stored, only how often.
     const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
     const why = before && was?.error ? ` (${was.error})` : '';
-    // A later version may know more actions.
+    // An earlier or a later version may know other actions.
     const what = `${subjectText(one)}${DONE[action]?.past ?? action}${before}${why} by ${who}`;
     moments.push({ at, what, note: reason ?? undefined });
   }
