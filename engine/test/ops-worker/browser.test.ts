@@ -25,13 +25,13 @@ function breakRates(broken: boolean): void {
     broken && path.startsWith('/rates') ? new Response(null, { status: 503 }) : undefined;
 }
 
-const charge = (id = `evt_${randomUUID()}`, customer = 'cus_1') => ({
+const charge = (id = `evt_${randomUUID()}`) => ({
   id,
   body: JSON.stringify({
     id,
     type: 'charge.converted',
     created: 1_770_000_000,
-    data: { object: { customer, amount: 4200 } },
+    data: { object: { customer: 'cus_1', amount: 4200 } },
   }),
 });
 
@@ -189,8 +189,8 @@ describe('somebody on call', () => {
     await page.locator('#state .status.done').waitFor();
   });
 
-  it('copies an id and a body whole, and searches and folds a body', async () => {
-    const { id, body } = charge(undefined, 'cus_us_us');
+  it('copies an id and a body whole', async () => {
+    const { id, body } = charge();
     await deliver(body);
     await parked(1);
     const page = await browser.visit({ ...ONCALL, permissions: ['clipboard-read', 'clipboard-write'] });
@@ -213,11 +213,6 @@ describe('somebody on call', () => {
       await button.filter({ hasText: 'Copied' }).waitFor();
       expect(await page.evaluate('navigator.clipboard.readText()')).toBe(wanted);
     }
-    await page.locator('.body summary').first().click();
-    expect(await page.getByText('cus_us_us').isVisible()).toBe(false);
-    await page.getByLabel('Search the body').fill('US_US');
-    await page.getByText('1 found').waitFor();
-    expect(await page.getByText('cus_us_us').isVisible()).toBe(true);
   });
 
   it('is told that Postgres is down, and sees the page as soon as it is back', async () => {

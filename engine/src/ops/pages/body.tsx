@@ -7,7 +7,7 @@ import { Code, eventPath, Facts, Text, visible } from './parts.tsx';
 /** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */
 export const MAX_SHOWN = 100_000;
 
-/** The script adds buttons that copy and fold it, and a search. */
+/** The script adds a button that copies the whole body. */
 export function Body({ event }: { event: ShownEvent }) {
   const { body } = event;
   if (body === null) {

@@ -1,5 +1,5 @@
 // What the pages can't do without JavaScript: times in the reader's time zone, buttons that can't be pressed twice, pages
-// that renew themselves for ten minutes while something is pending, keys, and a body to copy, fold and search.
+// that renew themselves for ten minutes while something is pending, keys, and buttons that copy.
 const $ = (selector) => document.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
@@ -108,57 +108,7 @@ addEventListener('keydown', (event) => {
   else say(links.length > 0 && !row ? 'First choose an event with j or k.' : 'There is nothing to retry here.');
 });
 
-// The body: levels of more than a few lines can be folded, but not so many that a keyboard gets lost in them.
-const FOLD_LINES = 4;
-const FOLD_LEVELS = 3;
-const depthOf = (line) => line.search(/\S|$/) / 2;
-const fold = (lines, level = 0) => {
-  const part = document.createDocumentFragment();
-  for (let from = 0; from < lines.length; from++) {
-    const line = lines[from];
-    let to = from + 1;
-    while (to < lines.length && depthOf(lines[to]) > depthOf(line)) to++;
-    if (level < FOLD_LEVELS && to - from > FOLD_LINES && /[[{]$/.test(line)) {
-      const details = make('details', { open: true });
-      details.append(make('summary', { textContent: line }), fold(lines.slice(from + 1, to), level + 1));
-      part.append(details);
-      from = to - 1;
-    } else part.append(`${line}\n`);
-  }
-  return part;
-};
-
 const body = $('#body');
-if (body) {
-  const lines = body.textContent.split('\n');
-  if (/^[[{]$/.test(lines[0])) body.replaceChildren(fold(lines));
-  const search = make('input', { type: 'search', placeholder: 'Search the body', ariaLabel: 'Search the body' });
-  const found = make('output', { className: 'quiet' });
-  search.oninput = () => {
-    const ranges = [];
-    const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
-    const wanted = search.value.toLowerCase();
-    for (let node = walker.nextNode(); wanted && node; node = walker.nextNode()) {
-      const text = node.data.toLowerCase();
-      for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
-        const range = document.createRange();
-        range.setStart(node, at);
-        range.setEnd(node, at + wanted.length);
-        ranges.push(range);
-      }
-    }
-    CSS.highlights?.set('found', new Highlight(...ranges));
-    found.textContent = wanted && `${ranges.length} found`;
-    for (let one = ranges[0]?.startContainer.parentElement; one && one !== body; one = one.parentElement)
-      one.open = true;
-    const box = body.parentElement;
-    if (ranges[0]) box.scrollTop += ranges[0].getBoundingClientRect().top - box.getBoundingClientRect().top - 40;
-  };
-  $('#body-tools').append(
-    copyButton(async () => (await fetch(body.dataset.raw)).text()),
-    found,
-    search,
-  );
-}
+if (body) $('#body-tools').append(copyButton(async () => (await fetch(body.dataset.raw)).text()));
 complete(document);
 wait();
