@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { alerts, effects, events, type Failure, hours, itsEvent } from './schema.ts';
-import { at, columnNames, listOf } from './sql.ts';
+import { at, columnNames, rowsOf } from './sql.ts';
 
 export interface Alert {
   readonly condition: (typeof alerts.condition.enumValues)[number];
@@ -90,8 +90,11 @@ export async function recordSentAlerts(db: Database, sent: readonly Alert[], now
   const keys = (state: Alert['state']): SQL => {
     const those = sent.filter((alert) => alert.state === state);
     return sql`(${alerts.condition}, ${alerts.source}, ${alerts.failure}) in (
-      select * from unnest(${listOf(those, ({ condition }) => condition)}::text[], ${listOf(those, ({ source }) => source)}::text[],
-                           ${listOf(those, ({ failure }) => failure ?? '')}::text[]))`;
+      select condition, source, failure from ${rowsOf('sent', those, {
+        condition: ['text', ({ condition }) => condition],
+        source: ['text', ({ source }) => source],
+        failure: ['text', ({ failure }) => failure ?? ''],
+      })})`;
   };
   await run(
     db,

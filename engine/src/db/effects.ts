@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { type EffectKey, TICKET_GRACE_MS } from './keys.ts';
 import { bodies, effects, type Failure } from './schema.ts';
-import { at, columnNames, listOf, lockName } from './sql.ts';
+import { at, columnNames, EFFECT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LoadedEffect extends EffectKey {
   /** Another one if a rerun has deleted the effect and added it again. */
@@ -45,10 +45,12 @@ export function enqueueEffects(added: readonly NewEffect[], now: Date): SQL {
     insert into ${effects} (
       ${column.source}, ${column.eventId}, ${column.name}, ${column.kind}, ${column.payload}, ${column.dueAt}
     )
-    select added.*, ${at(new Date(now.getTime() + TICKET_GRACE_MS))}
-    from unnest(${listOf(added, ({ source }) => source)}::text[], ${listOf(added, ({ eventId }) => eventId)}::text[],
-                ${listOf(added, ({ name }) => name)}::text[], ${listOf(added, ({ kind }) => kind)}::text[],
-                ${listOf(added, ({ payload }) => JSON.stringify(payload) ?? 'null')}::text[]) as added
+    select source, event_id, name, kind, payload, ${at(new Date(now.getTime() + TICKET_GRACE_MS))}
+    from ${rowsOf('added', added, {
+      ...EFFECT_KEY,
+      kind: ['text', ({ kind }) => kind],
+      payload: ['text', ({ payload }) => JSON.stringify(payload) ?? 'null'],
+    })}
     on conflict do nothing`;
 }
 
@@ -64,18 +66,19 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[], begu
            ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
            ${effects.attempts} as attempts, ${effects.notBefore} as "notBefore",
            ${bodies.headers} ->> 'traceparent' as traceparent
-    from ${keysTable(keys)} join ${effects} on ${isKey}
+    from ${rowsOf('key', keys, EFFECT_KEY)} join ${effects} on ${isKey}
     left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${effects.source}, ${effects.eventId})`,
   );
   return rows.map((row) => ({ ...row, notBefore: row.notBefore === null ? null : new Date(row.notBefore) }));
 }
 
-/** As that of events. */
+/** See `beginEvents`. */
 function beginEffects(keys: readonly EffectKey[], begun: Date): SQL {
   return sql`with begun as (
       update ${effects} set ${column.begunAt} = ${at(begun)}
       where (${effects.source}, ${effects.eventId}, ${effects.name}) in (
-        select ${effects.source}, ${effects.eventId}, ${effects.name} from ${keysTable(keys)} join ${effects} on ${isKey}
+        select ${effects.source}, ${effects.eventId}, ${effects.name}
+        from ${rowsOf('key', keys, EFFECT_KEY)} join ${effects} on ${isKey}
         where ${effects.status} = 'pending' and ${effects.begunAt} is null
           and coalesce(${effects.notBefore} <= ${at(begun)}, true)
         for update of ${lockName(effects)} skip locked)
@@ -97,14 +100,17 @@ export async function recordEffectResults(db: Database, results: readonly Effect
     sql`
     with result as (
       select given.*
-      from unnest(${listOf(results, ({ source }) => source)}::text[], ${listOf(results, ({ eventId }) => eventId)}::text[],
-                  ${listOf(results, ({ name }) => name)}::text[], ${listOf(results, ({ generation }) => generation)}::uuid[],
-                  ${listOf(results, ({ attempts }) => attempts)}::int[], ${listOf(results, ({ status }) => status)}::text[],
-                  ${listOf(results, ({ failure }) => failure)}::text[], ${listOf(results, ({ error }) => error)}::text[],
-                  ${listOf(results, ({ position }) => position ?? null)}::text[],
-                  ${listOf(results, ({ maxAttempts }) => maxAttempts ?? null)}::int[],
-                  ${listOf(results, ({ notBefore }) => notBefore)}::timestamptz[])
-        as given (source, event_id, name, generation, attempts, status, failure, error, position, max_attempts, not_before)
+      from ${rowsOf('given', results, {
+        ...EFFECT_KEY,
+        generation: ['uuid', ({ generation }) => generation],
+        attempts: ['int', ({ attempts }) => attempts],
+        status: ['text', ({ status }) => status],
+        failure: ['text', ({ failure }) => failure],
+        error: ['text', ({ error }) => error],
+        position: ['text', ({ position }) => position ?? null],
+        max_attempts: ['int', ({ maxAttempts }) => maxAttempts ?? null],
+        not_before: ['timestamptz', ({ notBefore }) => notBefore],
+      })}
       join ${effects} on ${isResult('given')}
       order by ${effects.source}, ${effects.eventId}, ${effects.name} for update of ${lockName(effects)}
     )
@@ -141,16 +147,10 @@ export async function parkEffects(
     sql`
     update ${effects} set ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
       ${column.position} = null
-    from ${keysTable(keys)}
+    from ${rowsOf('key', keys, EFFECT_KEY)}
     where ${isKey} and ${effects.status} = 'pending'
     returning ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name`,
   );
 }
 
 const isKey = sql`(${effects.source}, ${effects.eventId}, ${effects.name}) = (key.source, key.event_id, key.name)`;
-
-/** The keys as a table named `key`. */
-function keysTable(keys: readonly EffectKey[]): SQL {
-  return sql`unnest(${listOf(keys, ({ source }) => source)}::text[], ${listOf(keys, ({ eventId }) => eventId)}::text[],
-                    ${listOf(keys, ({ name }) => name)}::text[]) as key (source, event_id, name)`;
-}

@@ -5,7 +5,7 @@ import { enqueueEffects } from './effects.ts';
 import { MISCOUNTED } from './errors.ts';
 import { type EventKey, TICKET_GRACE_MS } from './keys.ts';
 import { bodies, events, type Failure } from './schema.ts';
-import { at, columnNames, listOf, lockName, type Query } from './sql.ts';
+import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
 
 const column = columnNames(events);
 
@@ -65,7 +65,7 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
              ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
              ${bodies.headers} as headers, ${bodies.body} as body,
              ${bodies.source} is not null as "hasBody", ${sizeBefore} as size_before
-      from ${keysTable(keys)}
+      from ${rowsOf('key', keys, EVENT_KEY)}
       join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
       left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
     )
@@ -91,7 +91,7 @@ function beginEvents(keys: readonly EventKey[], begun: Date): SQL {
   return sql`begun as (
       update ${events} set ${column.begunAt} = ${at(begun)}
       where (${events.source}, ${events.eventId}) in (
-        select ${events.source}, ${events.eventId} from ${keysTable(keys)}
+        select ${events.source}, ${events.eventId} from ${rowsOf('key', keys, EVENT_KEY)}
         join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
         where ${events.status} = 'pending' and ${events.begunAt} is null
           and coalesce(${events.notBefore} <= ${at(begun)}, true)
@@ -166,9 +166,11 @@ function oneFinished({ source, eventId, status, summary }: Completion): SQL {
 function lockedInOrder(completed: readonly Completion[]): SQL {
   return sql`
       select given.*
-      from unnest(${listOf(completed, (one) => one.source)}::text[], ${listOf(completed, (one) => one.eventId)}::text[],
-                  ${listOf(completed, (one) => one.status)}::text[], ${listOf(completed, (one) => one.summary)}::text[])
-        as given (source, event_id, status, summary)
+      from ${rowsOf('given', completed, {
+        ...EVENT_KEY,
+        status: ['text', ({ status }) => status],
+        summary: ['text', ({ summary }) => summary],
+      })}
       join ${events} on (${events.source}, ${events.eventId}) = (given.source, given.event_id)
       order by ${events.source}, ${events.eventId} for update of ${lockName(events)}`;
 }
@@ -207,14 +209,16 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
       ${column.dueAt} = failed.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval,
       ${column.status} = case when failed.parked then 'parked' else ${events.status} end,
       ${column.finishedAt} = case when failed.parked then ${at(now)} end
-    from unnest(${listOf(failed, (one) => one.source)}::text[], ${listOf(failed, (one) => one.eventId)}::text[],
-                ${listOf(failed, (one) => one.failure)}::text[], ${listOf(failed, (one) => one.error)}::text[],
-                ${listOf(failed, ({ failedPaths }) => failedPaths && JSON.stringify(failedPaths))}::jsonb[],
-                ${listOf(failed, ({ position }) => position ?? null)}::text[],
-                ${listOf(failed, ({ maxAttempts }) => maxAttempts ?? null)}::int[],
-                ${listOf(failed, (one) => one.parked)}::boolean[],
-                ${listOf(failed, (one) => one.notBefore)}::timestamptz[])
-      as failed (source, event_id, failure, error, paths, position, max_attempts, parked, not_before)
+    from ${rowsOf('failed', failed, {
+      ...EVENT_KEY,
+      failure: ['text', ({ failure }) => failure],
+      error: ['text', ({ error }) => error],
+      paths: ['jsonb', ({ failedPaths }) => failedPaths && JSON.stringify(failedPaths)],
+      position: ['text', ({ position }) => position ?? null],
+      max_attempts: ['int', ({ maxAttempts }) => maxAttempts ?? null],
+      parked: ['boolean', ({ parked }) => parked],
+      not_before: ['timestamptz', ({ notBefore }) => notBefore],
+    })}
     where (${events.source}, ${events.eventId}) = (failed.source, failed.event_id) and ${events.status} = 'pending'`,
   );
 }
@@ -233,16 +237,10 @@ export async function parkEvents(
     update ${events} set
       ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
       ${column.failedPaths} = null, ${column.position} = null, ${column.finishedAt} = ${at(now)}
-    from ${keysTable(keys)}
+    from ${rowsOf('key', keys, EVENT_KEY)}
     where (${events.source}, ${events.eventId}) = (key.source, key.event_id) and ${events.status} = 'pending'
     returning ${events.source} as source, ${events.eventId} as "eventId"`,
   );
-}
-
-/** The keys as a table named `key`. */
-function keysTable(keys: readonly EventKey[]) {
-  return sql`unnest(${listOf(keys, ({ source }) => source)}::text[], ${listOf(keys, ({ eventId }) => eventId)}::text[])
-    as key (source, event_id)`;
 }
 
 function dateOf(time: string | null): Date | null {

@@ -1,6 +1,7 @@
 import { fillPlaceholders, getTableColumns, getTableName, type Name, type SQL, sql } from 'drizzle-orm';
 import { CasingCache } from 'drizzle-orm/casing';
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { EffectKey, EventKey } from './keys.ts';
 
 /** A statement as it is sent: its text, and the values of its parameters. */
 export interface Query {
@@ -62,7 +63,22 @@ export function isoTimes<Row extends object>(row: Row, ...names: readonly (keyof
   return { ...row, ...Object.fromEntries(times) };
 }
 
-/** One field of many rows, as a list parameter for `unnest`. */
-export function listOf<Row>(rows: readonly Row[], read: (row: Row) => unknown): SQL {
-  return sql`${sql.param(rows.map(read))}`;
+/** The columns of `rowsOf`: the name of each, its type, and what a row has in it. */
+type Columns<Row> = Readonly<Record<string, readonly [type: string, read: (row: Row) => unknown]>>;
+
+/** Rows as a table with this name, for `from`. Each column is a parameter: a list of its values in all rows. */
+export function rowsOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
+  const lists = Object.values(columns).map(([type, read]) => sql`${sql.param(rows.map(read))}::${sql.raw(type)}[]`);
+  const names = Object.keys(columns).map((column) => sql.identifier(column));
+  return sql`unnest(${sql.join(lists, sql`, `)}) as ${sql.identifier(name)} (${sql.join(names, sql`, `)})`;
 }
+
+/** The columns of a key, for `rowsOf`. */
+export const EVENT_KEY = {
+  source: ['text', ({ source }) => source],
+  event_id: ['text', ({ eventId }) => eventId],
+} as const satisfies Columns<EventKey>;
+export const EFFECT_KEY = {
+  ...EVENT_KEY,
+  name: ['text', ({ name }) => name],
+} as const satisfies Columns<EffectKey>;
