@@ -1,11 +1,8 @@
 /** No provider nests this deep, and recursive readers of the same body (a schema, jsonb) can still handle it. */
 const MAX_DEPTH = 512;
 
-/** JavaScript keeps every number of 15 digits, and rounds some of 16. */
+/** JavaScript keeps every integer of 15 digits, and rounds some of 16. */
 const LONG_NUMBER_DIGITS = 16;
-
-/** The most digits that `toPrecision` writes. */
-const MAX_PRECISION = 100;
 
 export type ParseResult = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
@@ -22,9 +19,8 @@ export function decodeText(body: Uint8Array): string | undefined {
 }
 
 /**
- * Parses an untrusted body. A number that JavaScript would round becomes a string, as it was written. Otherwise two ids
- * could become the same id, or an amount another amount. Not covered: two texts that both print as the same number with
- * their own count of digits (`0.1` and `0.10000000000000001`), and exponents beyond ±308.
+ * Parses an untrusted body. An integer beyond 2^53 becomes a string, as it was written: JavaScript would round it, and two
+ * ids could become the same id. Fractions are rounded: many systems write more digits than one needs, and no id is one.
  */
 export function parseJson(text: string): ParseResult {
   const { isTooDeep, hasLongNumber } = scan(text);
@@ -46,23 +42,7 @@ export function parseLines(text: string): ParseResult {
 function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
   const text = context?.source;
   if (typeof value !== 'number' || text === undefined) return value;
-  return (/^-?\d+$/.test(text) ? !Number.isSafeInteger(value) : isRounded(text, value)) ? text : value;
-}
-
-/** Many systems write more digits than a fraction needs. It counts as rounded only if it prints with other digits. */
-function isRounded(text: string, value: number): boolean {
-  const digits = digitsOf(text);
-  if (digits.length < LONG_NUMBER_DIGITS) return false;
-  return digits !== digitsOf(value.toPrecision(Math.min(digits.length, MAX_PRECISION)));
-}
-
-/** Without the zeros at both ends: databases fill up a fraction with zeros. */
-function digitsOf(number: string): string {
-  // `(?<=[1-9])` keeps a long row of zeros from being searched once for each of them.
-  return number
-    .replace(/e.*/i, '')
-    .replace(/[-.]/g, '')
-    .replace(/^0+|(?<=[1-9])0+$/g, '');
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? text : value;
 }
 
 /** What is outside of the strings of a text. One loop for both: a second one would take nearly as long as `JSON.parse`. */
@@ -78,7 +58,7 @@ function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
       else if (char === 0x22 /* " */) inString = false;
     } else if (char >= 0x30 /* 0 */ && char <= 0x39 /* 9 */) {
       if (++digits === LONG_NUMBER_DIGITS) hasLongNumber = true;
-    } else if (char !== 0x2e /* . */) {
+    } else {
       digits = 0;
       if (char === 0x22) inString = true;
       else if (char === 0x7b /* { */ || char === 0x5b /* [ */) {

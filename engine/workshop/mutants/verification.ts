@@ -65,9 +65,9 @@ export const verification: readonly Mutant[] = [
         '',
       ],
       [
-        'a fraction with many digits is rounded, so that two ids can become one',
-        'else if (char !== 0x2e /* . */)',
-        'else',
+        'a fraction with many digits becomes a string, so that no schema for numbers takes it',
+        '/^-?\\d+$/.test(text) && !',
+        '!',
       ],
       [
         'an escaped quote ends a string, so that the numbers behind it are rounded',
