@@ -16,8 +16,6 @@ interface Facts {
   readonly table?: string | undefined;
   /** Which `must()` of the event was not met: its index in `conditions`. */
   readonly unmetCondition?: number | undefined;
-  /** Whether an event to complete has no row any more. */
-  readonly isMiscounted?: boolean;
   /** Whether Neon refuses the data itself, which has no SQLSTATE then. */
   readonly isAboutData?: boolean;
 }
@@ -33,7 +31,6 @@ export class DatabaseError extends Error {
   readonly constraint: string | undefined;
   readonly table: string | undefined;
   readonly unmetCondition: number | undefined;
-  readonly isMiscounted: boolean;
   /** Whether Postgres or Neon refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
   readonly isAboutData: boolean;
 
@@ -44,7 +41,6 @@ export class DatabaseError extends Error {
     this.constraint = facts.constraint;
     this.table = facts.table;
     this.unmetCondition = facts.unmetCondition;
-    this.isMiscounted = facts.isMiscounted ?? false;
     this.isAboutData = facts.isAboutData ?? /^(22|23|54)/.test(facts.code ?? '');
   }
 
@@ -102,7 +98,7 @@ export const TRANSACTION_CONTROL_REFUSED = '2D000';
  */
 export function isCompletedBefore(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
-  if (error.isMiscounted) return true;
+  if (error.code === MISCOUNTED) return true;
   if (error.code !== '23514') return false;
   return (
     error.constraint === COMPLETED_AT_MOST_ONCE && error.table === `${webhooks.schemaName}.${getTableName(events)}`
@@ -129,15 +125,14 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** The beginning of the text that a condition fails with (`asCondition` in user-statement.ts), before its index. */
 export const UNMET_CONDITION = 'claimcheck: unmet condition ';
-const UNMET = new RegExp(`"${UNMET_CONDITION}(\\d+), rows: 0"$`);
+/** Postgres quotes the text at the end of its message, in the words and with the quotation marks of `lc_messages`. */
+const UNMET = new RegExp(`${UNMET_CONDITION}(\\d+), rows: 0\\W*$`);
 
 /**
- * The beginning of the text that a completion fails with if it changed fewer rows than it was given (`complete` in
- * events.ts), before their number. It is cast to a type of Postgres's replication: an app casts texts of senders to numbers,
- * and a sender could write this text, but nobody casts one to `pg_lsn`.
+ * A completion fails with this code if it changed fewer rows than it was given (`complete` in events.ts). Only `nth_value`
+ * raises it. A message would not do: it quotes texts of senders that an app casts, and they could say the same.
  */
-export const MISCOUNTED = 'claimcheck: events completed: ';
-const IS_MISCOUNTED = new RegExp(`\\bpg_lsn: "${MISCOUNTED}\\d+"$`);
+const MISCOUNTED = '22016';
 
 /** A loopback host takes no connection: a developer has forgotten to start the database. */
 export class NotRunning extends Error {}
@@ -170,9 +165,8 @@ function fromPostgres(code: string, error: NeonDbError): DatabaseError {
   const message = `Postgres refused with SQLSTATE ${code}${broken}${hint}`;
   const unmet = UNMET.exec(error.message)?.[1];
   const unmetCondition = unmet === undefined ? undefined : Number(unmet);
-  const isMiscounted = IS_MISCOUNTED.test(error.message);
   const retryable = RETRYABLE.test(code);
-  return new DatabaseError(message, { retryable, code, constraint, table, unmetCondition, isMiscounted });
+  return new DatabaseError(message, { retryable, code, constraint, table, unmetCondition });
 }
 
 /** Neon's proxy answers 400 with an empty code both when it refuses us and when a pooled connection has died. */

@@ -2,7 +2,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
 import { enqueueEffects } from './effects.ts';
-import { MISCOUNTED } from './errors.ts';
 import { type EventKey, TICKET_GRACE_MS } from './keys.ts';
 import { bodies, events, type Failure } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
@@ -124,8 +123,8 @@ const GROUP_LOCK_TIMEOUT = '3s';
  *
  * The completions come first, so that a second run fails before it changes anything. An event that is no longer
  * pending (done by another consumer, parked or discarded meanwhile) breaks `completed_at_most_once` in the same way. If the
- * row of an event is gone, the count is wrong, and raises an error as well: plain SQL can do so only by a cast. Rows are
- * locked in the order of their keys: two batches that share events can't deadlock over them.
+ * row of an event is gone, the count is wrong, and raises an error as well: `nth_value` refuses a 0, and its SQLSTATE is
+ * of no other function. Rows are locked in the order of their keys: two batches that share events can't deadlock over them.
  */
 export async function complete(db: Database, completed: readonly Completion[], now: Date): Promise<void> {
   const [first] = completed;
@@ -144,7 +143,7 @@ export async function complete(db: Database, completed: readonly Completion[], n
       from finished where (${events.source}, ${events.eventId}) = (finished.source, finished.event_id)
       returning 1
     )
-    select (${MISCOUNTED}::text || count(*))::pg_lsn from completed having count(*) <> ${completed.length}`;
+    select nth_value(1, 0) over () from completed having count(*) <> ${completed.length}`;
   const effects = completed.flatMap(({ source, eventId, effects }) =>
     effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
   );

@@ -104,7 +104,7 @@ it('nothing of a group is committed if the row of one of its events is gone, and
 
 it('a text of a sender that looks like our own error, and that a change casts to a number, is a failure', async () => {
   await claimAll('a');
-  const text = 'claimcheck: events completed: 0';
+  const text = 'pg_lsn: "claimcheck: events completed: 0';
   const cast = database.readOnly.execute(statement`insert into fixture.balances values ('c', ${text}::text::int)`);
   const error = await errorOf(complete(database.consumer, [completion('a', [cast])], NOW));
   expect(error).toMatchObject({ code: '22P02' });

@@ -208,6 +208,18 @@ it.each<[message: string, code: string, expected: object]>([
   ['', '53100', { retryable: true, isOutOfSpace: true }],
   ['', '53300', { retryable: true, isOutOfSpace: false, isAboutData: false }],
   ['', '0A000', { retryable: false }],
+  // As Postgres quotes a text with the lc_messages of other languages.
+  ...[
+    'for type integer: "%s"',
+    'für Typ integer: »%s«',
+    'pour le type integer : « %s »',
+    '整数型の不正な入力構文: "%s"',
+  ].map((message): [string, string, object] => [
+    message.replace('%s', 'claimcheck: unmet condition 12, rows: 0'),
+    '22P02',
+    { unmetCondition: 12 },
+  ]),
+  ['for type integer: "claimcheck: unmet condition 12, rows: 07"', '22P02', { unmetCondition: undefined }],
 ])('%s %s is %o', (message, code, expected) => {
   const error = DatabaseError.fromDriver(Object.assign(new NeonDbError(message), { code }));
   expect(error).toMatchObject(expected);
