@@ -332,16 +332,16 @@ describe('hostile text in every field of an event', () => {
   });
 });
 
-it('every page is readable and accessible on a phone, a tablet and a desktop, in light and dark', async () => {
+it('every page fits into the window, and is accessible on a phone and a desktop, in light and dark', async () => {
   const pages = await fill();
   const page = await browser.visit(ONCALL);
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(address(path));
-    for (const width of [900, 1024, 1100, 1280]) {
+    for (const width of [768, 900, 1024, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await widthOf(page), `${name} at ${width} px`).toBeLessThanOrEqual(width);
     }
-    for (const width of [390, 768, 1440]) {
+    for (const width of [390, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });

@@ -134,35 +134,26 @@ it('what was discarded can be put back: from the list that opens after it, and f
   ]);
 });
 
-it('a question before an action says only what applies, and keeps the reason that was typed if it is refused', async () => {
+it('a question says what would be lost or is too much, and keeps the reason that was typed if it is refused', async () => {
   const { read, call } = start();
-  expect(await read('/ops/bulk?action=discard')).toMatch(
-    /^\nDiscard 3 events\?\nTheir handlers will not run\. The events leave the overview\. A retry puts them back\.\n/,
-  );
-  expect(await read('/ops/bulk?action=discard')).not.toMatch(/never sent|Effects/);
+  expect(await read('/ops/bulk?action=discard')).toMatch(/^\nDiscard 3 events\?\n/);
+  expect(await read('/ops/bulk?action=discard')).not.toContain('never sent');
   expect(await read('/ops/bulk?action=retry&source=other')).toMatch(/^\nNothing to do\n/);
   const body = new URLSearchParams({ action: 'discard', expected: '2-0', reason: 'a test of ours' });
   const refused = await call('/ops/bulk', { method: 'POST', headers: BEARER, body });
   expect(await refused.text()).toMatch(/Nothing was changed.*name="reason" value="a test of ours"/s);
-  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
-    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
   await sql(`update webhooks.events set status = 'done', completions = 1`);
-  expect(await read('/ops/bulk?action=discard')).toMatch(
-    /\n3 effects will be deleted and never sent, and cannot be put back\./,
+  await sql(
+    `insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at, completions)
+    select 'many', n, 'done', $1, $1, $1, 1 from generate_series(1, 5001) n`,
+    [NOW],
   );
-  expect(await read('/ops/bulk?action=discard')).not.toMatch(/puts them back|other/);
-  // In the row of their source.
-  expect(await read('/ops')).toMatch(/\nstripe\n(.+\n)*0\n3 effects\n/);
-  await sql(`delete from webhooks.events where event_id <> 'evt_1'`);
-  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
-    select source, event_id, 'note', 'mail', '{}', 'parked', due_at from webhooks.events`);
-  expect(await read('/ops/bulk?action=discard')).not.toContain('other');
-  await sql(`insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at, completions)
-    select 'many', n, 'done', due_at, due_at, due_at, 1 from webhooks.events, generate_series(1, 5001) n where event_id = 'evt_1'`);
   await sql(`insert into webhooks.bodies select source, event_id, '', '{}', received_at from webhooks.events`);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
-    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events where source = 'many'`);
-  expect(await read('/ops/bulk?action=retry')).toMatch(/^\nRetry 5,003 effects\?\n(.|\n)*\nand 4,996 others\n/);
+    select source, event_id, 'mail', 'mail', '{}', 'parked', due_at from webhooks.events`);
+  expect(await read('/ops/bulk?action=discard')).toMatch(
+    /\n5,004 effects will be deleted and never sent(.|\n)*\nand 4,996 others\n/,
+  );
   expect(await read('/ops/bulk?action=rerun')).toMatch(/^\nMore than 5,000 events match\n/);
 });
 
@@ -312,13 +303,8 @@ it('an event still tells that it was parked, after it was retried and is done', 
 it('an event that was retried while it waited tells how often it had failed', async () => {
   const { read, send } = start();
   await sql(`update webhooks.events set status = 'pending', attempts = 4, not_before = $1, finished_at = null`, [NOW]);
-  const retried = await send('/ops/event?source=stripe&event_id=evt_1', {
-    action: 'retry',
-    reason: 'the rates are back',
-  });
-  expect(await read(retried)).toMatch(
-    /retried after 4 attempts \(TypeError: no country\) by token:\s+the rates are back/,
-  );
+  const retried = await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry', reason: 'why' });
+  expect(await read(retried)).toMatch(/retried after 4 attempts \(TypeError: no country\) by token:\s+why/);
 });
 
 it('a discarded event was parked when it was parked, and discarded when it was discarded', async () => {
