@@ -43,8 +43,8 @@ const RUN_MS = 10 * 60_000;
 
 /**
  * Divides a batch into portions: messages that arrive for the first time, then those that were delivered before. The
- * queue doesn't say why a message is redelivered: Postgres was away, or a message killed the isolate. Postgres may know,
- * so `work` returns the messages that must be worked alone, without settling them. They are worked last, the most
+ * queue doesn't say why a message is redelivered: Postgres was away, or a message killed the isolate. `work` finds out in
+ * Postgres, and returns the messages that must be worked alone, without settling them. They are worked last, the most
  * redelivered at the end, and otherwise at random, so that a bad one is not always in front of the same others.
  *
  * If `work` throws a DatabaseError, the rest of the batch is returned to the queue without another try: asking Postgres
@@ -94,8 +94,8 @@ export async function workInPortions(
 }
 
 /**
- * When a group of redelivered messages is begun: the next delivery then knows if this one never ended. A first delivery
- * needs no such note, because `attempts` tells, and a message that is worked alone harms no other.
+ * The time to note in Postgres when a group of redelivered messages is begun: so the next delivery knows whether this one
+ * never ended. A first delivery needs no note: `attempts` says that it is one. A message alone can't harm another.
  */
 export function beginningOf(messages: readonly Message[], now: Date): Date | undefined {
   return messages.length > 1 && messages.every(({ attempts }) => attempts > 1) ? now : undefined;

@@ -13,7 +13,7 @@ import { workEvents } from './work.ts';
 /** The messages of a queue with an unknown name wait this long: until then somebody may have corrected the name. */
 const UNKNOWN_QUEUE_WAIT_SECONDS = 3600;
 
-/** One Worker for all background work: the four queues, which variables in its wrangler file name, and the cron. */
+/** One Worker for all background work: the cron, and four queues. Variables in its wrangler file hold their names. */
 export function createConsumer(dependencies: ConsumerDependencies) {
   return {
     async queue(batch: MessageBatch, env: ConsumerBindings): Promise<void> {

@@ -46,7 +46,7 @@ const MAX_INTEGER = 2_147_483_647;
 
 const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of claimcheck';
 
-/** What was tried, and where. */
+/** What a judgement depends on besides the error. */
 export interface Attempt {
   readonly attemptsBefore: number;
   /** In [0, 1). */
@@ -92,7 +92,7 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
     failure: isOfDatabase ? 'database' : failure,
     // The paths hold keys of the payload. Text that Postgres refuses would fail the whole batch.
     failedPaths: failedPaths?.slice(0, MAX_FAILED_PATHS).map((path) => cleanText(path, MAX_PATH_LENGTH)) ?? null,
-    // Before it is cut, because half a secret is one too.
+    // Secrets are hidden before the text is cut: half a secret would not be recognized.
     error: cleanText(hideSecrets([problem, described.error].filter(Boolean).join('. '), env), MAX_ERROR_LENGTH),
     reason: described.reason,
     // The names of functions may have been made of anything.

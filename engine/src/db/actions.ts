@@ -233,7 +233,7 @@ const NAMED_EFFECTS = sql`
       select source, event_id, string_agg(name, ', ') as names, jsonb_build_object('effects', jsonb_agg(name)) as named
       from parked_effects group by 1, 2
     )`;
-/** Of an action on effects whose event stays as it is. */
+/** The end of an update of events that stay as they are, because an action was about their effects alone. */
 const ofEffectsAlone = sql`
       from named_effects, checked where as_expected and ${isEvent('named_effects')}
         and not exists (select from parked_events where ${isEvent('parked_events')})

@@ -55,11 +55,11 @@ const PARSERS = {
 /** A Worker has one DATABASE_URL, or two while a test changes it. */
 const opened = memoize((url: string | undefined) => neon(checkedUrl(url)));
 
-/** What ends a query: 10 s for each, one signal for all queries of a handle, or the caller, who doesn't wait any longer. */
-type TimeLimit = 'each query' | AbortSignal | 'by the caller';
+/** What ends a query: 10 s for each, or one signal for all queries of a handle. `none`: the caller stops waiting. */
+type TimeLimit = 'each query' | AbortSignal | 'none';
 
 export function openDatabase(url: string | undefined, limit: TimeLimit = 'each query'): Database {
-  const fetchOptions = limit === 'each query' ? {} : { signal: limit === 'by the caller' ? null : limit };
+  const fetchOptions = limit === 'each query' ? {} : { signal: limit === 'none' ? null : limit };
   return { neon: opened(url), options: { types: PARSERS, fetchOptions } };
 }
 

@@ -79,7 +79,7 @@ const EFFECT_STATUSES = ['pending', 'sent', 'parked'] as const;
 /** A list of texts for a check: constraints take no parameters. */
 const listed = (texts: readonly string[]) => sql.raw(texts.map((one) => `'${one}'`).join(', '));
 
-/** The ledger: one row per event. The row is the claim, and the receipt behind every 200. */
+/** The ledger: one row per event. The row is the claim. An event that was forwarded to the queue gets it after the 200. */
 export const events = webhooks.table(
   'events',
   {

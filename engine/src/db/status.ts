@@ -99,7 +99,7 @@ const perHour = (hours: Hours | null) => Array.from({ length: HOURS }, (_, n) =>
 const hoursAgo = (now: Date, time: PgColumn) =>
   sql`floor(date_part('epoch', ${at(now)} - ${time}) / 3600)::int as hours_ago`;
 
-/** Of the CTE `recent`, with `name`, `at`, `hours_ago` and `seconds`. */
+/** Summarizes `recent`, a CTE with the columns `name`, `at`, `hours_ago` and `seconds`. */
 const SUMMARIES = sql`
     last_day as (
       select name, max(at) as last_at, percentile_cont(array[0.5, 0.95]) within group (order by seconds) as percentiles

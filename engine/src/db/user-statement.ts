@@ -1,5 +1,5 @@
-// What the user's code says to Postgres: it reads through a handle of its own, and its statements are looked at before they
-// are sent.
+// The user's statements: those that a handler reads with, through a read-only handle of its own, and those that it returns,
+// which are checked before they are committed.
 import { type HTTPQueryOptions, NeonQueryPromise, neon } from '@neondatabase/serverless';
 import { getTableName, is, Param, Placeholder, sql } from 'drizzle-orm';
 import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';

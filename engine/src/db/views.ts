@@ -114,8 +114,8 @@ export interface Position {
 }
 
 /**
- * How many events one look reads at most, for a page that is not full: usually the first look fills it, and the second
- * takes less than 100 ms. A page that is not full even then ends where it has looked, and the next one looks further.
+ * How many events each look at the table reads at most. Usually the first look fills the page. If it doesn't, the second
+ * takes less than 100 ms. A page that is not full even then ends there, and the next page looks further.
  */
 const LOOKS = [2000, 100_000];
 

@@ -54,7 +54,7 @@ export function rememberDefinition<Definition extends object>(
   return definition;
 }
 
-/** A payload that doesn't match a schema fails in no line of yours: the error's place is the definition with the schema. */
+/** No line of yours throws if a payload doesn't match a schema, so the error gets the place of the definition with it. */
 export function placeAt(error: Error, definition: object): Error {
   const { stack } = definitions.get(definition) ?? {};
   if (stack !== undefined) error.stack = stack;
@@ -63,7 +63,7 @@ export function placeAt(error: Error, definition: object): Error {
 
 /** Which failure was thrown. Never throws, whatever was thrown: a Proxy can answer any question with an error. */
 export function failureOf(thrown: unknown): FailureFacts {
-  // A look-up asks the value nothing, and anything may be looked up.
+  // Looking a Proxy up in a WeakMap runs none of its code.
   return known.get(thrown as object) ?? { failure: failureByClass(thrown), failedPaths: null };
 }
 

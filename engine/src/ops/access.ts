@@ -11,7 +11,7 @@ export type Identity =
       readonly outcome: 'known';
       /** Kept with everything that this operator does. */
       readonly who: string;
-      /** A browser never sends a bearer on its own. It sends anything else also for a page of another site. */
+      /** Another site can make a browser send a request with a password or a cookie, but never with a bearer. */
       readonly by: 'bearer' | 'browser';
       /** On the machine of a developer, where nothing has to be spared. */
       readonly isLocal: boolean;
@@ -31,7 +31,7 @@ const MIN_TOKEN_LENGTH = 32;
 /** Of `access.dev` in wrangler.ops.toml, so only on the machine of a developer. Cloudflare's own are 64 hex digits. */
 const LOCAL_AUDIENCE = 'local';
 
-/** An operator waits for it, and is let in without a name all the same. */
+/** After this time, the operator is let in without a name. */
 const IDENTITY_TIMEOUT_MS = 5000;
 
 /** A mistake in the configuration lets nobody in. `access` is the `ctx.access` of the request. */

@@ -6,7 +6,7 @@ import { openOpsDatabase } from './api.ts';
 /** The cron of wrangler.consumer.toml. It wakes the database every 15 minutes, and a scrape may then use it too. */
 const CRON_EVERY_MS = 15 * 60_000;
 
-/** Scrapers come once a minute, so one of them comes in this time after the cron. A query keeps Neon awake as long. */
+/** Scrapers come once a minute, so at least one scrape comes within this time after the cron. */
 const AFTER_CRON_MS = 2 * 60_000;
 
 /** Two scrapers, or one that scrapes every few seconds, cost no more than one query in this time. */
@@ -24,8 +24,8 @@ interface Sample {
 
 /**
  * The numbers of /ops/metrics. A scrape must not wake a sleeping database, and this Worker doesn't see the deliveries
- * that keep it awake. So a scrape asks Postgres only after the cron has woken it. At other times it gets the numbers of
- * the last query, whose age is one of the metrics. If the database never sleeps anyway, scrape /ops/metrics?fresh=1.
+ * that keep it awake. So a scrape asks Postgres only in the two minutes after the cron has woken it. At other times it
+ * gets the numbers of the last query, whose age is one of the metrics. `?fresh=1` asks Postgres at any time.
  */
 export class Metrics {
   static readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';

@@ -118,7 +118,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
       }
       case 'too_many':
       case 'unexpected': {
-        const text = 'Nothing was changed: by now, other events match than those that you have seen.';
+        const text = 'Nothing was changed: the events that match have changed since you looked at them.';
         const refused = { text, reason: action.value.reason };
         const matching = await loadMatching(db, name, filter);
         const page = <Bulk {...contextOf(c)} action={name} filter={filter} matching={matching} refused={refused} />;

@@ -15,7 +15,7 @@ export type ClaimOutcome =
   | { outcome: 'not_held' }
   | { outcome: 'no_database_url' };
 
-/** Some senders wait three seconds for our answer (Slack, Zoom, Discord), and the queue needs up to one of them. */
+/** Slack, Zoom and Discord wait three seconds for an answer. After this time, the queue still needs up to one second. */
 export const CLAIM_TIMEOUT_MS = 1500;
 
 /**
@@ -33,7 +33,7 @@ export async function claimOrForward(
   const { source, headers } = request;
   let db: Database;
   try {
-    db = openDatabase(env.DATABASE_URL, 'by the caller');
+    db = openDatabase(env.DATABASE_URL, 'none');
   } catch {
     // On the queue, the events would wait for a database that was never configured.
     return { outcome: 'no_database_url' };

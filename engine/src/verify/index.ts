@@ -64,7 +64,7 @@ export async function verify(
     }
     // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
     if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
-    // What a scheme misses that the sender doesn't use says nothing.
+    // A signature is missing for each scheme that the sender doesn't use: that must not hide why another one refused.
     if (verdict.reason !== 'signature missing' || refusal.reason === 'secret malformed') refusal = verdict;
   }
   return refusal.reason === 'signature missing' ? signatureMissing(provider) : refusal;

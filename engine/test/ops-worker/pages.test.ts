@@ -126,7 +126,7 @@ it('what was discarded can be put back: from the list that opens after it, and f
   expect(page.match(/^discarded: a test$/gm)).toHaveLength(3);
   expect(page.match(/^Retry$/gm)).toHaveLength(3);
   await send('/ops/event?source=stripe&event_id=evt_1', { action: 'retry' });
-  const [, bulk = ''] = /href="([^"]*)">Put the discarded back/.exec(await (await get(list)).text()) ?? [];
+  const [, bulk = ''] = /href="([^"]*)">Put discarded events back/.exec(await (await get(list)).text()) ?? [];
   await confirm(bulk.replaceAll('&amp;', '&'));
   expect(sent).toHaveLength(3);
   expect(await sql(`select distinct status, summary from webhooks.events`)).toEqual([
@@ -316,7 +316,7 @@ it('a discarded event was parked when it was parked, and discarded when it was d
   );
   const list = await read('/ops/events?status=ignored');
   expect(list).toContain('\ndiscarded: a test\n');
-  expect(list).not.toMatch(/no country|Run the finished again/);
+  expect(list).not.toMatch(/no country|Run finished events again/);
   expect(await read(path)).toContain('Put this event back and retry it');
   await send(path, { action: 'retry' });
   expect((await read(path)).match(/parked after .*/g)).toEqual(['parked after 12 attempts:']);

@@ -69,8 +69,8 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
       )}
       {isTooMany && (
         <p class="banner">
-          At most {MAX_RERUN.toLocaleString('en')} run again at a time, because their changes are made a second time.
-          Choose fewer: of a source, a type, or a shorter time.
+          At most {MAX_RERUN.toLocaleString('en')} events run again at a time, because their changes are made a second
+          time. Choose one source, one type or a shorter time.
         </p>
       )}
       {events > 0 && !isTooMany && (

@@ -222,12 +222,12 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
       )}
       {hasDiscarded && (
         <a class="button plain" href={bulkPath({ ...filter, status: 'ignored' }, 'retry')}>
-          Put the discarded back…
+          Put discarded events back…
         </a>
       )}
       {canRerun && !isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
         <a class="button plain" href={bulkPath(filter, 'rerun')}>
-          Run the finished again…
+          Run finished events again…
         </a>
       )}
     </p>

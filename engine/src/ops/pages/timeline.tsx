@@ -43,7 +43,7 @@ function timelineOf(event: ShownEvent): Moment[] {
       shown.add(was.finished_at);
       moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
     }
-    // When it had failed while it waited is not stored, only how often.
+    // If an event was retried while it waited, only the number of its failed attempts is stored, not their times.
     const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
     const why = before && was?.error ? ` (${was.error})` : '';
     // An earlier or a later version may know other actions.
