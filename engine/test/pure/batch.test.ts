@@ -215,7 +215,7 @@ describe('a group of events', () => {
     eventId,
     status: 'done',
     summary: '',
-    statements: params.map((ofStatement) => ({ sql: 'select', params: ofStatement })),
+    statements: params.map((ofStatement, n) => ({ sql: `select ${n}`, params: ofStatement })),
     effects: [],
   });
   const idsOf = (events: readonly Completion[]) => events.map(({ eventId }) => eventId);
@@ -233,6 +233,12 @@ describe('a group of events', () => {
     ];
     expect(idsOf(inLockOrder(group))).toEqual(['b', 'd', 'a', 'c']);
     expect(idsOf(inLockOrder(group.toReversed()))).toEqual(['d', 'b', 'c', 'a']);
+  });
+
+  it('is sorted by the key of each event, also by one that only events of another group have', () => {
+    const keys = ['cus_7', 'cus_9', 'cus_1', 'cus_7', 'cus_3'];
+    const group = keys.map((key, n) => completion(key, [`in_${n}`, key]));
+    expect(idsOf(inLockOrder(group))).toEqual(keys.toSorted());
   });
 
   it('keeps its order if its events share nothing, or only what names no row, such as objects', () => {
