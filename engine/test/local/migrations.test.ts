@@ -130,47 +130,25 @@ it('a migration that Drizzle would skip, because a newer one of another branch i
 });
 
 const USED = 'which the deployed Workers use: deploy code without it first, and do this with the next release';
-const BY_HAND =
-  'create it by hand first, with "create index concurrently", and write "if not exists" into the migration';
-const LARGE = `builds an index on public.large, a large table: ${BY_HAND}`;
+const LARGE = 'reads all of public.large, a large table, while claims wait. docs/runbook.md says what to do instead';
 const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can insert no row: give it one';
 
 it.each([
-  ['drop table "invoices" cascade', `drops the table public.invoices, ${USED}`],
-  ['ALTER TABLE "invoices" DROP COLUMN "currency";', `drops the column public.invoices.currency, ${USED}`],
-  ['alter table if exists only Public.Invoices drop Currency', `drops the column public.invoices.currency, ${USED}`],
-  ['alter table webhooks.events drop column if exists summary', `drops the column webhooks.events.summary, ${USED}`],
-  [
-    'ALTER TABLE "invoices" RENAME COLUMN "currency" TO "money";',
-    `renames the column public.invoices.currency, ${USED}`,
-  ],
-  ['alter table invoices add column note text, rename to bills', `renames the table public.invoices, ${USED}`],
-  ['ALTER TABLE "invoices" ADD COLUMN "note" text NOT NULL;', `adds public.invoices.note as ${NO_DEFAULT}`],
-  [
-    'alter table invoices add note text; alter table invoices alter note set not null',
-    `makes public.invoices.note ${NO_DEFAULT}`,
-  ],
-  [
-    'create index concurrently on invoices (customer)',
-    `creates an index concurrently on public.invoices, which fails in a migration: ${BY_HAND}`,
-  ],
+  ['drop table "invoices" cascade', `drops public.invoices, ${USED}`],
+  ['ALTER TABLE "invoices" DROP COLUMN "currency";', `drops public.invoices.currency, ${USED}`],
+  ['alter table if exists only Public.Invoices drop Currency', `drops public.invoices.currency, ${USED}`],
+  ['alter table webhooks.events drop column if exists summary', `drops webhooks.events.summary, ${USED}`],
+  ['ALTER TABLE "invoices" RENAME COLUMN "currency" TO "money";', `renames public.invoices.currency, ${USED}`],
+  ['alter table invoices add column note text, rename to bills', `renames public.invoices, ${USED}`],
+  ['ALTER TABLE "invoices" ADD COLUMN "note" text NOT NULL;', `makes public.invoices.note ${NO_DEFAULT}`],
+  ['alter table invoices alter note set not null', `makes public.invoices.note ${NO_DEFAULT}`],
   ['CREATE INDEX "i" ON "large" USING btree ("a");', LARGE],
   ['create unique index if not exists j on large (a)', LARGE],
   ['alter table large add constraint u unique (a)', LARGE],
-  [
-    'alter table large add constraint c check (length(a) > 0)',
-    'adds a constraint that reads all of public.large, a large table: add it as NOT VALID, and validate it with the next release',
-  ],
-  [
-    'alter table large alter column a set data type varchar(9000)',
-    'changes the type of public.large.a, a large table: add a column of the new type, fill it, and drop the old one with a later release',
-  ],
-  ['DROP INDEX "webhooks"."fingerprint_once"', `drops the key fingerprint_once of webhooks.events, ${USED}`],
-  ['alter table invoices drop constraint invoices_pkey', `drops the key invoices_pkey of public.invoices, ${USED}`],
-  [
-    'alter table webhooks.events drop constraint events_source_event_id_pk',
-    `drops the key events_source_event_id_pk of webhooks.events, ${USED}`,
-  ],
+  ['alter table large add constraint c check (length(a) > 0)', LARGE],
+  ['alter table large alter column a set data type varchar(9000)', LARGE],
+  ['DROP INDEX "webhooks"."fingerprint_once"', `drops webhooks.fingerprint_once, ${USED}`],
+  ['alter table invoices drop constraint invoices_pkey', `drops public.invoices_pkey, ${USED}`],
   ['alter table webhooks.events alter attempts drop default', `drops the default of webhooks.events.attempts, ${USED}`],
   ['drop index webhooks.events_due; alter table webhooks.events drop constraint known_status', undefined],
   ['alter table invoices add column note text', undefined],
@@ -183,13 +161,14 @@ it.each([
   ],
   ['create index on invoices (customer); create index if not exists made_by_hand on large (a)', undefined],
   ['alter table large add constraint c check (length(a) > 0) not valid', undefined],
+  ['alter table invoices add constraint c check (customer is not null), add check (id is not null)', undefined],
   // The code that is deployed knows neither any more: the migration before was generated, and its statements taken out.
   ['alter table invoices drop column gone; drop table gone', undefined],
 ])('before a deploy, the migration %j is judged by what the deployed Workers survive', async (statement, problem) => {
   const copy = copyMigrations();
   addMigration(copy.app, '0999_next', Date.now() + 1000, statement);
   const found = await asOwner(database.stack.databaseUrl, (client) => unsafeStatements(client, copy));
-  expect(found).toEqual(problem ? [`${copy.app}/0999_next.sql ${problem}`] : []);
+  expect(found).toEqual(problem ? [expect.stringContaining(`${copy.app}/0999_next.sql ${problem}`)] : []);
 });
 
 it('before a deploy, the engine’s migrations are judged although the app has none', async () => {
@@ -199,7 +178,7 @@ it('before a deploy, the engine’s migrations are judged although the app has n
   await ask(url, 'delete from drizzle.app_migrations');
   addMigration(copy.engine, '0999_next', Date.now() + 1000, 'drop table webhooks.alerts');
   expect(await asOwner(url, (client) => unsafeStatements(client, copy))).toEqual([
-    `${copy.engine}/0999_next.sql drops the table webhooks.alerts, ${USED}`,
+    `${copy.engine}/0999_next.sql drops webhooks.alerts, ${USED}`,
   ]);
 });
 
