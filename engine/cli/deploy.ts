@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { type Account, addressOf, openAccount } from './cloudflare/api.ts';
-import { deployWorkers, missingAtCloudflare, rollBack } from './cloudflare/deploys.ts';
+import { deployWorkers, GOING_BACK, missingAtCloudflare } from './cloudflare/deploys.ts';
 import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
 import { readConfigs, type WorkerConfig, type WorkerConfigs } from './config/worker-config.ts';
@@ -14,28 +14,16 @@ import { UserError } from './lib/user-error.ts';
 import { type DeliveryOptions, firstDelivery, smoke } from './setup/smoke.ts';
 
 const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
-npm run deploy -- --rollback [--env <name>]
 
 Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. What would fail halfway
 is refused before anything is changed, and so is a deploy while another one runs.
 DATABASE_URL is that of the owner of the tables, and comes from the shell only. With SMOKE_SOURCE and SMOKE_SECRET, the name of a
 source and its secret, it sends a delivery through the new Workers, and fails if that doesn't arrive.
-  --rollback   takes the Workers back to the deploy before. The database stays as it is`;
+To go back: npx wrangler rollback, for each Worker in the order of ${GOING_BACK}`;
 
 export default async function main(): Promise<void> {
-  const { values } = readArguments({
-    usage: USAGE,
-    options: { env: { type: 'string', default: '' }, rollback: { type: 'boolean', default: false } },
-  });
+  const { values } = readArguments({ usage: USAGE, options: { env: { type: 'string', default: '' } } });
   const configs = readConfigs(values.env);
-  if (values.rollback) {
-    for (const line of await rollBack(await openAccount(), configs)) console.log(line);
-    console.log(
-      'The database keeps its tables, with all that newer migrations have added: the older Workers leave that alone. Queues, crons and addresses stay as well.',
-    );
-    return;
-  }
-
   for (const hint of assertConfigured({ sources: await loadSources(), ...configs })) console.log(`hint: ${hint}`);
   // Never from .dev.vars: that database is the local one, and the deployed Workers would find no tables.
   const { DATABASE_URL } = process.env;
@@ -93,13 +81,11 @@ async function sendOne(options: DeliveryOptions, client: pg.Client): Promise<voi
   try {
     const sent = await smoke({ ...options, client });
     if (!sent) throw new UserError(unsignable(options));
-    console.log(
-      `a delivery of ${sent.source}: 200 after ${sent.answeredMs} ms, ignored by the consumer ${sent.ignoredMs} ms later`,
-    );
+    console.log(`a delivery ${sent}`);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     throw new UserError(
-      `everything is deployed, but a delivery did not get through it: ${error.message}. To go back, run this with --rollback`,
+      `everything is deployed, but a delivery did not get through it: ${error.message}. To go back: ${GOING_BACK}`,
     );
   }
 }

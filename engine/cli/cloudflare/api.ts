@@ -29,19 +29,16 @@ export class ApiError extends UserError {
   }
 }
 
-/** For one of several accounts that a login sees. */
-export type Choose = (accounts: readonly AccountInfo[]) => Promise<AccountInfo | undefined>;
-
 interface AccountInfo {
   readonly id: string;
   readonly name: string;
 }
 
 /** The account that wrangler would use: by an API token of the environment, or with wrangler's login. */
-export async function openAccount(choose: Choose = refuse): Promise<Account> {
-  const token = process.env.CLOUDFLARE_API_TOKEN ?? (await tokenOfLogin());
+export async function openAccount(): Promise<Account> {
+  const token = process.env.CLOUDFLARE_API_TOKEN || (await tokenOfLogin());
   const id = process.env.CLOUDFLARE_ACCOUNT_ID ?? readConfig(CONFIGS.receiver).raw.account_id;
-  const account = id ? { id, name: id } : await onlyAccount(token, choose);
+  const account = id ? { id, name: id } : await onlyAccount(token);
   // Wrangler would ask again.
   process.env.CLOUDFLARE_ACCOUNT_ID = account.id;
   const base = `/accounts/${account.id}`;
@@ -65,7 +62,8 @@ export function changeSecrets(
 
 /** Where a Worker is reached. `undefined`: it has neither a domain of its own nor one of workers.dev. */
 export async function addressOf(account: Account, { name, raw }: WorkerConfig): Promise<string | undefined> {
-  const routes: (string | { pattern?: string; custom_domain?: boolean })[] = [raw.route ?? [], raw.routes ?? []].flat();
+  // `routes = []` in an environment keeps out the route at the top of the file.
+  const routes: (string | { pattern?: string; custom_domain?: boolean })[] = [raw.routes ?? raw.route ?? []].flat();
   for (const route of routes) if (typeof route === 'object' && route.custom_domain) return `https://${route.pattern}`;
   const found = await account.get<{ subdomain: string }>('/workers/subdomain');
   return found && raw.workers_dev !== false ? `https://${name}.${found.subdomain}.workers.dev` : undefined;
@@ -82,8 +80,12 @@ export async function opsAddress(environment: string): Promise<string> {
 }
 
 async function tokenOfLogin(): Promise<string> {
-  const { isDone, out, problem } = await runWrangler(['auth', 'token', '--json']);
-  if (!isDone) throw new UserError(`wrangler auth token failed: ${problem}`);
+  const { isDone, out } = await runWrangler(['auth', 'token', '--json']);
+  if (!isDone) {
+    throw new UserError(
+      `nobody is logged in to Cloudflare: npx wrangler login, or make a token with ${PERMISSIONS} (${TOKENS_PAGE}) and set CLOUDFLARE_API_TOKEN`,
+    );
+  }
   const { token } = JSON.parse(out) as { readonly token?: string };
   if (token) return token;
   throw new UserError(
@@ -91,14 +93,10 @@ async function tokenOfLogin(): Promise<string> {
   );
 }
 
-async function onlyAccount(token: string, choose: Choose): Promise<AccountInfo> {
+async function onlyAccount(token: string): Promise<AccountInfo> {
   const accounts = (await call<AccountInfo[]>(token, 'GET', '/accounts?per_page=50')) ?? [];
-  const [first] = accounts;
-  const account = first && accounts.length === 1 ? first : await choose(accounts);
-  return account ?? refuse(accounts);
-}
-
-function refuse(accounts: readonly AccountInfo[]): never {
+  const [account, other] = accounts;
+  if (account && !other) return account;
   const named = accounts.map(({ id, name }) => `${id} (${name})`).join(', ');
   throw new UserError(`set CLOUDFLARE_ACCOUNT_ID to the account that is meant: ${named || 'this login sees none'}`);
 }
@@ -127,7 +125,7 @@ async function call<Result>(token: string, method: string, path: string, body?: 
   if (success) return result;
   const [error] = errors ?? [];
   if (method === 'GET' && error?.code === NOT_THERE) return undefined;
-  const place = path.replace(/^\/accounts\/[^/]+/, '');
+  const place = path.replaceAll(/^\/accounts\/[^/]+|\?.*/g, '');
   const why = error ? `${error.message} (${error.code})` : `HTTP ${response.status}`;
   const { status } = response;
   const does = method === 'GET' ? 'read' : 'change';

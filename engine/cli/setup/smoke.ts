@@ -24,12 +24,6 @@ interface SmokeOptions extends DeliveryOptions {
   readonly patienceMs?: number;
 }
 
-export interface Smoke {
-  readonly source: string;
-  readonly answeredMs: number;
-  readonly ignoredMs: number;
-}
-
 /** The last delivery of ours that the consumer has ignored, as it should, and when. */
 export async function lastSmoke(client: pg.Client): Promise<string | undefined> {
   const { rows } = await client.query<{ source: string; time: string }>(
@@ -49,8 +43,8 @@ export async function sourcesHeardOf(client: pg.Client): Promise<readonly string
   return rows.map(({ source }) => source);
 }
 
-/** One signed delivery on the way of every delivery, with the time of each leg. `undefined`: no source can sign one. */
-export async function smoke(options: SmokeOptions): Promise<Smoke | undefined> {
+/** Sends a signed delivery on the way of every delivery, and says how long it took. `undefined`: no source can sign one. */
+export async function smoke(options: SmokeOptions): Promise<string | undefined> {
   const { client, patienceMs = 90_000 } = options;
   const made = await firstDelivery(options);
   if (!made) return undefined;
@@ -65,7 +59,10 @@ export async function smoke(options: SmokeOptions): Promise<Smoke | undefined> {
       [source, eventId],
     );
     const [event] = rows;
-    if (event?.status === 'ignored') return { source, answeredMs, ignoredMs: Date.now() - start - answeredMs };
+    if (event?.status === 'ignored') {
+      const ignoredMs = Date.now() - start - answeredMs;
+      return `signed as ${source}: 200 after ${answeredMs} ms, ignored by the consumer ${ignoredMs} ms later`;
+    }
     if (event && event.status !== 'pending') {
       throw new UserError(
         `leg 3, the consumer: the event is ${event.status} (${event.failure}: ${event.last_error}). Look at npx wrangler tail of the consumer`,

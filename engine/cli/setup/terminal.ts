@@ -4,11 +4,12 @@ import { Writable } from 'node:stream';
 import type { Source } from '../../src/kit/index.ts';
 import type { Provider } from '../../src/providers/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
+import type { Account } from '../cloudflare/api.ts';
 import { type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Secrets } from './workers.ts';
 
-export type Outcome = 'ok' | 'done' | 'would' | 'needs';
+export type Outcome = 'ok' | 'done' | 'needs';
 
 /** What the person at the terminal sees and answers. */
 export class Terminal {
@@ -26,9 +27,8 @@ export class Terminal {
     console.log(`${outcome.padEnd(6)}${name.padEnd(11)}${text}`);
   }
 
-  /** A line that belongs to the step above it. */
   note(text: string): void {
-    for (const line of text.split('\n')) console.log(`${' '.repeat(17)}${line}`);
+    console.log(`${' '.repeat(17)}${text}`);
   }
 
   /** The empty answer is `fallback`, and so is every answer if nobody is asked. */
@@ -81,74 +81,47 @@ export class Terminal {
 export interface Made {
   readonly configs: WorkerConfigs;
   readonly sources: Readonly<Record<string, Source>>;
-  readonly account: string;
-  readonly subdomain: string;
-  readonly database: string;
+  readonly account: Account;
+  readonly address: string;
+  readonly console: string | undefined;
   readonly secrets: Secrets;
-  readonly isFree: boolean;
+  /** The secrets that each Worker has now, by its name. */
+  readonly stored: Readonly<Record<string, readonly string[]>>;
   /** The sources of which no delivery has arrived. */
   readonly silent: readonly string[];
-  readonly isAlerting: boolean;
-  /** Whether the console has an OPS_TOKEN. */
-  readonly hasToken: boolean;
 }
 
 /**
- * What there is now, and what only a person can do: never more than five things, each with a link or a command. It goes by what
- * there is and not by what this run has made, so that a second run forgets nothing.
+ * Where the Workers are, and what only a person can do: never more than five things, each with a link or a command. It goes by what there is and not by what
+ * this run has made, so that a second run forgets nothing.
  */
-export function summary(made: Made): string {
-  const { configs, sources, account, subdomain, database, secrets, isFree, silent } = made;
+export function summary({ configs, sources, account, address, console, secrets, stored, silent }: Made): string {
   const { receiver, consumer, ops } = configs;
-  const address = (name: string) => `https://${name}.${subdomain}.workers.dev`;
-  const wrangler = (command: string, config = receiver) => `npx wrangler ${command} ${wranglerFlags(config)}`;
-  const rows = [
-    ['receiver', address(receiver.name)],
-    ['consumer', `${consumer.name}, without an address`],
-    ...(ops ? [['console', `${address(ops.name)}/ops`]] : []),
-    ['queues', consumer.consumes.join(', ')],
-    ['database', database],
-    [
-      'plan',
-      isFree
-        ? 'Free: 10,000 queue operations a day, which is about 3,300 events, or 1,650 with one effect each; messages are kept for a day'
-        : 'paid, by what the queues keep',
-    ],
-  ];
   const todo: string[] = [];
   if (silent.length > 0) {
-    const unheard = Object.fromEntries(Object.entries(sources).filter(([name]) => silent.includes(name)));
-    const [example = ''] = silent;
+    const lines = silent.map((name) => {
+      const { provider } = sources[name] ?? {};
+      return `     ${address}/webhooks/${name}  ${provider ? pageOf(provider) : ''}`.trimEnd();
+    });
+    todo.push(['register these addresses at the senders, of which nothing has arrived yet:', ...lines].join('\n'));
     const madeUp = secrets.madeUp.filter((name) => name !== 'OPS_TOKEN').join(', ');
-    todo.push(registration(unheard, address(receiver.name)));
-    todo.push(
-      `give the receiver the secret of each sender that shows one${madeUp && ` (made up now: ${madeUp})`}: ${wrangler(`secret put ${secretName(example)}`)}`,
-    );
+    const put = `npx wrangler secret put ${secretName(silent[0] ?? '')} ${wranglerFlags(receiver)}`;
+    const made = madeUp && ` (made up now: ${madeUp})`;
+    todo.push(`give the receiver the secret of each sender that shows one${made}: ${put}`);
   }
   if (ops && !ops.vars.ACCESS_AUD) {
-    const untilThen = made.hasToken ? 'any name and the OPS_TOKEN open it' : 'nobody gets in';
-    todo.push(
-      `protect the console with Cloudflare Access: https://dash.cloudflare.com/${account}/workers/services/view/${ops.name}/production/settings (docs/console.md). Until then, ${untilThen}`,
-    );
+    const untilThen = stored[ops.name]?.includes('OPS_TOKEN') ? 'any name and the OPS_TOKEN open it' : 'nobody gets in';
+    const page = `https://dash.cloudflare.com/${account.id}/workers/services/view/${ops.name}/production/settings`;
+    todo.push(`protect the console with Cloudflare Access: ${page} (docs/console.md). Until then, ${untilThen}`);
   }
-  if (!made.isAlerting) {
-    todo.push(`be told when work fails: ${wrangler('secret put ALERT_WEBHOOK_URL', consumer)} (docs/alerts.md)`);
+  if (!stored[consumer.name]?.includes('ALERT_WEBHOOK_URL')) {
+    const put = `npx wrangler secret put ALERT_WEBHOOK_URL ${wranglerFlags(consumer)}`;
+    todo.push(`be told when work fails: ${put} (docs/alerts.md)`);
   }
   const written = spawnSync('git', ['status', '--porcelain', '--', 'wrangler*.toml', 'worker-configuration*.d.ts']);
   if (written.stdout?.length) todo.push('commit what was written: git commit -am "Where it runs"');
-  return `
-what there is
-${rows.map(([name = '', text]) => `  ${name.padEnd(10)}${text}`).join('\n')}
-
-what is left for you
-${todo.map((text, index) => `  ${index + 1}  ${text}`).join('\n')}`;
-}
-
-function registration(sources: Readonly<Record<string, Source>>, receiver: string): string {
-  const lines = Object.entries(sources).map(([name, { provider }]) =>
-    `     ${receiver}/webhooks/${name}  ${pageOf(provider)}`.trimEnd(),
-  );
-  return `register these addresses at the senders, of which nothing has arrived yet:\n${lines.join('\n')}`;
+  const where = [`\nreceiver  ${address}/webhooks/<source>`, ...(console ? [`console   ${console}/ops`] : [])];
+  return [...where, '\nwhat is left for you', ...todo.map((text, index) => `  ${index + 1}  ${text}`)].join('\n');
 }
 
 /** The sender's own page about it, if there is one. */

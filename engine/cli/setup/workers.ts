@@ -30,7 +30,8 @@ export async function askForSecrets(
 ): Promise<Secrets> {
   const { receiver, ops } = configs;
   const values: Record<string, Record<string, string>> = {};
-  const known: Pick<Secrets, 'keys' | 'madeUp'> = { keys: {}, madeUp: [] };
+  const keys: Record<string, string> = {};
+  const madeUp: string[] = [];
   const missing: string[] = [];
   const sourceOf = new Map(Object.keys(sources).map((source) => [secretName(source), source]));
   for (const config of listed(configs)) {
@@ -38,102 +39,75 @@ export async function askForSecrets(
     values[config.name] = own;
     for (const name of config.secrets) {
       const source = config === receiver ? sourceOf.get(name) : undefined;
-      const given = process.env[name];
-      if (source !== undefined && given) {
-        known.keys[source] = given;
-      }
-      if (given) {
-        const finding = await judgeSecret(name, given, source === undefined ? undefined : sources[source]?.provider);
-        if (finding.outcome === 'wrong') throw new UserError(`in the environment, ${finding.sentence}`);
+      const { provider } = sources[source ?? ''] ?? {};
+      const judge = async (value: string, where = '') => {
+        const finding = await judgeSecret(name, value, provider);
+        if (finding.outcome === 'wrong') throw new UserError(where + finding.sentence);
         if (finding.outcome === 'suspicious') terminal.note(finding.sentence);
-      }
+        if (source !== undefined) keys[source] = value;
+      };
+      const given = process.env[name];
+      if (given) await judge(given, 'in the environment, ');
       if (name === 'DATABASE_URL' || workers[config.name]?.secrets.includes(name)) continue;
       if (given) own[name] = given;
       // One that is made up must be shown, and with --yes nobody may be there to see it.
       else if (!terminal.isAsking) missing.push(name);
-      else if (source !== undefined) {
-        Object.assign(own, await askForSource(source, sources[source], known, terminal, address));
-      } else {
-        const answer = await terminal.askHidden(`${name} of ${config.path} (what you type is not shown)`);
-        if (!answer)
+      else {
+        if (provider) console.log(`\n${source}: register ${address}/${source} there. ${pageOf(provider)}`.trimEnd());
+        const hint = provider ? 'not shown; Enter makes one up' : 'not shown';
+        const answer = await askUntilRight(terminal, `${name} of ${config.path} (what you type is ${hint})`, judge);
+        if (answer) own[name] = answer;
+        else if (source === undefined) {
           throw new UserError(`${config.path} requires ${name}: set it in the environment, and run this again`);
-        const finding = await judgeSecret(name, answer);
-        if (finding.outcome === 'wrong') throw new UserError(finding.sentence);
-        if (finding.outcome === 'suspicious') terminal.note(finding.sentence);
-        own[name] = answer;
+        } else {
+          const made = madeUpSecrets({ [source]: sources[source] as Source });
+          keys[source] = made[signingKeyName(source)] ?? made[name] ?? '';
+          for (const one of [name, verifyTokenName(source)]) {
+            if (made[one]) own[one] = made[one];
+            if (made[one]) madeUp.push(one);
+          }
+        }
       }
     }
   }
   if (missing.length > 0) throw new UserError(`missing in the environment: ${missing.join(', ')}`);
   if (ops && !ops.vars.ACCESS_AUD && !workers[ops.name]?.secrets.includes('OPS_TOKEN')) {
-    let token = process.env.OPS_TOKEN;
     // With --yes nobody would see it.
-    if (!token && terminal.isAsking) {
-      token = randomBytes(32).toString('hex');
-      known.madeUp.push('OPS_TOKEN');
-    }
+    const token = process.env.OPS_TOKEN || (terminal.isAsking ? randomBytes(32).toString('hex') : '');
     if (token) Object.assign(values[ops.name] ?? {}, { OPS_TOKEN: token });
+    if (token && !process.env.OPS_TOKEN) madeUp.push('OPS_TOKEN');
   }
-  return { values, ...known };
+  return { values, keys, madeUp };
 }
 
-async function askForSource(
-  name: string,
-  source: Source | undefined,
-  known: Pick<Secrets, 'keys' | 'madeUp'>,
+/** The empty answer is one, too. */
+async function askUntilRight(
   terminal: Terminal,
-  address: string,
-): Promise<Record<string, string>> {
-  if (!source) return {};
-  const { provider } = source;
-  console.log(`\n${name}: register ${address}/${name} there. ${pageOf(provider)}`.trimEnd());
+  question: string,
+  judge: (value: string) => Promise<void>,
+): Promise<string> {
   for (;;) {
-    const question = `the secret of ${name} (what you type is not shown; Enter makes one up)`;
     const answer = await terminal.askHidden(question);
-    if (answer) {
-      const finding = await judgeSecret(secretName(name), answer, provider);
-      if (finding.outcome !== 'fine') console.log(finding.sentence);
-      if (finding.outcome === 'wrong') continue;
-      known.keys[name] = answer;
-      return { [secretName(name)]: answer };
+    try {
+      if (answer) await judge(answer);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      terminal.note(error.message);
     }
-    const made = madeUpSecrets({ [name]: source });
-    const { [secretName(name)]: secret = '', [verifyTokenName(name)]: token } = made;
-    known.keys[name] = made[signingKeyName(name)] ?? secret;
-    known.madeUp.push(secretName(name), ...(token ? [verifyTokenName(name)] : []));
-    return { [secretName(name)]: secret, ...(token ? { [verifyTokenName(name)]: token } : {}) };
   }
 }
 
-/** Whether all that a deploy makes is there: it may have ended half-way. */
-export function isDeployed({ name, secrets, raw, consumes }: WorkerConfig, { queues, workers }: Existing): boolean {
-  const state = workers[name];
-  if (!state) return false;
-  const crons: readonly string[] = raw.triggers?.crons ?? [];
-  const consumers = queues.filter(({ consumers = [] }) =>
-    consumers.some(({ script, service }) => script === name || service === name),
-  );
-  return (
-    secrets.every((secret) => state.secrets.includes(secret)) &&
-    crons.every((cron) => state.crons.includes(cron)) &&
-    consumes.every((queue) => consumers.some(({ queue_name }) => queue_name === queue)) &&
-    state.isPublic === (raw.workers_dev ?? !(raw.route || raw.routes))
-  );
-}
-
-/** Deploys a Worker with its secrets, or only gives it those that it lacks. */
+/** Deploys a Worker with its secrets. One that was deployed whole only gets those that it lacks. */
 export async function ensureWorker(
   account: Account,
   config: WorkerConfig,
   release: Release,
-  before: Existing,
+  isDeployed: boolean,
   secrets: Readonly<Record<string, string>>,
 ): Promise<'ok' | 'deployed' | 'secrets'> {
-  const names = Object.keys(secrets);
-  const state = before.workers[config.name];
-  const workers = { [config.name]: state && { ...state, secrets: [...state.secrets, ...names] } };
-  if (isDeployed(config, { ...before, workers })) {
-    if (names.length === 0) return 'ok';
+  if (isDeployed && Object.keys(secrets).length === 0) return 'ok';
+  if (isDeployed) {
     await changeSecrets(account, config, secrets);
     return 'secrets';
   }

@@ -110,7 +110,7 @@ describe('the secrets of setup', () => {
     const { receiver, consumer } = readConfigs();
     const secrets = [`${name.toUpperCase()}_WEBHOOK_SECRET`];
     const configs = { receiver: { ...receiver, secrets }, consumer: { ...consumer, secrets: [] }, ops: undefined };
-    const nothing = { subdomain: undefined, queues: [], workers: {} };
+    const nothing = { queues: [], workers: {} };
     const sources = { [name]: { provider, types: [] } };
     return askForSecrets(configs, sources, nothing, terminal, 'https://receiver.example.com');
   };

@@ -5,8 +5,6 @@ import deployed from '../../../src/consumer.ts';
 import { handlers } from '../../../src/handlers/index.ts';
 import { openAccount } from '../../cli/cloudflare/api.ts';
 import { connect } from '../../cli/ops/api.ts';
-import { findDatabase } from '../../cli/setup/database.ts';
-import { Terminal } from '../../cli/setup/terminal.ts';
 import { sendAlerts } from '../../src/consumer/send-alerts.ts';
 import { openDatabase, run } from '../../src/db/client.ts';
 import { currentState, type Handler } from '../../src/kit/index.ts';
@@ -172,15 +170,6 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     async () => {
       for (const name of ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_ACCOUNT_ID']) vi.stubEnv(name, 'x');
       return (await openAccount()).get('/queues');
-    },
-  ],
-  [
-    "Neon's API",
-    30_000,
-    'Neon could not be reached (TimeoutError): check the network, and run this again',
-    () => {
-      vi.stubEnv('DATABASE_URL', '').stubEnv('NEON_API_KEY', 'x');
-      return findDatabase(new Terminal({ asks: false }), { name: 'hooks', dryRun: true });
     },
   ],
   [

@@ -99,11 +99,6 @@ export class Cloudflare {
   readonly unknown: string[] = [];
   /** Called with every request before it is done. The fault that it returns is the answer. */
   fault: ((call: string) => Fault | undefined | Promise<Fault | undefined>) | undefined;
-  /** Answers what commands ask Neon's API. */
-  neonApi: (method: string, path: string, body: unknown) => { status: number; json: unknown } = () => ({
-    status: 401,
-    json: { message: 'authentication failed' },
-  });
   private readonly workerd: Workerd;
   private readonly server = createServer((request, response) => {
     void this.answer(request).then(
@@ -151,11 +146,10 @@ export class Cloudflare {
     return Object.fromEntries(bindings.filter(isValue).map((one) => [one.name, one.text ?? one.json]));
   }
 
-  /** The version that runs. Of a gradual deployment, the one with the largest share. */
+  /** The version that runs. */
   deployed(name: string): Version | undefined {
     const script = this.scripts.get(name);
-    const [largest] = [...(script?.deployments[0]?.versions ?? [])].sort((a, b) => b.percentage - a.percentage);
-    return script?.versions.find(({ id }) => id === largest?.version_id);
+    return script?.versions.find(({ id }) => id === script.deployments[0]?.versions[0]?.version_id);
   }
 
   private async answer(incoming: IncomingMessage): Promise<Answer> {
@@ -168,10 +162,6 @@ export class Cloudflare {
       headers: others as Record<string, string>,
       ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
     });
-    if (host === 'console.neon.tech') {
-      const { status, json } = this.neonApi(method, url, request.body && (await request.json()));
-      return asJson(status, json);
-    }
     if (typeof host === 'string') return this.visit(host, request);
 
     const { pathname, searchParams } = new URL(request.url);
@@ -209,12 +199,11 @@ export class Cloudflare {
         this.assertMay('Workers Scripts');
         const [kind, name = '', ...more] = rest;
         if (kind === 'subdomain') {
-          if (method === 'PUT') this.subdomain = (await bodyOf<{ subdomain: string }>(request)).subdomain;
           if (this.subdomain !== undefined) return { subdomain: this.subdomain };
           throw new Refusal(404, 10007, 'You have not registered a workers.dev subdomain');
         }
         if (kind === 'services' && method === 'GET') return this.service(name);
-        if (kind === 'scripts' && name) return this.routeScript(request, name, more, search);
+        if (kind === 'scripts' && name) return this.routeScript(request, name, more);
         break;
       }
     }
@@ -283,12 +272,7 @@ export class Cloudflare {
     return script;
   }
 
-  private async routeScript(
-    request: Request,
-    name: string,
-    [part = '', id]: string[],
-    search: URLSearchParams,
-  ): Promise<unknown> {
+  private async routeScript(request: Request, name: string, [part = '', id]: string[]): Promise<unknown> {
     const { method } = request;
     switch (`${method} ${part}${id === undefined ? '' : '/'}`) {
       case 'PUT ': {
@@ -299,20 +283,10 @@ export class Cloudflare {
       case 'POST versions':
         this.script(name);
         return { ...asVersion(await this.upload(name, request)), startup_time_ms: 1 };
-      case 'GET versions':
-        return { items: this.script(name).versions.map(asVersion) };
       case 'GET deployments':
         return { deployments: this.script(name).deployments };
       case 'POST deployments': {
-        const { versions, annotations } = await bodyOf<Deployment & Pick<Metadata, 'annotations'>>(request);
-        const [newest, ...older] = this.script(name).versions;
-        // A new upload keeps the secrets, or names those that change. An older version may have others.
-        const wanted = older.find((one) => one.id === versions[0]?.version_id) ?? newest;
-        const changed = changedSecrets(wanted, this.deployed(name));
-        if (wanted !== newest && changed.length > 0 && !search.has('force')) {
-          throw new Refusal(400, 10220, `The following secrets have changed: ${changed.join(', ')}`);
-        }
-        return this.deploy(name, versions, annotations);
+        return this.deploy(name, (await bodyOf<Deployment>(request)).versions);
       }
       case 'GET secrets':
         return this.deployedBindings(name)
@@ -331,8 +305,6 @@ export class Cloudflare {
       case 'POST subdomain':
         this.script(name).subdomain = await bodyOf(request);
         return this.script(name).subdomain;
-      case 'GET schedules':
-        return { schedules: this.script(name).schedules };
       case 'PUT schedules':
         this.script(name).schedules = await bodyOf(request);
         return {};
@@ -375,8 +347,8 @@ export class Cloudflare {
     return added;
   }
 
-  private deploy(name: string, versions: Deployment['versions'], annotations = {}): Deployment {
-    const deployment = { id: randomUUID(), created_on: new Date().toISOString(), versions, annotations };
+  private deploy(name: string, versions: Deployment['versions']): Deployment {
+    const deployment = { id: randomUUID(), created_on: new Date().toISOString(), versions };
     this.script(name).deployments.unshift(deployment);
     return deployment;
   }
@@ -453,14 +425,6 @@ export function newScript(): Script {
 
 const isSecret = ({ type }: Binding) => type === 'secret_text';
 const isValue = ({ type }: Binding) => type === 'secret_text' || type === 'plain_text' || type === 'json';
-
-function changedSecrets(one: Version | undefined, other: Version | undefined): string[] {
-  const texts = [one, other].map((version) =>
-    Object.fromEntries((version?.metadata.bindings ?? []).filter(isSecret).map(({ name, text }) => [name, text])),
-  );
-  const names = new Set(texts.flatMap((all) => Object.keys(all)));
-  return [...names].filter((name) => texts[0]?.[name] !== texts[1]?.[name]);
-}
 
 const withoutSecret = (one: Binding) => (isSecret(one) ? { name: one.name, type: one.type } : one);
 
