@@ -7,9 +7,9 @@ import { opsAddress } from './cloudflare/api.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
-import { connect, listEvents, NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './ops/api.ts';
+import { connect, listEvents, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { detailsText, LIST_HEAD, listRow, statusText, table } from './ops/print.ts';
+import { detailsText, listLine, statusText } from './ops/print.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
@@ -91,24 +91,19 @@ async function status(api: OpsApi, { json }: Options): Promise<void> {
 
 async function list(api: OpsApi, options: Options): Promise<void> {
   const limit = options.all ? Number.POSITIVE_INFINITY : numberOf(options.limit);
-  const rows: string[][] = [];
   let count = 0;
   let more = false;
   for await (const page of listEvents(api, filterOf(options, new Date()), limit)) {
     count += page.events.length;
     more = page.more;
-    if (options.json) for (const event of page.events) console.log(jsonLine(event));
-    else rows.push(...page.events.map(listRow));
-    progress(`${count} events`);
+    for (const event of page.events) console.log(options.json ? jsonLine(event) : listLine(event));
   }
-  progress('');
   if (count === 0) throw new UserError('nothing matches', NOTHING_MATCHED);
-  if (!options.json) console.log(table([LIST_HEAD, ...rows]));
   if (more) console.error(`there are more than these ${count}: --all lists them`);
 }
 
 async function show(api: OpsApi, [source, id]: [string, string], { json }: Options): Promise<void> {
-  const event = await ofOneEvent(api, () => api.get(pathOf(source, id), ShownEvent));
+  const event = await api.get(pathOf(source, id), ShownEvent);
   console.log(json ? jsonLine(event) : detailsText(event));
 }
 
@@ -125,9 +120,8 @@ async function act(api: OpsApi, name: ActionName, rest: string[], options: Optio
   if (!many && Object.keys(filter).length > 0) throw new UserError('either SOURCE ID or a filter', WRONG_USAGE);
   const action = { name, reason, effects, yes };
   const counts = many
-    ? await actOnMany(api, filter, action, asker(), progress)
+    ? await actOnMany(api, filter, action, asker())
     : await actOnOne(api, keyOf(name, rest), action, asker());
-  progress('');
   console.log(json ? jsonLine(counts) : resultText(action, counts));
 }
 
@@ -143,11 +137,6 @@ function asker(): Ask {
     const terminal = createInterface({ input: process.stdin, output: process.stderr });
     return terminal.question(question).finally(() => terminal.close());
   };
-}
-
-/** On a terminal, one line that is overwritten. Elsewhere it would only be in the way. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
 
 /** `npm run -s ops -- list --json | head -1` closes the pipe when it has seen enough. */

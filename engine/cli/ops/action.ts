@@ -3,7 +3,7 @@ import type { ActionName } from '../../src/db/schema.ts';
 import { ShownEvent } from '../../src/ops/api.ts';
 import { counted, countedBoth } from '../../src/ops/words.ts';
 import { UserError } from '../lib/user-error.ts';
-import { NOTHING_MATCHED, type OpsApi, ofOneEvent, pathOf, WRONG_USAGE } from './api.ts';
+import { NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './api.ts';
 import { printable } from './print.ts';
 
 /** What the operator has typed. */
@@ -27,11 +27,11 @@ export async function actOnOne(
   const path = pathOf(source, id);
   const { name } = action;
   // The API refuses if the event has run again since this.
-  const seen = name === 'rerun' ? await ofOneEvent(api, () => api.get(path, ShownEvent)) : undefined;
+  const seen = name === 'rerun' ? await api.get(path, ShownEvent) : undefined;
   if (seen && !seen.finished_at) throw nothingToDo(name);
   if (seen) await confirm('rerun this event', action, ask);
   const body = { ...bodyOf(action), ...(seen ? { finished_at: seen.finished_at } : {}) };
-  return orNothing(await ofOneEvent(api, () => api.post(`${path}/${name}`, body, ActionCounts)), action);
+  return orNothing(await api.post(`${path}/${name}`, body, ActionCounts), action);
 }
 
 /**
@@ -43,7 +43,6 @@ export async function actOnMany(
   filter: Readonly<Record<string, string>>,
   action: Action,
   ask: Ask,
-  say: (text: string) => void,
 ): Promise<ActionCounts> {
   const { name } = action;
   const body = { filter, ...bodyOf(action) };
@@ -58,7 +57,6 @@ export async function actOnMany(
     return `  ${countedBoth(group)}: ${[source, failure].filter(Boolean).join(', ')}: ${event_ids.join(', ')}${more}`;
   });
   await confirm(`${name} ${counted(matching, 'event')}`, action, ask, parts);
-  say(`${name} of ${matching} …`);
   return orNothing(await api.post(`/events/${name}`, { ...body, expected }, ActionCounts), action);
 }
 
@@ -100,45 +98,37 @@ export function resultText({ name, effects: again }: Action, { events, effects }
   }
 }
 
-/** The options that say which events. The API calls the id `q`. */
-export interface FilterOptions {
-  readonly source?: string | undefined;
-  readonly status?: string | undefined;
-  readonly type?: string | undefined;
-  readonly failure?: string | undefined;
-  readonly error?: string | undefined;
-  readonly 'effect-status'?: string | undefined;
-  readonly id?: string | undefined;
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
-}
+/** The options that say which events, as the API names them. */
+const FIELDS = {
+  source: 'source',
+  status: 'status',
+  type: 'type',
+  failure: 'failure',
+  error: 'error',
+  'effect-status': 'effect_status',
+  id: 'q',
+  since: 'since',
+  until: 'until',
+} as const;
 
 /** The filter of the API. A field that is not set doesn't restrict. */
-export function filterOf(options: FilterOptions, now: Date): Record<string, string> {
-  const { source, status, type, failure, error, 'effect-status': effect_status, id, since, until } = options;
-  const fields = {
-    source,
-    status,
-    type,
-    failure,
-    error,
-    effect_status,
-    q: id,
-    since: timeOf('since', since, now),
-    until: timeOf('until', until, now),
-  };
-  const set = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined);
-  // As `--source "$SOURCE"` is, if the variable is not set: without the condition, more events would match.
-  const empty = Object.entries(options).find(([, value]) => value === '');
-  if (empty) throw new UserError(`--${empty[0]} is empty`, WRONG_USAGE);
-  return Object.fromEntries(set);
+export function filterOf(options: { readonly [Option in keyof typeof FIELDS]?: string | undefined }, now: Date) {
+  const filter: Record<string, string> = {};
+  for (const option of Object.keys(FIELDS) as (keyof typeof FIELDS)[]) {
+    const text = options[option];
+    if (text === undefined) continue;
+    const isTime = option === 'since' || option === 'until';
+    // As `--source "$SOURCE"` is, if the variable is not set: without the condition, more events would match.
+    if (text === '' && !isTime) throw new UserError(`--${option} is empty`, WRONG_USAGE);
+    filter[FIELDS[option]] = isTime ? timeOf(option, text, now) : text;
+  }
+  return filter;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** `30m`, `2h`, `7d`, `today`, or a time. A time without a zone is in UTC, like all times that are printed. */
-function timeOf(option: string, text: string | undefined, now: Date): string | undefined {
-  if (text === undefined) return undefined;
+function timeOf(option: string, text: string, now: Date): string {
   const [, amount, unit = ''] = /^(\d+)([mhd])$/.exec(text) ?? [];
   if (amount !== undefined) return new Date(now.getTime() - Number(amount) * (UNIT_MS[unit] ?? 0)).toISOString();
   // Since midnight where the operator is.

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os';
 import * as v from 'valibot';
-import { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import { EventPage } from '../../src/ops/api.ts';
 import { isLocal, readDevVars } from '../config/dev-vars.ts';
@@ -17,9 +16,6 @@ const Problem = v.object({ title: v.string(), detail: v.optional(v.string()) });
 
 /** A bulk action on many thousand events also sends their tickets, and takes its time. */
 const TIMEOUT_MS = 60_000;
-
-/** 404: either there is no ops Worker, or no such event. */
-export class NotFound extends UserError {}
 
 export interface OpsApi {
   readonly get: <Schema extends v.GenericSchema>(path: string, schema: Schema) => Promise<v.InferOutput<Schema>>;
@@ -95,13 +91,11 @@ function serviceToken(): Record<string, string> {
 
 function errorOf({ status }: Response, json: unknown, origin: string, token: string | undefined): UserError {
   const problem = v.safeParse(Problem, json);
-  const words = problem.success
-    ? printable([problem.output.title, problem.output.detail].filter(Boolean).join('. '))
-    : `it answered ${status}`;
+  const { title, detail } = problem.success ? problem.output : { title: `it answered ${status}` };
+  const words = printable([title, detail].filter(Boolean).join('. '));
+  const credentials = 'CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET';
   if (status >= 300 && status < 400) {
-    return new UserError(
-      `${origin} redirects: check --url. If Cloudflare Access protects it, set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET`,
-    );
+    return new UserError(`${origin} redirects: check --url. If Cloudflare Access protects it, set ${credentials}`);
   }
   switch (status) {
     case 400:
@@ -112,40 +106,26 @@ function errorOf({ status }: Response, json: unknown, origin: string, token: str
           ? `${origin} refuses this token: set OPS_TOKEN in the environment to the value of its secret OPS_TOKEN`
           : `${origin} asks for a token: set OPS_TOKEN in the environment`,
       );
-    case 403:
-      // The answer of Cloudflare Access is a page, and not problem details.
-      return new UserError(
-        problem.success
-          ? `${origin}: ${words}`
-          : `${origin} refuses this service token: check CF_ACCESS_CLIENT_ID, CF_ACCESS_CLIENT_SECRET and the policies of Access`,
-      );
     case 404:
-      return new NotFound(
-        `${origin} is not an ops Worker: check --url. It has an address of its own, not the receiver's`,
-      );
+      if (title === NO_SUCH_EVENT) return new UserError('there is no such event', NOTHING_MATCHED);
+      return new UserError(`${origin} is not an ops Worker: check --url. It has an address of its own`);
     case 409:
       return new UserError(`${words}. Run the command again to see them`);
     default:
-      return new UserError(`${origin}: ${words}`);
+      // The 403 of Cloudflare Access is a page, and not problem details.
+      if (status !== 403 || problem.success) return new UserError(`${origin}: ${words}`);
+      return new UserError(`${origin} refuses this service token: check ${credentials} and the policies of Access`);
   }
 }
+
+/** The title of the API's answer. Other Workers answer 404 too. */
+const NO_SUCH_EVENT = 'There is no such event';
 
 /** The most that the API returns at a time. */
 const PAGE = 500;
 
 export function pathOf(source: string, eventId: string): string {
   return `/events/${encodeURIComponent(source)}/${encodeURIComponent(eventId)}`;
-}
-
-/** A call about one event. Other Workers answer 404 too, so another call tells the two apart. */
-export async function ofOneEvent<Answer>(api: OpsApi, call: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof NotFound)) throw error;
-    await api.get('/status', Status);
-    throw new UserError('there is no such event', NOTHING_MATCHED);
-  }
 }
 
 /** Events that match, newest first, at most `limit` of them, page by page. */

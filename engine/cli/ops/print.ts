@@ -10,9 +10,7 @@ import {
   originOf,
   placeOf,
   relative,
-  subjectText,
   upcoming,
-  wasText,
 } from '../../src/ops/words.ts';
 
 /**
@@ -24,124 +22,44 @@ export function printable(text: string, keep = ''): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
 }
 
-/** Columns that line up. On a terminal, a line ends where the terminal does. */
-export function table(rows: readonly (readonly string[])[], width = process.stdout.columns): string {
-  const safe = rows.map((row) => row.map((cell) => printable(cell)));
-  const widths = safe[0]?.map((_, n) => Math.max(...safe.map((row) => row[n]?.length ?? 0))) ?? [];
-  return safe
-    .map((row) =>
-      row
-        .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => (width && line.length > width ? `${line.slice(0, width - 1)}…` : line))
-    .join('\n');
-}
-
-/** `2026-03-01 12:00:00`, in UTC. */
-export function utc(time: string | null): string {
-  return time === null ? '-' : new Date(time).toISOString().slice(0, 19).replace('T', ' ');
-}
-
-function age(time: string | null, now: Date): string {
-  return time === null ? '-' : relative(time, now);
+/** What there is of a line's parts, two spaces apart. */
+function line(...parts: (string | null | undefined | false)[]): string {
+  return printable(parts.filter(Boolean).join('  '));
 }
 
 /** What is wrong, in the words of the console's overview, then the sources. */
 export function statusText(status: Status, now: Date): string {
-  const { sources, effects, problems } = status;
-  const wrong = problems.map((problem) => [
-    `  ${counted(problem.count, problem.what)}${problem.status === 'pending' ? ' tried again' : ''}`,
-    problem.since === null ? '-' : `since ${clock(problem.since, now)}`,
-    ...(problem.next_attempt_at === null ? [] : [`next try ${upcoming(problem.next_attempt_at, now)}`]),
-    originOf(problem).join(', '),
-    problem.error ?? '-',
-  ]);
-  const rows = sources.map((source) => [
-    source.source,
-    age(source.last_accepted_at, now),
-    bars(source.accepted_per_hour),
-    String(sum(source.accepted_per_hour)),
-    String(source.pending),
-    age(source.oldest_pending_at, now),
-    String(source.parked),
-    seconds(source.seconds_to_done.p50),
-    seconds(source.seconds_to_done.p95),
-  ]);
-  const head = ['SOURCE', 'LAST', 'PER HOUR, 24 H', 'SUM', 'PENDING', 'OLDEST', 'PARKED', 'P50', 'P95'];
-  const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = effects;
-  const since = oldest === null ? '' : ` (the oldest ${age(oldest, now)})`;
-  return `${[headline(status, now), ...wrong.map((row) => table([row]))].join('\n')}
-
-${table([head, ...rows])}
-
-effects: ${pending} pending${since}, ${parked} parked, ${sent} sent in 24 h`;
+  const problems = status.problems.map((problem) => {
+    const { count, what, since, next_attempt_at: next, error } = problem;
+    const again = problem.status === 'pending' && ' tried again';
+    const when = [since && `since ${clock(since, now)}`, next && `next try ${upcoming(next, now)}`];
+    return line(counted(count, what) + (again || ''), ...when, originOf(problem).join(', '), error);
+  });
+  const waiting = (pending: number, oldest: string | null, parked: number) =>
+    `${pending} pending${oldest ? ` (the oldest ${relative(oldest, now)})` : ''}, ${parked} parked`;
+  const sources = status.sources.map((source) => {
+    const { last_accepted_at: last, oldest_pending_at: oldest, seconds_to_done: took, pending, parked } = source;
+    const came = `${sum(source.accepted_per_hour)} in 24 h${last ? `, the last ${relative(last, now)}` : ''}`;
+    const times = took.p50 !== null && took.p95 !== null && `p50 ${duration(took.p50)}, p95 ${duration(took.p95)}`;
+    return line(`${source.source}: ${came}`, waiting(pending, oldest, parked), times);
+  });
+  const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = status.effects;
+  const effects = `effects: ${sent} sent in 24 h  ${waiting(pending, oldest, parked)}`;
+  return [headline(status, now), ...problems, '', ...sources, effects].join('\n');
 }
 
-function bars(counts: readonly number[]): string {
-  const most = Math.max(1, ...counts);
-  return counts.map((count) => (count === 0 ? '.' : '▁▂▃▄▅▆▇█'[Math.ceil((count / most) * 8) - 1])).join('');
-}
-
-function seconds(value: number | null): string {
-  return value === null ? '-' : duration(value);
-}
-
-export const LIST_HEAD = ['RECEIVED (UTC)', 'SOURCE', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'FAILURE', 'WHY'];
-
-export function listRow(event: ListedEvent): string[] {
-  const { source, event_id, type, status, failure, last_error, parked_effects, effect_error, position, summary } =
-    event;
+/** One event of a list. The time is that of its receipt, in UTC. */
+export function listLine(event: ListedEvent): string {
+  const { source, event_id, type, status, failure, last_error, parked_effects, effect_error, summary } = event;
   const shown = parked_effects > 0 ? `${status}, ${counted(parked_effects, 'effect')} parked` : status;
-  const cells = [utc(event.received_at), source, event_id, type ?? '-', shown, attemptsOf(event), failure ?? '-'];
-  if (status === 'ignored' && summary !== null) return [...cells, summary];
-  return [...cells, [placeOf(position)?.short, last_error ?? effect_error].filter(Boolean).join(' ')];
+  const why =
+    status === 'ignored' && summary ? [summary] : [placeOf(event.position)?.short, last_error ?? effect_error];
+  const time = new Date(event.received_at).toISOString().slice(0, 19);
+  return line(`${time}Z`, source, event_id, type, shown, `attempts ${attemptsOf(event)}`, failure, ...why);
 }
 
-export function detailsText(event: ShownEvent): string {
-  const facts = [
-    ['source', event.source],
-    ['event', event.event_id],
-    ['type', event.type ?? '-'],
-    ['status', event.status],
-    ['attempts', attemptsOf(event)],
-    ['failure', event.failure ?? '-'],
-    ['error', event.last_error ?? '-'],
-    ['thrown at', placeOf(event.position)?.path ?? event.position ?? '-'],
-    ...(event.failed_paths ? [['failed paths', event.failed_paths.join(', ')]] : []),
-    ['summary', event.summary ?? '-'],
-    ['received', utc(event.received_at)],
-    ['finished', utc(event.finished_at)],
-    ...(event.status === 'pending' ? [['next attempt', utc(event.not_before ?? event.due_at)]] : []),
-    ...Object.entries(event.headers ?? {}),
-  ];
-  const effects = event.effects.map((effect) => [
-    effect.name,
-    effect.status,
-    attemptsOf(effect),
-    utc(effect.sent_at),
-    effect.idempotency_key,
-    effect.failure ?? '-',
-    effect.last_error ?? '',
-  ]);
-  const actions = event.actions.map(({ at, who, action, reason, was, effects }) => [
-    utc(at),
-    who,
-    `${action} ${subjectText({ was, effects })}`.trimEnd(),
-    reason ?? '-',
-    was ? [wasText(was), was.error].filter(Boolean).join(': ') : '',
-  ]);
-  return [
-    table(facts),
-    ...section(effects, ['EFFECT', 'STATUS', 'ATTEMPTS', 'SENT (UTC)', 'IDEMPOTENCY KEY', 'FAILURE', 'ERROR']),
-    ...section(actions, ['AT (UTC)', 'WHO', 'ACTION', 'REASON', 'BEFORE']),
-    '',
-    // As it was received: parsing would change long numbers.
-    event.body === null ? 'the body has been pruned' : printable(event.body, '\n\t'),
-  ].join('\n');
-}
-
-function section(rows: string[][], head: string[]): string[] {
-  return rows.length === 0 ? [] : ['', table([head, ...rows])];
+/** The body as it was received: parsing would change long numbers. */
+export function detailsText({ body, ...event }: ShownEvent): string {
+  const details = JSON.stringify(event, (_, value: unknown) => value ?? undefined, 2);
+  return `${printable(details, '\n')}\n\n${body === null ? 'the body has been pruned' : printable(body, '\n\t')}`;
 }

@@ -6,7 +6,6 @@ import { judgeSecret } from '../../cli/config/secret-form.ts';
 import { readConfigs } from '../../cli/config/worker-config.ts';
 import { filterOf } from '../../cli/ops/action.ts';
 import { mapPosition } from '../../cli/ops/decode.ts';
-import { printable, statusText, table, utc } from '../../cli/ops/print.ts';
 import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { Terminal } from '../../cli/setup/terminal.ts';
 import { askForSecrets } from '../../cli/setup/workers.ts';
@@ -19,7 +18,6 @@ import { standardwebhooks } from '../../src/providers/standardwebhooks.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
-const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
 
 describe('--since and --until of npm run ops', () => {
   it.each([
@@ -50,56 +48,6 @@ describe('--since and --until of npm run ops', () => {
       expect(() => filterOf({ until: text }, NOW)).toThrow(`--until ${takes}`);
     },
   );
-});
-
-describe('what npm run ops prints', () => {
-  it('a time is in UTC, without its fraction', () => {
-    expect([utc(null), utc('2026-03-01T12:00:00.999+01:00')]).toEqual(['-', '2026-03-01 11:00:00']);
-  });
-
-  it('a table lines up, ends each line where the terminal does, and shows what could control it', () => {
-    const rows = [
-      ['A', 'LONG', ''],
-      ['aaa', 'b\u001b[2J', 'c'],
-    ];
-    expect(table(rows, undefined)).toBe('A    LONG\naaa  b\\u{1b}[2J  c');
-    expect(table(rows, 8)).toBe('A    LO…\naaa  b\\…');
-    expect(table(rows, 18)).toBe(table(rows, undefined));
-    expect(printable('\ud800\u202e\n\t\u2028', '\n\t')).toBe('\\u{d800}\\u{202e}\n\t\\u{2028}');
-  });
-
-  it('the status has bars whose highest is the most of an hour', () => {
-    const source = {
-      source: 'stripe',
-      last_accepted_at: ago(60),
-      accepted_per_hour: [0, 1, 4, 8],
-      pending: 2,
-      oldest_pending_at: ago(3600),
-      parked: 3,
-      seconds_to_done: { p50: 9.96, p95: 10 },
-    };
-    const effects = { pending: 1, parked: 2, sent_last_day: 3, oldest_pending_at: null };
-    const totals = { parked: 3 };
-    const text = (status: object) => statusText({ problems: [], totals, ...status } as never, NOW).split('\n');
-    expect(text({ sources: [source], effects })).toEqual([
-      '3 events and 2 effects are parked',
-      '',
-      expect.stringMatching(/^SOURCE +LAST +PER HOUR, 24 H +SUM +PENDING +OLDEST +PARKED +P50 +P95$/),
-      expect.stringMatching(/^stripe +1 min ago +\.▁▄█ +13 +2 +1 h ago +3 +10\.0 s +10 s$/),
-      '',
-      'effects: 1 pending, 2 parked, 3 sent in 24 h',
-    ]);
-    const never = { ...source, accepted_per_hour: [0, 0], seconds_to_done: { p50: null, p95: null } };
-    const waiting = { ...effects, oldest_pending_at: ago(7200) };
-    expect(text({ sources: [never], effects: waiting })).toMatchObject([
-      {},
-      {},
-      {},
-      expect.stringMatching(/ \.\. +0 .* - +-$/),
-      '',
-      'effects: 1 pending (the oldest 2 h ago), 2 parked, 3 sent in 24 h',
-    ]);
-  });
 });
 
 describe('the secrets of setup', () => {

@@ -9,7 +9,6 @@ export default {
     'engine/src/receiver/{body,handshake,identify,secrets}.ts',
     'engine/src/ops/{input,words}.ts',
     'engine/src/db/user-statement.ts',
-    'engine/cli/ops/print.ts',
     'engine/cli/config/configuration.ts',
     'engine/cli/samples/sign.ts',
   ],
