@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { type Account, addressOf, openAccount } from './cloudflare/api.ts';
-import { deployWorkers, GOING_BACK, missingAtCloudflare } from './cloudflare/deploys.ts';
+import { deployWorkers, GOING_BACK } from './cloudflare/deploys.ts';
 import { assertConfigured } from './config/configuration.ts';
 import { databaseUrlOf, isLocal } from './config/dev-vars.ts';
 import { readConfigs, type WorkerConfig, type WorkerConfigs } from './config/worker-config.ts';
@@ -11,6 +11,7 @@ import { unmigrated } from './database/schema-changes.ts';
 import { loadHandlers, loadSources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
+import { existing, missingAtCloudflare } from './setup/account.ts';
 import { type DeliveryOptions, firstDelivery, smoke } from './setup/smoke.ts';
 
 const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
@@ -44,7 +45,7 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
   const options = await deliveryOptions(account, configs.receiver);
   const problems = await Promise.all([
     unmigrated(),
-    missingAtCloudflare(account, configs),
+    existing(account, configs).then((found) => missingAtCloudflare(configs, found)),
     unsafeStatements(client),
     options && firstDelivery(options).then((delivery) => (delivery ? undefined : unsignable(options))),
   ]);

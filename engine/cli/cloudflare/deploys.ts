@@ -1,14 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import {
-  WORKERS,
-  type WorkerConfig,
-  type WorkerConfigs,
-  type WorkerKind,
-  wranglerFlags,
-} from '../config/worker-config.ts';
+import type { WorkerConfig, WorkerConfigs, WorkerKind } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import { defineAppLines } from '../ops/decode.ts';
-import type { Account } from './api.ts';
 import { runWrangler, type WranglerResult } from './wrangler.ts';
 
 /**
@@ -62,25 +55,4 @@ export async function deployWorkers(configs: WorkerConfigs): Promise<void> {
 function stateAfterFailure(deployed: readonly WorkerKind[]): string {
   if (deployed.length === 0) return 'No Worker has changed';
   return `Already deployed: ${deployed.join(' and ')}. What is new works with what is old: run this again, or go back (${GOING_BACK})`;
-}
-
-/** What the deploys would refuse only halfway: secrets and queues that are missing. One sentence each. */
-export async function missingAtCloudflare(account: Account, configs: WorkerConfigs): Promise<readonly string[]> {
-  const env = configs.receiver.environment;
-  const setup = `npm run setup${env && ` -- --env ${env}`}`;
-  const secrets = WORKERS.map(async (worker): Promise<readonly string[]> => {
-    const config = configs[worker];
-    if (!config) return [];
-    const present = await account.get<{ name: string }[]>(`/workers/scripts/${config.name}/secrets`);
-    if (!present) return [`there is no Worker ${config.name} yet: ${setup} creates it`];
-    return config.secrets
-      .filter((name) => !present.some((one) => one.name === name))
-      .map((name) => `the ${worker} has no ${name}: npx wrangler secret put ${name} ${wranglerFlags(config)}`);
-  });
-  const queues = [...new Set([...configs.consumer.consumes, ...Object.values(configs.receiver.produces)])];
-  const missing = queues.map(async (queue = '') => {
-    const found = await account.get<unknown[]>(`/queues?${new URLSearchParams({ name: queue })}`);
-    return found?.length ? [] : [`there is no queue ${queue}: ${setup} creates it`];
-  });
-  return (await Promise.all([...secrets, ...missing])).flat();
 }

@@ -1,5 +1,5 @@
 import { type Account, ApiError } from '../cloudflare/api.ts';
-import { listed, type WorkerConfigs } from '../config/worker-config.ts';
+import { listed, type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 
 /** The most that Cloudflare keeps a message, on a paid plan. An event that was forwarded is nowhere else. */
@@ -25,11 +25,13 @@ export interface Existing {
 }
 
 export async function existing(account: Account, configs: WorkerConfigs): Promise<Existing> {
-  const [queues = [], ...workers] = await Promise.all([
-    account.get<Queue[]>('/queues?per_page=100'),
-    ...listed(configs).map(async ({ name }) => [name, await workerAt(account, name)] as const),
-  ]);
-  return { queues, workers: Object.fromEntries(workers) };
+  // By name: a list has pages.
+  const queues = queuesOf(configs).map((name) => account.get<Queue[]>(`/queues?${new URLSearchParams({ name })}`));
+  const workers = listed(configs).map(async ({ name }) => [name, await workerAt(account, name)] as const);
+  return {
+    queues: (await Promise.all(queues)).flatMap((found) => found ?? []),
+    workers: Object.fromEntries(await Promise.all(workers)),
+  };
 }
 
 interface Settings {
@@ -53,9 +55,7 @@ function queuesOf({ consumer: { consumes, deadLetterQueues } }: WorkerConfigs): 
 
 /** Another Worker's queue, or another's name: whatever we did would harm somebody. */
 export function assertFree(configs: WorkerConfigs, { queues, workers }: Existing): void {
-  const wanted = queuesOf(configs);
   for (const { queue_name: queue, consumers = [] } of queues) {
-    if (!wanted.includes(queue)) continue;
     for (const { script, service, type } of consumers) {
       const name = script ?? service ?? `a consumer of the type ${type}`;
       if (name === configs.consumer.name) continue;
@@ -73,9 +73,31 @@ export function assertFree(configs: WorkerConfigs, { queues, workers }: Existing
   }
 }
 
+function missingQueues(configs: WorkerConfigs, queues: readonly Queue[]): string[] {
+  return queuesOf(configs).filter((name) => !queues.some((queue) => queue.queue_name === name));
+}
+
+/** What the deploys would refuse only halfway: secrets and queues that are missing. One sentence each. */
+export function missingAtCloudflare(configs: WorkerConfigs, { queues, workers }: Existing): string[] {
+  const env = configs.receiver.environment;
+  const setup = `npm run setup${env && ` -- --env ${env}`}`;
+  const secrets = listed(configs).flatMap((config) => {
+    const state = workers[config.name];
+    if (!state) return [`there is no Worker ${config.name} yet: ${setup} creates it`];
+    const missing = config.secrets.filter((name) => !state.secrets.includes(name));
+    return missing.map(
+      (name) => `${config.name} has no ${name}: npx wrangler secret put ${name} ${wranglerFlags(config)}`,
+    );
+  });
+  return [
+    ...secrets,
+    ...missingQueues(configs, queues).map((name) => `there is no queue ${name}: ${setup} creates it`),
+  ];
+}
+
 /** Creates the queues that are missing. Says which, and how long they keep a message. */
 export async function ensureQueues(account: Account, configs: WorkerConfigs, { queues }: Existing): Promise<string> {
-  const missing = queuesOf(configs).filter((name) => !queues.some((queue) => queue.queue_name === name));
+  const missing = missingQueues(configs, queues);
   let kept = '14 days';
   for (const queue_name of missing) {
     const settings = { message_retention_period: LONGEST_RETENTION_S };

@@ -144,7 +144,7 @@ it('what would fail halfway is refused before anything is changed, in a line eac
   expect(text.split('\n')).toEqual([
     'looking for what would fail',
     'deploy: nothing was changed, because',
-    'the receiver has no ONE_MORE: npx wrangler secret put ONE_MORE -c wrangler.toml',
+    'checkout-receiver has no ONE_MORE: npx wrangler secret put ONE_MORE -c wrangler.toml',
     'there is no Worker checkout-ops yet: npm run setup creates it',
     'there is no queue two-dead: npm run setup creates it',
     'drizzle/0009_next.sql drops public.invoices.currency, which the deployed Workers use: deploy code without it first, and do this with the next release',
