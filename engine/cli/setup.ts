@@ -68,12 +68,13 @@ async function setUp(terminal: Terminal, environment: string): Promise<void> {
   const account = await openAccount();
   const before = await existing(account, configs);
   assertFree(configs, before);
-  const address = await addressOf(account, receiver);
-  if (!address) {
+  const found = await addressOf(account, receiver);
+  if (!found && receiver.raw.workers_dev !== false) {
     throw new UserError(
-      `${receiver.name} would have no address. Open https://dash.cloudflare.com/${account.id}/workers once, which makes a workers.dev subdomain, or give ${receiver.path} a custom domain. Then run this again`,
+      `the account has no workers.dev subdomain yet: open https://dash.cloudflare.com/${account.id}/workers/onboarding, which makes one, and run this again`,
     );
   }
+  const address = found ?? 'https://<its route>';
   terminal.step('ok', 'account', account.name);
   const database = await findDatabase(terminal);
   const undone = await withDatabase(database, receiver.name, async ({ served }) => undoneIn(configs, before, served));
@@ -97,7 +98,7 @@ async function setUp(terminal: Terminal, environment: string): Promise<void> {
     // A new queue has no consumer, and the Workers that are there send to the one that was deleted.
     const served = created ? [] : locked.served;
     await deployAll({ terminal, account, configs, before, secrets, database, locked: { ...locked, served } });
-    await sendOne(terminal, secrets, address, locked);
+    await sendOne(terminal, secrets, found, locked);
     const heardOf = locked.served.length > 0 ? await sourcesHeardOf(locked.client) : [];
     const silent = Object.keys(sources).filter((source) => !heardOf.includes(source));
     const { workers } = await existing(account, configs);
@@ -184,12 +185,14 @@ async function deployAll({ terminal, account, configs, before, secrets, database
 async function sendOne(
   terminal: Terminal,
   { keys }: Secrets,
-  receiver: string,
+  receiver: string | undefined,
   { client, served }: LockedDatabase,
 ): Promise<void> {
   // In a copy of another database, the delivery was one of the other's Workers.
   const last = served.length > 0 ? await lastSmoke(client) : undefined;
   if (last) return terminal.step('ok', 'delivery', `one has gone the whole way: ${last}`);
+  if (!receiver)
+    return terminal.step('needs', 'delivery', 'send one to its route: npm run send -- <source> --url <its address>');
   const sent = await smoke({ sources: await loadSources(), handlers: await loadHandlers(), keys, receiver, client });
   if (sent) return terminal.step('done', 'delivery', sent);
   const needed = 'set the secret of a source in the environment, such as GITHUB_WEBHOOK_SECRET, and run this again';

@@ -29,7 +29,7 @@ const BAD: [what: string, run: () => Promise<{ error: string }>, line: string][]
       account.cloudflare.subdomain = undefined;
       return setup();
     },
-    'checkout-receiver would have no address. Open https://dash.cloudflare.com/account-of-the-stand-in/workers once',
+    'the account has no workers.dev subdomain yet: open https://dash.cloudflare.com/account-of-the-stand-in/workers/onboarding',
   ],
   [
     'a login with several accounts',
