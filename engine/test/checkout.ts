@@ -10,6 +10,7 @@ import { vi } from 'vitest';
 import '../src/db/client.ts';
 import { copyCheckout, STRANGE_FOLDER } from '../workshop/checkout.ts';
 import { searchCommand } from './canaries/commands.ts';
+import { endLater } from './children.ts';
 import { APP } from './orders-app.ts';
 
 const COPIED = ['drizzle', 'package.json', 'tsconfig.json', 'drizzle.config.ts'];
@@ -67,7 +68,9 @@ export function runIn(cwd: string, args: readonly string[], env: Record<string, 
   const child = spawn(process.execPath, [CLAIMCHECK, ...args], {
     cwd,
     env: { ...process.env, ...UNSET, ...env } as NodeJS.ProcessEnv,
+    detached: true,
   });
+  endLater(child);
   let text = '';
   let out = '';
   let error = '';

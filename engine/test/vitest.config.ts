@@ -11,6 +11,9 @@ import { defineConfig } from 'vitest/config';
 const SEARCH_LOGS = './engine/test/canaries/console.ts';
 const SEARCH_ANSWERS = './engine/test/canaries/fetch.ts';
 
+/** After every test file: commands that a failed test has left behind are ended. */
+const END_CHILDREN = './engine/test/end-children.ts';
+
 /** A test waits for what it expects, so these end only one that is stuck: a slow machine must not fail a test. */
 const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 180_000 };
 
@@ -19,7 +22,7 @@ const COMPILED = join(tmpdir(), `claimcheck-compiled-${process.pid}`);
 process.once('exit', () => rmSync(COMPILED, { recursive: true, force: true }));
 
 const IN_NODE = {
-  setupFiles: [SEARCH_LOGS, SEARCH_ANSWERS],
+  setupFiles: [END_CHILDREN, SEARCH_LOGS, SEARCH_ANSWERS],
   // Times without a zone are in UTC, wherever somebody is. In the year 1, towns are seconds away from a whole minute, which
   // Postgres's drivers cut off.
   env: { NODE_COMPILE_CACHE: COMPILED, TZ: 'Etc/GMT+5' },
