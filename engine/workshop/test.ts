@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { programOf } from '../cli/lib/app.ts';
+import { chromiumPath, NO_CHROMIUM } from './chromium.ts';
 
 /** All tests but the faults, which have a command of their own: the app's, and the engine's. */
 export default async function main(): Promise<void> {
@@ -11,5 +12,8 @@ export default async function main(): Promise<void> {
     [programOf('vitest'), 'run', '-c', 'engine/test/vitest.config.ts', ...projects, ...args],
     { stdio: 'inherit' },
   );
+  // The last line: among the others, nobody would see what was skipped.
+  const isWhole = args.every((arg) => arg.startsWith('-'));
+  if (isWhole && !chromiumPath) console.log(`The console was not tested in a browser: ${NO_CHROMIUM}`);
   process.exitCode = status ?? 1;
 }

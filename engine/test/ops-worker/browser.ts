@@ -1,20 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { chromiumPath, NO_CHROMIUM } from '../../workshop/chromium.ts';
 import { shownOnPurpose } from '../canaries/answers.ts';
 import { search } from '../canaries/canaries.ts';
 import { WAIT } from '../database.ts';
-
-/** Debian's Chromium, then the Chrome of GitHub's machines and of a Mac. */
-const PROGRAMS = [
-  process.env.CHROMIUM ?? '',
-  '/usr/bin/chromium',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
 
 /** Nothing here may leave this machine. As root, Chromium runs only without its sandbox. */
 const FLAGS = [
@@ -35,10 +28,10 @@ export interface Browser {
 export function useBrowser(): Browser {
   let open: (options?: BrowserContextOptions) => Promise<BrowserContext>;
   let close: () => Promise<void> = async () => {};
-  const executablePath = PROGRAMS.find((path) => existsSync(path));
+  const executablePath = chromiumPath;
   // A developer without a browser can run all other tests. CI must run these too.
   beforeEach(({ skip }) => {
-    if (!executablePath) skip('no Chromium here: apt-get install chromium, or CHROMIUM=/path/to/it npm test');
+    if (!executablePath) skip(NO_CHROMIUM);
   });
   beforeAll(async () => {
     if (!executablePath && !process.env.CI) return;
