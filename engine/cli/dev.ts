@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { ownDatabase } from './config/dev-vars.ts';
+import { WORKERS } from './config/worker-config.ts';
 import { migrate } from './database/migrations.ts';
-import { createConfigurator, watchFiles, watchFolder } from './dev/configurator.ts';
+import { readConfiguration, watchConfiguration, writeCopies } from './dev/configuration.ts';
 import { createPrinter, openLocalEvents } from './dev/printer.ts';
 import { startProxy } from './dev/proxy.ts';
+import { watchFiles, watchFolder } from './dev/watch.ts';
 import { startWrangler } from './dev/wrangler.ts';
 import { AGAIN, loadSamples, loadSources, SAMPLES } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
@@ -49,9 +51,8 @@ async function start(
   const say = json ? console.error : console.log;
   const sources = await loadSources();
   const secret = randomBytes(16).toString('hex');
-  // A tunnel of wrangler's ends at wrangler's port. Nobody is let in there without OPS_TOKEN.
-  const configurator = await createConfigurator(sources, tunnel ? undefined : secret, say);
-  const databaseUrl = ownDatabase(configurator.databaseUrl).href;
+  const configuration = await readConfiguration(sources, say);
+  const databaseUrl = ownDatabase(configuration.devVars.DATABASE_URL).href;
   if (isStopping()) return;
   const stack = await startStack({ dataDir: '.data/postgres', databaseUrl, fresh });
   ends.defer(() => stack.stop());
@@ -81,8 +82,9 @@ async function start(
   ends.defer(watchFiles([SAMPLES], useSamples));
   stack.outside.onRequest = printer.outside;
   stack.neon.onRefusal = printer.refusal;
-  configurator.write(stack);
-  ends.defer(configurator.watch(stack));
+  // A tunnel of wrangler's ends at wrangler's port. Nobody is let in there without OPS_TOKEN.
+  writeCopies(configuration, stack, tunnel ? undefined : secret);
+  ends.defer(watchConfiguration(configuration, say));
 
   // A reload empties the local queues. The tickets of events that wait for their next attempt are lost with them.
   const tryAgain = async (why: string) => {
@@ -93,10 +95,16 @@ async function start(
   const migrated = () => migrate(stack.databaseUrl).then(() => tryAgain('the migrations are applied'));
   ends.defer(watchFiles([JOURNAL], () => void migrated().catch((error) => say(String(error)))));
 
+  const names = new Map(
+    WORKERS.flatMap((worker) => {
+      const config = configuration.configs[worker];
+      return config ? [[worker, config.name] as const] : [];
+    }),
+  );
   const startWorkers = () =>
     startWrangler({
       port: inner,
-      names: configurator.names,
+      names,
       tunnel,
       onPrinted: printer.worker,
       onReload: () => {
@@ -148,7 +156,7 @@ async function start(
     const [name = '<source>'] = Object.keys(sources);
     const shown = `http://localhost:${port}`;
     const access = tunnel ? ' (needs OPS_TOKEN)' : '';
-    const consoleUrl = configurator.names.has('ops') ? `, console ${shown}/ops${access}` : '';
+    const consoleUrl = names.has('ops') ? `, console ${shown}/ops${access}` : '';
     say(`ready        ${shown}/webhooks/<source>${consoleUrl}; in another terminal: npm run send -- ${name}`);
   });
 }

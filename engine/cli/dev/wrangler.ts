@@ -27,7 +27,7 @@ export type Printed =
   | { kind: 'log'; worker: WorkerKind; line: LogLine }
   /** What a handler or an effect has printed itself. */
   | { kind: 'text'; text: string }
-  /** The Workers run with the new code or configuration. */
+  /** The Workers run with the new code. */
   | { kind: 'reloaded' };
 
 export interface WranglerOptions {

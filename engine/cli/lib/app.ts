@@ -17,7 +17,7 @@ export interface AppSamples {
 }
 
 export async function loadSources(query = ''): Promise<Sources> {
-  return (await importFromApp<{ sources: Sources }>('src/sources.ts', query)).sources;
+  return (await importFromApp<{ sources: Sources }>(SOURCES, query)).sources;
 }
 
 export async function loadHandlers(): Promise<Handlers> {
@@ -29,6 +29,7 @@ export async function loadSamples(query = ''): Promise<AppSamples> {
   return existsSync(SAMPLES) ? importFromApp<AppSamples>(SAMPLES, query) : {};
 }
 
+export const SOURCES = 'src/sources.ts';
 export const SAMPLES = 'src/samples.ts';
 
 /** Node imports a module only once. With another query it is another module. */

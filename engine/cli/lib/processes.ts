@@ -11,7 +11,7 @@ export function commandOf(pid: number): string[] | undefined {
   return readIfAllowed(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.split('\0');
 }
 
-/** `process 7 (node engine/cli/run.mjs dev)`: without the folder of the program, which may be long. */
+/** `process 7 (node claimcheck dev)`: without the folder of the program, which may be long. */
 export function describeProcess(pid: number | string): string {
   const [program = '', ...args] = commandOf(Number(pid)) ?? [];
   const command = [basename(program), ...args].join(' ').trim().slice(0, MAX_SHOWN);
@@ -144,9 +144,12 @@ export function remedyAt(origin: string): string {
   return runningDev() && origin === localAddress() ? 'see what npm run dev prints' : 'start it with npm run dev';
 }
 
+/** The command `claimcheck`, as npm links it and as it is. */
+const PROGRAM = /\bclaimcheck(\.mjs)?$/;
+
 function isAlive(pid: number): boolean {
   // After a crash another process may have got the number since. Not every system tells which program it is.
-  if (commandOf(pid)?.some((part) => part.endsWith('run.mjs')) === false) return false;
+  if (commandOf(pid)?.some((part) => PROGRAM.test(part)) === false) return false;
   try {
     // Signal 0 is not sent: it only tells whether the process exists.
     process.kill(pid, 0);

@@ -104,16 +104,12 @@ export function isInitialised(dataDir: string): boolean {
 
 /** PostgreSQL refuses to start on data in use, but nothing else would keep us from deleting it. */
 export async function removeUnused(dataDir: string): Promise<void> {
-  await refuseInUse(dataDir);
-  await rm(dataDir, { recursive: true, force: true });
-}
-
-export async function refuseInUse(dataDir: string): Promise<void> {
   const [pid, , , port] = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').then(
     (text) => text.split('\n'),
     () => [],
   );
   if (port && (await isListening(Number(port)))) throw inUse(dataDir, pid);
+  await rm(dataDir, { recursive: true, force: true });
 }
 
 export function inUse(dataDir: string, pid = ''): UserError {

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { type RawConfig, standInVars, type WorkerConfig, type WorkerKind } from '../config/worker-config.ts';
 
@@ -96,9 +96,9 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
   return { ...config, main };
 }
 
-/** Each copy has a folder of its own, because wrangler keeps the bundle beside it. True if the copy has changed. */
-export function writeCopy(folder: string, config: LocalConfig): boolean {
-  return writeIfChanged(copyIn(folder), JSON.stringify(config, undefined, 2));
+/** Each copy has a folder of its own, because wrangler keeps the bundle beside it. */
+export function writeCopy(folder: string, config: LocalConfig): void {
+  writeIfChanged(copyIn(folder), JSON.stringify(config, undefined, 2));
 }
 
 /** Where `npm run dev` keeps the copy of a Worker's file. */
@@ -110,19 +110,10 @@ export function copyIn(folder: string): string {
   return join(folder, 'wrangler.json');
 }
 
-function writeIfChanged(path: string, text: string): boolean {
-  if (!existsSync(path)) {
-    mkdirSync(dirname(path), { recursive: true });
-    // It holds secrets.
-    writeFileSync(path, text, { mode: 0o600 });
-    return true;
-  }
-  const before = readFileSync(path, 'utf8');
-  if (before.trimEnd() === text.trimEnd()) return false;
-  // In one write and never shorter, because wrangler may read it at any moment. Replacing the file by another one would
-  // be simpler, but wrangler notices that only once or twice.
-  const file = openSync(path, 'r+');
-  writeSync(file, text.padEnd(Buffer.byteLength(before)));
-  closeSync(file);
-  return true;
+/** Unchanged if it is the same: another process may be reading it. */
+function writeIfChanged(path: string, text: string): void {
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
+  mkdirSync(dirname(path), { recursive: true });
+  // It holds secrets.
+  writeFileSync(path, text, { mode: 0o600 });
 }

@@ -1,30 +1,24 @@
-import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
+import type { TestProject } from 'vitest/node';
+import setup from '../../src/testing/setup.ts';
 import { makeCheckout } from '../checkout.ts';
 
-/** Calls the set-up of the app's tests as vitest does, and prints what it hands to them. */
-const TRY = `
-import setup from '../test/setup.ts';
-export default async function main() {
-  const provided = [];
-  const stop = await setup({ provide: (_name, app) => provided.push(app.receiver), onTestsRerun() {} } as never);
-  await stop();
-  console.log(JSON.stringify(provided));
-}`;
+const home = process.cwd();
+afterAll(() => process.chdir(home));
 
-it('npm test says which table has no migration, instead of failing at what a test expects', async () => {
+it('the tests of an app say which table has no migration, instead of failing at what they expect', async () => {
+  const notes = "export const notes = pgTable('setup_notes', { id: text().primaryKey() });";
   const checkout = await makeCheckout();
-  await checkout.write('test/setup.ts', readFileSync('test/setup.ts', 'utf8'));
-  await checkout.write('engine/workshop/try-setup.ts', TRY);
-  await checkout.write(
-    'src/tables.ts',
-    readFileSync('src/tables.ts', 'utf8').concat(
-      "export const notes = pgTable('setup_notes', { id: text().primaryKey() });",
-    ),
-  );
-  const { out } = await checkout.run(['engine/workshop/try-setup']).result;
-  expect(JSON.parse(out.trim().split('\n').at(-1) ?? '')).toEqual([
-    { problem: expect.stringMatching(/^no migration creates setup_notes: run npm run db:generate/) },
+  await checkout.write('src/tables.ts', `import { pgTable, text } from 'drizzle-orm/pg-core';\n${notes}`);
+  process.chdir(checkout.path);
+  const provide = vi.fn();
+  const stop = await setup({ provide, onTestsRerun() {} } as unknown as TestProject);
+  await stop();
+  expect(provide.mock.calls).toEqual([
+    [
+      'app',
+      expect.objectContaining({ receiver: { problem: expect.stringContaining('no migration creates setup_notes') } }),
+    ],
   ]);
   await checkout.remove();
 });

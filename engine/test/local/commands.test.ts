@@ -29,12 +29,6 @@ describe('the arguments of', () => {
     const { code, error } = await callIn('.', [path, '--nonsense']);
     expect([code, error]).toEqual([1, expect.stringMatching(/: there is no option --nonsense: its options are --/)]);
   });
-
-  it.each(ours)('%s (%s): --help says how it is used', async (name = '', path = '') => {
-    const { code, text } = await callIn('.', [path, '--help']);
-    const lines = text.split('\n');
-    expect([code, lines[0], lines.length > 2]).toEqual([0, expect.stringContaining(name), true]);
-  });
 });
 
 it('npm run dev whose port is taken says how to see by whom, and how to choose another port', async () => {

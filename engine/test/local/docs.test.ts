@@ -23,15 +23,18 @@ describe('a fork', () => checkPages(fork, filesIn(fork)));
 /** The links, files and commands that the pages of a checkout name. */
 function checkPages(folder: string, files: readonly string[]): void {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8');
-  // `engine/` is the package: what a page in it names is below it, and a fork finds it in node_modules.
-  const inPackage = (path: string) => path.replace(/^node_modules\/claimcheck\//, 'engine/');
+  // `engine/` is the package: what a page in it names is below it, and a fork finds it in node_modules. The package's pages are
+  // those of the template.
+  const inPackage = (path: string) =>
+    path.replace(/^node_modules\/claimcheck\/docs/, 'docs').replace(/^node_modules\/claimcheck/, 'engine');
   const isThere = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`));
   const scriptsOf = (path: string) => Object.keys(JSON.parse(read(path)).scripts ?? {});
-  // Pages in engine/workshop/init are for forks. What a blank form names is made up.
+  // Pages in engine/workshop/init are for forks. What a blank form names is made up. The package's SECURITY.md names evidence that
+  // only the template has.
   const pages = files.filter(
     (path) =>
       path.endsWith('.md') &&
-      !/^engine\/workshop\/init\/|^\.github\/|000-template|CHANGELOG|^engine\/README/.test(path),
+      !/^engine\/workshop\/init\/|^\.github\/|000-template|CHANGELOG|^engine\/(README|SECURITY)/.test(path),
   );
 
   describe.each(pages)('%s', (page) => {
@@ -48,7 +51,7 @@ function checkPages(folder: string, files: readonly string[]): void {
     });
 
     it('names only files and folders that exist', () => {
-      const paths = /`((?:test|src|engine|cli|docs|drizzle|node_modules\/claimcheck)\/[\w/.-]+)`/g;
+      const paths = /`((?:test|src|engine|cli|docs|drizzle|node_modules\/claimcheck)\/(?!.*node_modules)[\w/.-]+)`/g;
       for (const [, path = ''] of prose.matchAll(paths)) {
         const named = inPackage(path).replace(/\/$/, '');
         // The docs are packed with the engine.
@@ -59,7 +62,10 @@ function checkPages(folder: string, files: readonly string[]): void {
 
     it('names only npm scripts that exist', () => {
       for (const [, inEngine, name = ''] of text.matchAll(/npm run (-w engine )?([a-z][\w:-]*)/g)) {
-        expect(scriptsOf(inEngine ? 'engine/package.json' : 'package.json'), name).toContain(name);
+        // Pages of the package also speak of the template's own commands.
+        const own = inEngine ? 'engine/package.json' : 'package.json';
+        const names = page.startsWith('engine/') ? [...scriptsOf(own), 'init'] : scriptsOf(own);
+        expect(names, name).toContain(name);
       }
     });
   });

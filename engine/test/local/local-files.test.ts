@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
@@ -12,7 +12,6 @@ import { changesBetween } from '../../cli/database/schema-changes.ts';
 import { commandOf, describeProcess } from '../../cli/lib/processes.ts';
 import { UserError } from '../../cli/lib/user-error.ts';
 import { packageFor } from '../../cli/local/postgres-files.ts';
-import { writeCopy } from '../../cli/local/worker-copies.ts';
 import { discord } from '../../src/providers/discord.ts';
 import { gethook } from '../../src/providers/gethook.ts';
 
@@ -44,16 +43,6 @@ it.each([
   },
 );
 
-it('a copy of a wrangler file that becomes shorter is whole, whatever its letters', () => {
-  const path = folder();
-  const copy = (greeting: string) => ({ name: 'n', main: 'm', vars: { greeting } });
-  for (const greeting of ['äöü', 'short']) {
-    expect(writeCopy(path, copy(greeting))).toBe(true);
-    expect(JSON.parse(readFileSync(join(path, 'wrangler.json'), 'utf8'))).toEqual(copy(greeting));
-  }
-  expect(writeCopy(path, copy('short'))).toBe(false);
-});
-
 it('a database that is older than PostgreSQL 15 is refused', () => {
   expect(() => assertNewEnough('14.23')).toThrow('the database is PostgreSQL 14.23: use 15 or newer');
   for (const version of ['15.18', '17.10 (Debian 17.10-1.pgdg120+1)', '18.4', '19beta1']) assertNewEnough(version);
@@ -74,13 +63,13 @@ it.runIf(process.platform === 'linux')(
   'a process is known by all of its command line, however long its path is',
   async () => {
     const argv0 = `/${'a folder '.repeat(40)}/node`;
-    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)', 'engine/cli/run.mjs', 'dev'], {
+    const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)', 'engine/cli/claimcheck.mjs', 'dev'], {
       argv0,
     });
     await once(child, 'spawn');
-    expect(commandOf(child.pid ?? 0)).toContain('engine/cli/run.mjs');
+    expect(commandOf(child.pid ?? 0)).toContain('engine/cli/claimcheck.mjs');
     expect(describeProcess(child.pid ?? 0)).toBe(
-      `process ${child.pid} (node -e setTimeout(() => {}, 60_000) engine/cli/run.mjs dev)`,
+      `process ${child.pid} (node -e setTimeout(() => {}, 60_000) engine/cli/claimcheck.mjs dev)`,
     );
     child.kill();
   },

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { secretName } from '../../src/receiver/secrets.ts';
+import { checkConfiguration } from '../config/configuration.ts';
+import { DEV_VARS, ensureDevVars, problemsInDevVars } from '../config/dev-vars.ts';
+import { CONFIGS, listed, readConfigs, WORKERS, type WorkerConfigs } from '../config/worker-config.ts';
+import { AGAIN, loadSources, SOURCES, type Sources } from '../lib/app.ts';
+import type { Stack } from '../local/stack.ts';
+import { devFolder, frontConfig, guarded, localConfig, valuesFor, writeCopy } from '../local/worker-copies.ts';
+import { watchFiles } from './watch.ts';
+
+/** What `npm run dev` starts with. It is read once: a change of these files needs a restart. */
+export interface DevConfiguration {
+  readonly configs: WorkerConfigs;
+  readonly devVars: Readonly<Record<string, string>>;
+}
+
+export async function readConfiguration(sources: Sources, say: (text: string) => void): Promise<DevConfiguration> {
+  const configs = readConfigs();
+  const { vars: devVars, added } = await ensureDevVars(sources, listed(configs));
+  if (added.length > 0) say(`${DEV_VARS}: added ${added.join(', ')}`);
+  for (const problem of await problemsInDevVars(sources)) say(problem);
+  for (const error of checkConfiguration({ sources, ...configs }).errors) say(`not ready for a deploy: ${error}`);
+  return { configs, devVars };
+}
+
+/**
+ * Writes the copies of the wrangler files. `frontSecret` is what the proxy adds to its requests. Without it there is a tunnel,
+ * which goes past the proxy, and the console is not open to whoever reaches the port.
+ */
+export function writeCopies(
+  { configs, devVars }: DevConfiguration,
+  { outside, workerUrls }: Pick<Stack, 'outside' | 'workerUrls'>,
+  frontSecret: string | undefined,
+): void {
+  for (const worker of WORKERS) {
+    const config = configs[worker];
+    if (!config) continue;
+    const values = { ...valuesFor(worker, config, devVars), DATABASE_URL: workerUrls[worker] };
+    // Without `minify` the names in the frames of errors stay readable.
+    const copy = { ...localConfig(config, outside.url, values), minify: false };
+    const folder = devFolder(worker);
+    writeCopy(folder, worker === 'consumer' ? guarded(folder, copy, 'src') : copy);
+  }
+  const { receiver, consumer, ops } = configs;
+  const front = { isOpen: frontSecret !== undefined, secret: frontSecret };
+  writeCopy(devFolder('front'), frontConfig(receiver, consumer, ops, front));
+}
+
+/** Says when a file has changed that is only read at the start, or when a new source has no secret yet. */
+export function watchConfiguration({ devVars }: DevConfiguration, say: (text: string) => void): () => void {
+  const contentOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+  const stops = [...Object.values(CONFIGS), DEV_VARS].map((file) => {
+    const before = contentOf(file);
+    return watchFiles([file], () => {
+      if (contentOf(file) !== before) say(`${file} has changed: restart npm run dev`);
+    });
+  });
+  const askForSecrets = async () => {
+    // If it can't be loaded, wrangler says so: it builds the same file.
+    const sources = await loadSources(AGAIN()).catch(() => ({}));
+    const missing = Object.keys(sources)
+      .map(secretName)
+      .filter((name) => !devVars[name]);
+    if (missing.length > 0) say(`${SOURCES} needs ${missing.join(', ')}: restart npm run dev, which makes it up`);
+  };
+  stops.push(watchFiles([SOURCES], () => void askForSecrets()));
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
