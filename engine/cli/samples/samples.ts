@@ -18,7 +18,7 @@ export function sampleOf(provider: Provider): Sample {
  * A type, split as the provider composes it: the values by their places. GitHub's `issues.opened` is `issues` in a header
  * and `opened` in the body.
  */
-export function partsOf({ type: templates }: Provider, type: string): [place: string, value: string][] {
+export function partsOf({ type: templates }: Pick<Provider, 'type'>, type: string): [place: string, value: string][] {
   for (const template of templates) {
     const texts = template.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);
     const found = new RegExp(`^${texts.map(RegExp.escape).join('(.+?)')}$`, 's').exec(type);
@@ -29,29 +29,44 @@ export function partsOf({ type: templates }: Provider, type: string): [place: st
 
 const PLACEHOLDER = /\{([^}]+)\}/;
 
-/** It has an id, a time and a signature where the provider's data names them, which is all that a user's own provider needs. */
-function sampleFrom({ scheme, id, occurredAt }: Provider): Sample {
+/** It has an id, a type, a time and a signature where the provider's data names them: all that the receiver reads. */
+function sampleFrom({ scheme, batch, form, type, id, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
     scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
   const [idAt = ''] = [id.at].flat();
   const [happened] = [occurredAt ?? []].flat();
+  const [happenedAt] = [happened?.at ?? []].flat();
+  // The path of the items that a batch lists first: `*`, or `events.*`.
+  const [list] = form ? [] : (batch?.each ?? []);
   const wanted: [place: string, value: string][] = [
     ...(timestamp ? [[timestamp, '{timestamp}'] as [string, string]] : []),
     [signature ?? '', scheme.token !== undefined ? '{token}' : '{signature}'],
     ...placesIn(idAt).map((place): [string, string] => [place, '{id}']),
   ];
   return {
-    types: ['sample.created'],
+    types: [typeFrom(type)],
     id: randomUUID,
     headers: headersFrom(wanted),
-    body: (eventId, _type, now) => {
+    body: (eventId, eventType, now) => {
       const time = happened?.unit === 'iso' ? now.toISOString() : now.getTime() / (happened?.unit === 's' ? 1000 : 1);
-      const body = {};
-      for (const place of [happened?.at ?? []].flat()) put(body, place, time);
-      for (const [place, value] of wanted) put(body, place, value.replace('{id}', eventId));
-      return body;
+      // Where the id is a hash of the body, or is in a header, this makes the body another one.
+      const item = { sample: eventId };
+      for (const [place, value] of wanted) put(item, place, value.replace('{id}', eventId));
+      if (happenedAt) put(item, happenedAt, time);
+      if (list === undefined) return item;
+      for (const [place, value] of partsOf({ type }, eventType)) put(item, place, value);
+      const path = list.split('.').slice(0, -1);
+      return path.reduceRight<object>((inside, key) => ({ [key]: inside }), [item]);
     },
   };
+}
+
+/** `order.created` where the provider says it in one word or composes it of two. */
+function typeFrom([template = '']: Provider['type']): string {
+  const words = ['sample', 'created'];
+  return placesIn(template).length === 1 && template.startsWith('{') && template.endsWith('}')
+    ? words.join('.')
+    : placesIn(template).reduce((type, place, index) => type.replace(`{${place}}`, words[index] ?? 'sample'), template);
 }
 
 function placesIn(template: string): string[] {
