@@ -224,7 +224,7 @@ describe('npm run dev', () => {
     expect(failure).not.toMatch(/^ +at (?!.*src\/)/m);
     const list = await checkout.call(['ops', 'list', '--status', 'parked']);
     expect(list.text).toMatch(
-      /\n\S+ \S+ +orders +evt_schema +order\.paid +parked +1 +schema +index\.ts:\d+ PermanentError/,
+      /orders +evt_schema +order\.paid +parked +attempts 1 +schema +index\.ts:\d+ +PermanentError/,
     );
     expect((await checkout.call(['ops', 'retry', 'orders', 'evt_schema'])).code).toBe(0);
   });
