@@ -34,7 +34,8 @@ export interface CommitResult {
 export async function commitEvents(db: Database, events: readonly EventToCommit[], now: Date): Promise<CommitResult> {
   const group = events.filter(({ changesSettings }) => !changesSettings);
   const rest = events.filter(({ changesSettings }) => changesSettings);
-  return join(await commitGroup(db, group, now), await commitEachAlone(db, rest, now));
+  const together = group.length > 0 ? await commitGroup(db, group, now) : NONE;
+  return rest.length > 0 ? join(together, await commitEachAlone(db, rest, now)) : together;
 }
 
 /**
@@ -54,7 +55,8 @@ async function commitGroup(db: Database, group: readonly EventToCommit[], now: D
   const { pending, finished } = await splitByStatus(db, group);
   // Nobody else has finished any of them, so the error is about one of them alone.
   if (finished.length === 0) return commitHalves(db, group, now);
-  return join({ ...NONE, failed: withError(finished, error) }, await commitGroup(db, pending, now));
+  const others = pending.length > 0 ? await commitGroup(db, pending, now) : NONE;
+  return join({ ...NONE, failed: withError(finished, error) }, others);
 }
 
 async function commitHalves(db: Database, group: readonly EventToCommit[], now: Date): Promise<CommitResult> {
@@ -93,7 +95,6 @@ function join(one: CommitResult, other: CommitResult): CommitResult {
 }
 
 async function errorOfCommit(db: Database, group: readonly EventToCommit[], now: Date): Promise<unknown> {
-  if (group.length === 0) return undefined;
   try {
     const list = group.map(({ completion }) => completion);
     await complete(db, process.env.NO_LOCK_ORDER ? list : inLockOrder(list), now);

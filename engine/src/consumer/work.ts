@@ -102,7 +102,7 @@ async function workLoaded(
     else workable.push(event);
   }
   const withoutBody = loaded.filter((event) => outcomes.get(keyText(event)) === BODY_GONE);
-  await parkEvents(db, withoutBody, BODY_GONE, now);
+  if (withoutBody.length > 0) await parkEvents(db, withoutBody, BODY_GONE, now);
   for (let from = 0; from < workable.length; from += MAX_GROUP) {
     const group = workable.slice(from, from + MAX_GROUP);
     const worked = isLate()
@@ -151,7 +151,7 @@ async function workGroup(
     effects.map(({ name }) => ({ source, eventId, name })),
   );
   // If a ticket is lost, the sweep sends another.
-  await sendTickets(env.EFFECTS, tickets);
+  if (tickets.length > 0) await sendTickets(env.EFFECTS, tickets);
 
   const outcomes = new Map<string, Outcome>();
   for (const { event, completion } of committed) {
@@ -179,7 +179,7 @@ async function workGroup(
   }
   // This write also tests whether Postgres works. If it succeeds, the events failed because of themselves: a statement that
   // crashes Postgres must count as a failure too. If it doesn't, the error is thrown, and no attempt is counted.
-  await record(() => recordFailures(db, attempts, now()));
+  if (attempts.length > 0) await record(() => recordFailures(db, attempts, now()));
   return outcomes;
 }
 

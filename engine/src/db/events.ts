@@ -192,7 +192,6 @@ export interface FailedAttempt extends EventKey {
  * is gone has nothing to count: its ticket comes again, and finds nothing.
  */
 export async function recordFailures(db: Database, failed: readonly FailedAttempt[], now: Date): Promise<void> {
-  if (failed.length === 0) return;
   await run(
     db,
     sql`

@@ -148,7 +148,7 @@ async function receive(
 
     // A signed POST is a delivery. A GET is always a handshake.
     if (signatures.size === 0 || method === 'GET') {
-      const handshake = await tryHandshakes(unsigned, delivery, name, env, currentSecret);
+      const handshake = unsigned.length > 0 && (await tryHandshakes(unsigned, delivery, name, env, currentSecret));
       if (handshake) return handshake;
       if (method === 'GET') return { outcome: 'refused', reason: 'no such handshake' };
     }
@@ -161,7 +161,8 @@ async function receive(
     const { secretIndex } = verdict;
     const signedWith = secrets.length === 1 ? undefined : secretIndex === 0 ? 'current' : 'previous';
     const secret = secrets[secretIndex] ?? '';
-    const handshake = await tryHandshakes(signedHandshakes(provider, method), delivery, name, env, secret);
+    const signed = signedHandshakes(provider, method);
+    const handshake = signed.length > 0 && (await tryHandshakes(signed, delivery, name, env, secret));
     if (handshake) return { ...handshake, signedWith };
 
     const identified = await identify(source, delivery, randomId);

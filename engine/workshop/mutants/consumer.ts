@@ -113,8 +113,8 @@ export const consumer: readonly Mutant[] = [
       ],
       [
         'the settings of one event apply to the next one that sets some too',
-        'await commitEachAlone(db, rest, now));',
-        'await commitGroup(db, rest, now));',
+        'await commitEachAlone(db, rest, now)',
+        'await commitGroup(db, rest, now)',
       ],
     ],
   ),
