@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { UserError } from '../lib/user-error.ts';
 
 type Wrangler = typeof import('wrangler');
@@ -118,26 +118,7 @@ export function loadWrangler(): Wrangler {
   return createRequire(resolve('package.json'))('wrangler');
 }
 
-/** What wrangler has read is kept, by the file's content: without wrangler, a command starts several times faster. */
-const KEPT = 'node_modules/.cache/claimcheck/configs';
-
 export function readRaw(path: string): RawConfig {
-  const content = existsSync(path) ? readFileSync(path) : '';
-  const kept = join(KEPT, `${createHash('sha256').update(content).digest('hex')}.json`);
-  if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8'));
-  const raw = readByWrangler(path);
-  try {
-    mkdirSync(KEPT, { recursive: true });
-    // Renamed, because another command may be reading it.
-    writeFileSync(`${kept}.${process.pid}`, JSON.stringify(raw));
-    renameSync(`${kept}.${process.pid}`, kept);
-  } catch {
-    // The packages are another user's: it is read again next time.
-  }
-  return raw;
-}
-
-function readByWrangler(path: string): RawConfig {
   try {
     return loadWrangler().experimental_readRawConfig({ config: path }).rawConfig;
   } catch (error) {
