@@ -78,12 +78,12 @@ function orNothing(counts: ActionCounts, { name }: Action): ActionCounts {
 }
 
 function nothingToDo(name: ActionName): UserError {
-  return new UserError(
-    name === 'rerun'
-      ? 'only a finished event whose body is still there can run again'
-      : `nothing is parked there, so there is nothing to ${name}`,
-    NOTHING_MATCHED,
-  );
+  const sentences: Record<ActionName, string> = {
+    retry: 'nothing there is parked or discarded, so there is nothing to retry',
+    discard: 'nothing there is parked, so there is nothing to discard',
+    rerun: 'only a finished event whose body is still there can run again',
+  };
+  return new UserError(sentences[name], NOTHING_MATCHED);
 }
 
 export function resultText({ name, effects: again }: Action, { events, effects }: ActionCounts): string {

@@ -244,7 +244,7 @@ describe('an action', () => {
   });
 
   it('or a look that matches nothing ends with 3', async () => {
-    const err = expect.stringContaining('nothing is parked');
+    const err = expect.stringContaining('nothing there is parked');
     await sql('delete from webhooks.effects');
     expect(await ops('retry stripe done_1')).toMatchObject({ code: 3, err });
     for (const line of ['retry stripe none', 'show stripe none']) {
