@@ -4,6 +4,7 @@ import { quoted } from '../src/ops/words.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
+import { judgeSecret } from './config/secret-form.ts';
 import { loadSamples, loadSources, type Sources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { localAddress, remedyAt } from './lib/processes.ts';
@@ -36,7 +37,7 @@ export default async function main(): Promise<void> {
   const delivery = makeDelivery({
     name,
     source,
-    key: signingKeyOf(name, source.provider, configured !== undefined),
+    key: await signingKeyOf(name, source.provider, configured !== undefined),
     samples: (await loadSamples()).samples,
     receiver: receiverUrl(values.url),
     type,
@@ -88,20 +89,24 @@ function providerOf(name: string, sources: Sources): Provider {
 }
 
 /** The key that the provider signs with. For a source that isn't configured yet, a random one that shows the form. */
-function signingKeyOf(name: string, provider: Provider, isConfigured: boolean): string {
+async function signingKeyOf(name: string, provider: Provider, isConfigured: boolean): Promise<string> {
   const pair = !('token' in provider.scheme) && hasPair(provider.scheme);
   const variable = pair ? signingKeyName(name) : secretName(name);
   const vars = readDevVars();
-  if (isConfigured) {
-    const publicKeyOnly = pair && !vars[variable] && (process.env[secretName(name)] ?? vars[secretName(name)]);
-    if (!publicKeyOnly) return requireVar(variable, vars);
+  const set = process.env[variable] ?? vars[variable];
+  if (!set && !isConfigured) {
+    console.log(`${name} is not in src/sources.ts and ${variable} is not set: signing with a random key`);
+    return madeUpKeys(provider).signingKey;
+  }
+  if (!set && pair && (process.env[secretName(name)] ?? vars[secretName(name)])) {
     throw new UserError(
       `${variable} is not set: signing needs the private key of the public key in ${secretName(name)}`,
     );
   }
-  const set = process.env[variable] ?? vars[variable];
-  if (!set) console.log(`${name} is not in src/sources.ts and ${variable} is not set: signing with a random key`);
-  return set || madeUpKeys(provider).signingKey;
+  const key = requireVar(variable, vars);
+  const finding = pair ? undefined : await judgeSecret(variable, key, provider);
+  if (finding?.outcome === 'wrong') throw new UserError(finding.sentence);
+  return key;
 }
 
 function list(): void {

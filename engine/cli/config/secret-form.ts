@@ -19,9 +19,7 @@ export async function judgeSecret(name: string, value: string, provider?: Provid
   if (value !== value.trim()) return wrong(`${name} begins or ends with white space: remove it`);
   if (name.endsWith('_URL') && !URL.canParse(value)) return wrong(`${name} is not a URL`);
   if (provider && !(await fits(provider, value))) {
-    const { secretPrefix } = provider;
-    const form = secretPrefix === undefined ? '' : `, which begins with ${secretPrefix}`;
-    return wrong(`${name} is not in the form that ${provider.name} gives out${form}`);
+    return wrong(`${name} is not in the form that ${provider.name} gives out${formOf(provider)}`);
   }
   const bytes = Buffer.byteLength(value);
   if (name.endsWith('_URL') || bytes >= MIN_BYTES) return { outcome: 'fine' };
@@ -29,6 +27,12 @@ export async function judgeSecret(name: string, value: string, provider?: Provid
     outcome: 'suspicious',
     sentence: `${name} has only ${bytes} bytes: a secret that is hard to guess has ${MIN_BYTES} or more`,
   };
+}
+
+function formOf({ scheme, secretPrefix }: Provider): string {
+  if (secretPrefix !== undefined) return `, which begins with ${secretPrefix}`;
+  if (scheme.token !== undefined || scheme.key === 'utf8') return '';
+  return `: ${scheme.key}${scheme.keyPrefix === undefined ? '' : ` after ${scheme.keyPrefix}`}`;
 }
 
 /** Whether any of the provider's schemes can use a secret. */

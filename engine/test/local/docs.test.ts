@@ -29,12 +29,11 @@ function checkPages(folder: string, files: readonly string[]): void {
     path.replace(/^node_modules\/claimcheck\/docs/, 'docs').replace(/^node_modules\/claimcheck/, 'engine');
   const isThere = (path: string) => files.some((file) => file === path || file.startsWith(`${path}/`));
   const scriptsOf = (path: string) => Object.keys(JSON.parse(read(path)).scripts ?? {});
-  // Pages in engine/workshop/init are for forks. What a blank form names is made up. The package's SECURITY.md names evidence that
-  // only the template has.
+  // Pages in engine/workshop/init are for forks. What a blank form names is made up.
   const pages = files.filter(
     (path) =>
       path.endsWith('.md') &&
-      !/^engine\/workshop\/init\/|^\.github\/|000-template|CHANGELOG|^engine\/(README|SECURITY)/.test(path),
+      !/^engine\/workshop\/init\/|^\.github\/|000-template|CHANGELOG|^engine\/README/.test(path),
   );
 
   describe.each(pages)('%s', (page) => {

@@ -141,7 +141,7 @@ describe('npm run send', () => {
     [['mailgun', '--body', '{'], /^send: --body must be JSON, because .*\n$/],
     [
       ['standardwebhooks', '--url', 'http://127.0.0.1:1'],
-      /^send: the key of standardwebhooks is not in the form .*\n$/,
+      /^send: STANDARDWEBHOOKS_WEBHOOK_SECRET is not in the form that standardwebhooks gives out: base64 after whsec_\n$/,
     ],
   ])('%j is answered with one line that says what to do', async (args, line) => {
     const { code, error } = await send(args, { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' });
