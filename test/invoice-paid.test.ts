@@ -38,6 +38,13 @@ it('an invoice that is paid again keeps the time of its first payment', async ()
   expect(await app.db.select().from(customerBalances)).toEqual([{ customer: 'cus_1', balance: 4300n }]);
 });
 
+it('an invoice is booked at the time of its payment, also in a year to come', async () => {
+  // A time more than a day ahead would not be believed.
+  app.now = new Date('2041-03-01T12:00:00Z');
+  await app.deliver('stripe', 'invoice.paid', invoicePaid(100, { created: Date.UTC(2041, 2, 1) / 1000 }));
+  expect(await app.db.select().from(invoices)).toMatchObject([{ paidAt: new Date('2041-03-01T00:00:00Z') }]);
+});
+
 it('an amount beyond 2^53 reaches the balance unrounded', async () => {
   const text = JSON.stringify(invoicePaid(0)).replace('"amount_paid":0', '"amount_paid":9007199254740993');
   await app.deliver('stripe', 'invoice.paid', text);

@@ -19,13 +19,19 @@ export interface Outside {
   readonly requests: OutsideRequest[];
   /** What it answers, or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` means `{}`. */
   answer: ((request: OutsideRequest) => object | undefined) | undefined;
+  /** How far the clock of the Workers is ahead of the real one, in tests of an app. */
+  aheadMs: number;
   /** Is called for every request: `npm run dev` prints them. */
   onRequest: ((request: OutsideRequest) => void) | undefined;
   close(): Promise<void>;
 }
 
+/** Where the Workers of tests ask for their clock (clock.ts). */
+export const CLOCK_PATH = '/claimcheck/clock';
+
 export async function startOutside(port = 0): Promise<Outside> {
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
+    if (incoming.url === CLOCK_PATH) return void response.end(String(outside.aheadMs));
     const request: OutsideRequest = {
       method: incoming.method ?? '',
       path: incoming.url ?? '',
@@ -51,6 +57,7 @@ export async function startOutside(port = 0): Promise<Outside> {
     url: `http://${LOOPBACK}:${await listen(server, port, taken)}`,
     requests: [],
     answer: undefined,
+    aheadMs: 0,
     onRequest: undefined,
     async close() {
       server.closeAllConnections();

@@ -96,6 +96,18 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
   return { ...config, main };
 }
 
+/** A Worker whose clock a test sets. */
+export function onTestClock(folder: string, config: LocalConfig): LocalConfig {
+  const main = resolve(folder, 'on-test-clock.ts');
+  const [worker, clock] = [config.main, OWN('clock')].map((path) => JSON.stringify(path));
+  // The clock first: what the Worker's modules do when they are loaded sees it too.
+  writeIfChanged(
+    main,
+    `import { onTestClock } from ${clock};\nimport worker from ${worker};\nexport default onTestClock(worker);\n`,
+  );
+  return { ...config, main };
+}
+
 /** Each copy has a folder of its own, because wrangler keeps the bundle beside it. */
 export function writeCopy(folder: string, config: LocalConfig): void {
   writeIfChanged(copyIn(folder), JSON.stringify(config, undefined, 2));

@@ -4,8 +4,18 @@ import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
 import { madeUpSecrets } from '../config/dev-vars.ts';
 import { loadWrangler, OFFLINE, randomSecrets, readConfig, type WorkerKind } from '../config/worker-config.ts';
+import { CLOCK_PATH } from './outside.ts';
 import type { Stack } from './stack.ts';
-import { copyIn, frontConfig, guarded, type LocalConfig, localConfig, valuesFor, writeCopy } from './worker-copies.ts';
+import {
+  copyIn,
+  frontConfig,
+  guarded,
+  type LocalConfig,
+  localConfig,
+  onTestClock,
+  valuesFor,
+  writeCopy,
+} from './worker-copies.ts';
 
 /** The Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
 export interface Workers {
@@ -24,6 +34,8 @@ export interface WorkersOptions {
   readonly receiver: string;
   readonly consumer?: string | undefined;
   readonly ops?: string | undefined;
+  /** Whether their clock is that of a test: see clock.ts. */
+  readonly onTestClock?: boolean;
   /** In addition to the random ones of the sources or instead of them, and what the other Workers may read. */
   readonly secrets?: Record<string, string>;
 }
@@ -43,10 +55,14 @@ export async function startWorkers(
     if (!config) return [];
     const worker = kind as WorkerKind;
     const values = { DATABASE_URL: workerUrls[worker], ...valuesFor(worker, config, secrets) };
-    const local = localConfig(config, outside.url, {});
+    const clock: Record<string, string> = options.onTestClock ? { CLOCK_URL: outside.url + CLOCK_PATH } : {};
+    const local = localConfig(config, outside.url, clock);
+    const timed = (folder: string, same: LocalConfig) => (options.onTestClock ? onTestClock(folder, same) : same);
     return worker === 'consumer'
-      ? copyOf(withoutWaiting(local), { ...randomSecrets(config), ...values }, guarded)
-      : copyOf(local, values);
+      ? copyOf(withoutWaiting(local), { ...randomSecrets(config), ...values }, (folder, same) =>
+          timed(folder, guarded(folder, same)),
+        )
+      : copyOf(local, values, timed);
   });
   // HTTP goes to the first.
   const workers = ops ? [copyOf(frontConfig(receiver, consumer, ops)), ...copies] : copies;

@@ -31,6 +31,8 @@ export interface App {
   deliverBatch(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent[]>;
   /** Your database, to see what was committed. It is emptied before each test. */
   readonly db: NodePgDatabase;
+  /** What time it is for your app, from now on until the test ends. Unset, it is the real time. */
+  now: Date | undefined;
   /** The stand-in for the outside: its `requests`, and its `answer`, which a test may replace until its end. */
   readonly outside: Outside;
 }
@@ -122,6 +124,7 @@ export function useApp(): App {
     await pool.query(emptyTables);
     outside.requests.length = 0;
     outside.answer = own.answers;
+    outside.aheadMs = 0;
   });
   afterAll(async () => {
     await outside?.close();
@@ -132,7 +135,8 @@ export function useApp(): App {
     const source = sources[name];
     if (!source) throw new Error(`there is no source ${name} in src/sources.ts`);
     const key = receiver.secrets[signingKeyName(name)] ?? receiver.secrets[secretName(name)] ?? '';
-    const delivery = makeDelivery({ name, source, key, receiver: receiver.url, samples: own.samples, type, body });
+    const now = timeOf(outside);
+    const delivery = makeDelivery({ name, source, key, receiver: receiver.url, samples: own.samples, now, type, body });
     const events = await eventsIn(source, delivery);
     if (isBatch ? events.length === 0 : events.length !== 1) {
       throw new Error(
@@ -140,7 +144,7 @@ export function useApp(): App {
       );
     }
     for (const { occurredAt } of events) {
-      const problem = problemOfTime(occurredAt, new Date());
+      const problem = problemOfTime(occurredAt, now);
       if (problem) console.warn(`${name} ${type}: ${problem}`);
     }
     const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
@@ -150,6 +154,12 @@ export function useApp(): App {
   return {
     deliver: async (source, type, body) => (await deliver(source, type, body, false))[0] as WorkedEvent,
     deliverBatch: (source, type, body) => deliver(source, type, body, true),
+    get now() {
+      return outside.aheadMs === 0 ? undefined : timeOf(outside);
+    },
+    set now(time) {
+      outside.aheadMs = time === undefined ? 0 : time.getTime() - Date.now();
+    },
     get db() {
       return drizzle(pool);
     },
@@ -157,6 +167,11 @@ export function useApp(): App {
       return outside;
     },
   };
+}
+
+/** What time it is for the Workers. */
+function timeOf({ aheadMs }: Outside): Date {
+  return new Date(Date.now() + aheadMs);
 }
 
 /** A handler gets another time than the body says. `undefined` if it gets that one. */

@@ -34,7 +34,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
       // A source may be new.
       const sources = await loadSources(AGAIN());
       const outside = { url: `http://${LOOPBACK}:${outsidePort}` };
-      workers = await startWorkers({ workerUrls: database.workerUrls, outside }, { sources, receiver, consumer });
+      workers = await startWorkers(
+        { workerUrls: database.workerUrls, outside },
+        { sources, receiver, consumer, onTestClock: true },
+      );
       return { url: workers.url, secrets: workers.secrets };
     } catch (error) {
       // Not thrown: with --watch, the next save may correct it.
