@@ -21,13 +21,18 @@ export function sampleOf(provider: Provider): Sample {
 export function partsOf({ type: templates }: Pick<Provider, 'type'>, type: string): [place: string, value: string][] {
   for (const template of templates) {
     const texts = template.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);
-    const found = new RegExp(`^${texts.map(RegExp.escape).join('(.+?)')}$`, 's').exec(type);
+    const found = new RegExp(`^${texts.map(escaped).join('(.+?)')}$`, 's').exec(type);
     if (found) return placesIn(template).map((place, index) => [place, found[index + 1] ?? '']);
   }
   return [];
 }
 
 const PLACEHOLDER = /\{([^}]+)\}/;
+
+/** Node 22 has no `RegExp.escape`. */
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
 
 /** It has an id, a type, a time and a signature where the provider's data names them: all that the receiver reads. */
 function sampleFrom({ scheme, batch, form, type, id, occurredAt }: Provider): Sample {
