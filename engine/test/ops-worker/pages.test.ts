@@ -92,6 +92,12 @@ it('a search that has looked at 102,000 events says how far it came, and goes on
   await sql('truncate webhooks.events cascade');
 });
 
+it('the console is called as its app calls it', async () => {
+  const titleOf = async (page: Promise<Response>) => /<title>(.*?)<\/title>/.exec(await (await page).text())?.[1];
+  expect(await titleOf(start({ name: 'acme-hooks' }).get('/ops'))).toMatch(/acme-hooks$/);
+  expect(await titleOf(start().get('/ops'))).toMatch(/Claimcheck$/);
+});
+
 it('an address that ends with a slash leads to the console', async () => {
   expect((await start().get('/ops/')).headers.get('location')).toBe('/ops');
 });

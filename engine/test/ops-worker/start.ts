@@ -25,6 +25,7 @@ export const BEARER = { authorization: `Bearer ${TOKEN}` };
 
 interface Options {
   readonly sources?: OpsDependencies['sources'];
+  readonly name?: string;
   readonly env?: Record<string, unknown>;
   readonly now?: Date;
   /** Whom Cloudflare Access has let in. */
@@ -32,7 +33,7 @@ interface Options {
 }
 
 /** Answers requests with one ops Worker, and keeps the lines of its log and the tickets it sends. */
-export function startOpsWorker({ sources = fixtureSources, env = {}, now = new Date(), access }: Options = {}) {
+export function startOpsWorker({ sources = fixtureSources, name, env = {}, now = new Date(), access }: Options = {}) {
   const lines: object[] = [];
   const sent: unknown[] = [];
   const queue = {
@@ -42,6 +43,7 @@ export function startOpsWorker({ sources = fixtureSources, env = {}, now = new D
   const time = { now };
   const ops = createOps({
     sources,
+    name,
     now: () => time.now,
     log: (line) => {
       search(JSON.stringify(line), 'the log of the ops Worker');
