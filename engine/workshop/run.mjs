@@ -24,7 +24,7 @@ function install() {
   const installed = join(workshop, 'node_modules/.claimcheck-lock.json');
   if (!existsSync(installed) || readFileSync(installed, 'utf8') !== lock) {
     console.log("installing the packages of the engine's own tests (once) …");
-    const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    const { status } = spawnSync('npm ci --no-audit --no-fund --loglevel=error', {
       cwd: workshop,
       shell: true,
       stdio: ['ignore', 'ignore', 'inherit'],

@@ -10,6 +10,9 @@ interface Usage {
 
 type Parsed<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config & { allowPositionals: true }>>;
 
+/** npm knows these itself, so somebody may have set them for npm. */
+const OF_NPM = ['help', 'json', 'yes', 'dry-run', 'verbose'];
+
 /**
  * Reads the command line of a script. With `--help`, the script only says how it is used. Anything that it doesn't know is
  * refused with one line.
@@ -19,6 +22,13 @@ export function readArguments<const Config extends ParseArgsConfig & Usage>(conf
   const known = `its options are ${Object.keys(options)
     .map((name) => `--${name}`)
     .join(', ')}`;
+  for (const name of Object.keys(options)) {
+    const isTaken = process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined && !OF_NPM.includes(name);
+    if (isTaken)
+      throw new UserError(
+        `npm has taken --${name} for itself: write -- before the options, as in npm run … -- --${name}`,
+      );
+  }
   try {
     const parsed = parseArgs({ ...config, allowPositionals: true, options });
     const extra = parsed.positionals[config.words ?? 0];

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 
 /** Runs the `main` of a command's file. Errors that are the user's to correct are one line, without a stack. */
 export async function run(name, file, args) {
   process.argv.splice(2, process.argv.length, ...args);
-  if (!existsSync('node_modules')) fail(name, 'the packages are not installed: run npm ci');
+  if (!isInstalled('wrangler')) fail(name, 'the packages are not installed: run npm ci');
   // If Node is a package of the project, `npm run` puts it first on the PATH.
   if (!process.features.typescript) {
-    const remedy = existsSync('node_modules/node')
-      ? `npm run ${name} uses the project's own (or npx -p node claimcheck ${name})`
+    const remedy = isInstalled('node')
+      ? `npm run uses the project's own, and so does npx node ${relative('.', process.argv[1])} ${name}`
       : 'nvm install, for example, installs the one in .nvmrc';
     fail(name, `this is Node ${process.versions.node}, and Node 22.18 or newer is needed: ${remedy}`);
   }
@@ -19,6 +20,13 @@ export async function run(name, file, args) {
     if (error?.name !== 'UserError') throw error;
     fail(name, error.message, error.exitCode);
   }
+}
+
+/** Here or in a folder above, as in a monorepo. */
+function isInstalled(name) {
+  let folder = resolve('.');
+  while (!existsSync(join(folder, 'node_modules', name)) && dirname(folder) !== folder) folder = dirname(folder);
+  return existsSync(join(folder, 'node_modules', name));
 }
 
 export function fail(name, message, exitCode = 1) {

@@ -35,5 +35,5 @@ export function onTestClock(worker: object): object {
       ],
     ];
   });
-  return Object.fromEntries(calls);
+  return { ...worker, ...Object.fromEntries(calls) };
 }

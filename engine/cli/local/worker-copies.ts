@@ -103,7 +103,7 @@ export function onTestClock(folder: string, config: LocalConfig): LocalConfig {
   // The clock first: what the Worker's modules do when they are loaded sees it too.
   writeIfChanged(
     main,
-    `import { onTestClock } from ${clock};\nimport worker from ${worker};\nexport default onTestClock(worker);\n`,
+    `import { onTestClock } from ${clock};\nimport worker from ${worker};\nexport * from ${worker};\nexport default onTestClock(worker);\n`,
   );
   return { ...config, main };
 }
@@ -126,6 +126,6 @@ export function copyIn(folder: string): string {
 function writeIfChanged(path: string, text: string): void {
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
   mkdirSync(dirname(path), { recursive: true });
-  // It holds secrets.
+  // Those of npm run dev hold secrets.
   writeFileSync(path, text, { mode: 0o600 });
 }

@@ -67,6 +67,11 @@ it('a command without the packages says how to install them', async () => {
   expect([code, text]).toEqual([1, 'dev: the packages are not installed: run npm ci']);
 });
 
+it('an option that npm has kept, because no -- was before it, is not lost without a word', async () => {
+  const { code, error } = await checkout.call(['deploy'], { npm_config_env: 'staging' });
+  expect([code, error]).toEqual([1, expect.stringMatching(/^deploy: npm has taken --env for itself: /)]);
+});
+
 it('a refusal is one line on the standard error, and the exit code that a script can tell apart', async () => {
   const { code, out, error } = await checkout.run(['ops', 'stats']).result;
   expect([code, out, error]).toEqual([2, '', expect.stringMatching(/^ops: there is no command stats: .*\n$/)]);
