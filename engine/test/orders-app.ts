@@ -110,7 +110,7 @@ const EMPTY_APP = {
   'samples.ts': 'export const samples = {}; export const answers = () => undefined;',
 };
 
-/** Another app, in the same wrangler files. Files are named from src/app. */
+/** Another app, in the same wrangler files. Files are named from src. */
 export function appOf(files: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const own = Object.entries({ ...EMPTY_APP, ...files }).map(([file, text]) => [`src/${file}`, text]);
   return { ...APP, ...Object.fromEntries(own) };

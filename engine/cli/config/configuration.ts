@@ -54,7 +54,7 @@ function unusedSecrets({ sources, receiver }: Configuration): string[] {
     .map((name) => `${name} in secrets.required of ${receiver.path} belongs to no source: a deploy would demand it`);
 }
 
-/** Cloudflare's deploy button asks for every name in the example, and deploys the values that it finds there. */
+/** The example is committed: it names every secret that a deploy needs, and holds no value. */
 function staleExample(configuration: Configuration): string[] {
   const { example } = configuration;
   if (!example) return [];

@@ -66,7 +66,7 @@ export async function problemsInDevVars(sources: Readonly<Record<string, Source>
   return found;
 }
 
-/** What Cloudflare's deploy button asks for, with the values that it proposes. Not what is optional, behind a #. */
+/** The names in the committed example, with their values. Not what is optional, behind a #. */
 export function readExample(): Record<string, string> | undefined {
   return readVars(EXAMPLE);
 }
