@@ -95,9 +95,9 @@ describe('somebody on call', () => {
     await page.getByRole('button', { name: 'Retry 2 events' }).click();
     await page.getByText('Retried 2 events.').waitFor();
     // Nobody reloads the list: its script sees them fail again.
-    breakRates(false);
     await parked(2);
     await page.locator('tbody .status.parked').nth(1).waitFor();
+    breakRates(false);
     await page.getByRole('link', { name: 'Retry parked…' }).click();
     await page.getByRole('button', { name: 'Retry 2 events' }).click();
     await page.locator('tbody .status.done').nth(1).waitFor();
