@@ -96,8 +96,7 @@ function join(one: CommitResult, other: CommitResult): CommitResult {
 
 async function errorOfCommit(db: Database, group: readonly EventToCommit[], now: Date): Promise<unknown> {
   try {
-    const list = group.map(({ completion }) => completion);
-    await complete(db, process.env.NO_LOCK_ORDER ? list : inLockOrder(list), now);
+    await complete(db, inLockOrder(group.map(({ completion }) => completion)), now);
     return undefined;
   } catch (error) {
     return error;
