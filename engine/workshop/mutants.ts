@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readArguments } from '../cli/lib/arguments.ts';
 import { UserError } from '../cli/lib/user-error.ts';
-import { atMost } from '../src/shared/time-limit.ts';
+import { atMost } from '../src/shared/at-most.ts';
 import { makeCopy } from './mutants/copy.ts';
 import { mutants } from './mutants/list.ts';
 import { type Mutant, misplaced } from './mutants/mutant.ts';

@@ -5,7 +5,7 @@ import { loadMatching } from '../src/db/actions.ts';
 import { openDatabase } from '../src/db/client.ts';
 import type { EventFilter } from '../src/db/filter.ts';
 import { loadMetrics, loadStatus } from '../src/db/status.ts';
-import { listEvents, loadDetails, type Position } from '../src/db/views.ts';
+import { listEvents, loadDetails, type Cursor } from '../src/db/views.ts';
 import { writeSection } from './page-section.ts';
 
 const EVENTS = 1_000_000;
@@ -65,7 +65,7 @@ export default async function main(): Promise<void> {
 function pages(databaseUrl: string, now: Date): Record<string, () => Promise<unknown>> {
   const db = openDatabase(databaseUrl);
   const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
-  const list = (filter: EventFilter, after?: Position) => () => listEvents(db, filter, { after, limit: 50 });
+  const list = (filter: EventFilter, after?: Cursor) => () => listEvents(db, filter, { after, limit: 50 });
   const middle = {
     receivedAt: `${ago(24 * 15)
       .toISOString()

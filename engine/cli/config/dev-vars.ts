@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { parseEnv } from 'node:util';
 import type { Source } from '../../src/kit/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
-import { isLoopback } from '../../src/shared/settings.ts';
+import { isLoopback } from '../../src/shared/loopback.ts';
 import { freePort, LOOPBACK } from '../lib/port.ts';
 import { UserError } from '../lib/user-error.ts';
 import { randomPassword } from '../local/postgres.ts';

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, request as requestTo, type ServerResponse } from 'node:http';
-import { isLoopback } from '../../src/shared/settings.ts';
+import { isLoopback } from '../../src/shared/loopback.ts';
 import { LOOPBACK, listen } from '../lib/port.ts';
 import { SECRET_HEADER } from '../local/front-header.ts';
 

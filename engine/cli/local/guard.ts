@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { Effect, type Event, type Handlers, type Tools } from '../../src/kit/index.ts';
-import { isLoopback } from '../../src/shared/settings.ts';
+import { isLoopback } from '../../src/shared/loopback.ts';
 import { cleanText } from '../../src/shared/text.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { ActionCounts, MAX_RERUN, Matching } from '../../src/db/actions.ts';
 import type { ActionName } from '../../src/db/schema.ts';
 import { ShownEvent } from '../../src/ops/api.ts';
-import { counted, countedBoth } from '../../src/ops/words.ts';
+import { counted, countedBoth } from '../../src/shared/counts.ts';
+
 import { UserError } from '../lib/user-error.ts';
 import { NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './api.ts';
 import { printable } from './print.ts';

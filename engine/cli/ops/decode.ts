@@ -82,7 +82,7 @@ function withBundle<Result>(worker: WorkerKind, read: (bundle: Bundle | undefine
 
 /**
  * For each file of src in a bundle the line where it begins, and for each line from there on the line of the file,
- * as the difference to the one before: what engine/src/consumer/judge.ts reads. With it the consumer can say in which line
+ * as the difference to the one before: what engine/src/consumer/app-lines.ts reads. With it the consumer can say in which line
  * an error was thrown, because Cloudflare maps the stacks only of errors that nobody catches.
  */
 function appLines({ folder, name, map }: Bundle): string {

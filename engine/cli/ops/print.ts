@@ -1,17 +1,8 @@
-import { type Status, sum } from '../../src/db/status.ts';
+import type { Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
-import {
-  attemptsOf,
-  clock,
-  counted,
-  duration,
-  headline,
-  originOf,
-  placeOf,
-  relative,
-  upcoming,
-} from '../../src/ops/words.ts';
+import { attemptsOf, clock, duration, headline, originOf, placeOf, relative, upcoming } from '../../src/ops/words.ts';
+import { counted, sum } from '../../src/shared/counts.ts';
 
 /**
  * Ids, types, errors and bodies come from outside. A control character in them could rewrite the terminal, and a bidi

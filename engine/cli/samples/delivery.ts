@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Samples, Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
+import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { sampleOf } from './samples.ts';
 import { encodeBody, sign } from './sign.ts';
 
@@ -55,6 +56,10 @@ export interface ExpectedEvent {
 export async function eventsIn(source: Source, delivery: SignedDelivery): Promise<readonly ExpectedEvent[]> {
   const headers = new Headers(delivery.headers);
   const body = new TextEncoder().encode(delivery.body);
-  const identified = await identify(source, { method: 'POST', url: delivery.url, headers, body }, randomUUID);
+  const identified = await identify(
+    source,
+    new DeliveryValues({ method: 'POST', url: delivery.url, headers, body }),
+    randomUUID,
+  );
   return identified.outcome === 'identified' ? identified.events : [];
 }

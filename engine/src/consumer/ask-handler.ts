@@ -1,6 +1,6 @@
 import { is, SQL } from 'drizzle-orm';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, WRITE_REFUSED } from '../db/errors.ts';
-import type { LoadedEvent, WorkableEvent } from '../db/events.ts';
+import type { Completion, LoadedEvent, WorkableEvent } from '../db/events.ts';
 import type { Query } from '../db/sql.ts';
 import {
   asCondition,
@@ -14,15 +14,10 @@ import { placeAt, withFailure } from '../kit/errors.ts';
 import { Effect, type Event, type Handler, type Handlers, Must, PermanentError, type Tools } from '../kit/index.ts';
 import { parseJson } from '../shared/json.ts';
 import { isStorableText } from '../shared/text.ts';
-import type { ConsumerDependencies } from './batch.ts';
+import type { ConsumerDependencies } from './portions.ts';
 
 /** The changes that a handler returned, checked. An event that nobody wants is `ignored`, which is not an error. */
-export interface HandlerResult {
-  readonly status: 'done' | 'ignored';
-  readonly summary: string;
-  /** Text and parameters of its statements. Building them takes longer than anything else here, so it happens once. */
-  readonly statements: readonly Query[];
-  readonly effects: readonly Effect[];
+export interface HandlerResult extends Completion {
   /** One error for each `must()`, in the order of the statements. */
   readonly conditions: readonly Error[];
 }
@@ -47,7 +42,7 @@ export async function askHandler(
     const summary = `no handler for ${source}/${type ?? '(no type)'}`;
     const expected = whyExpected(loaded, sources);
     if (expected !== undefined) throw withFailure(new PermanentError(`${summary}, ${expected}`), 'no_handler');
-    return { status: 'ignored', summary, statements: [], effects: [], conditions: [] };
+    return { source, eventId, status: 'ignored', summary, statements: [], effects: [], conditions: [] };
   }
   const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
   const event: Event = {
@@ -56,14 +51,20 @@ export async function askHandler(
     type,
     occurredAt: isBelievable ? occurredAt : receivedAt,
     receivedAt,
-    data: await readBody(body, handler),
+    data: await dataOf(body, handler),
     raw: body,
     headers,
   };
   const changes = await changesOf(handler, event, tools);
   const { statements, effects } = changes;
   const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
-  return { status: 'done', summary: [count, ...effects.map(({ name }) => name)].join(', '), ...changes };
+  return {
+    source,
+    eventId,
+    status: 'done',
+    summary: [count, ...effects.map(({ name }) => name)].join(', '),
+    ...changes,
+  };
 }
 
 /** Clocks differ by minutes, and a wrong time zone by hours. */
@@ -78,7 +79,7 @@ function whyExpected({ source, type, failure }: LoadedEvent, sources: ConsumerDe
   return failure !== null && failure !== 'replay' ? 'although it had one when it failed' : undefined;
 }
 
-async function readBody(raw: string, handler: Handler): Promise<unknown> {
+async function dataOf(raw: string, handler: Handler): Promise<unknown> {
   const parsed = parseJson(raw);
   if (parsed.outcome === 'malformed') throw withFailure(new PermanentError('the body is not JSON'), 'schema');
   return matching(parsed.json, handler, "the payload does not match the handler's schema");

@@ -2,40 +2,37 @@ import type { Database } from '../db/client.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { type Completion, complete, loadEvents, type WorkableEvent } from '../db/events.ts';
 import { keyText } from '../db/keys.ts';
+import { changesSettings } from '../db/user-statement.ts';
 import { PermanentError, withFailure } from '../kit/errors.ts';
+import type { HandlerResult } from './ask-handler.ts';
+
+/** An event whose handler was asked. */
+export interface Asked {
+  readonly event: WorkableEvent;
+  /** What the handler wants. Undefined if it failed. */
+  result?: HandlerResult;
+  /** Why the handler or the commit failed. */
+  failure?: {
+    readonly error: unknown;
+    /** The error may be of any event of the group, or of none: no attempt is counted, and the event comes again alone. */
+    readonly isPostponed: boolean;
+  };
+}
 
 /** An event whose handler has said what to change. */
-export interface EventToCommit {
-  readonly outcome: 'to_commit';
-  readonly event: WorkableEvent;
-  readonly completion: Completion;
-  /** One error for each `must()`, in the order of the statements. */
-  readonly conditions: readonly Error[];
-  /** By `set local` or `set_config`. They would hold for the changes of the events after it, so it is committed alone. */
-  readonly changesSettings: boolean;
+export interface ToCommit extends Asked {
+  readonly result: HandlerResult;
 }
 
-/** An event whose handler or commit failed. */
-export interface EventFailure {
-  readonly outcome: 'failed';
-  readonly event: WorkableEvent;
-  readonly error: unknown;
-}
-
-export interface CommitResult {
-  readonly committed: readonly EventToCommit[];
-  /** Each failed in a transaction of its own. */
-  readonly failed: readonly EventFailure[];
-  /** Not committed because of an error that may be about any of them, or about none. They come again, each alone. */
-  readonly postponed: readonly EventFailure[];
-}
-
-/** Commits events together, except those whose changes would affect the others. */
-export async function commitEvents(db: Database, events: readonly EventToCommit[], now: Date): Promise<CommitResult> {
-  const group = events.filter(({ changesSettings }) => !changesSettings);
-  const rest = events.filter(({ changesSettings }) => changesSettings);
-  const together = group.length > 0 ? await commitGroup(db, group, now) : NONE;
-  return rest.length > 0 ? join(together, await commitEachAlone(db, rest, now)) : together;
+/**
+ * Commits events together. Where the commit of an event fails, its `failure` says why. Statements that change settings
+ * (`set local`, `set_config`) would do so for the events behind them, so such an event is committed alone.
+ */
+export async function commitEvents(db: Database, events: readonly ToCommit[], now: Date): Promise<void> {
+  const isForItself = ({ result }: ToCommit) => result.statements.some(({ sql }) => changesSettings(sql));
+  const group = events.filter((event) => !isForItself(event));
+  if (group.length > 0) await commitGroup(db, group, now);
+  if (group.length < events.length) await commitEachAlone(db, events.filter(isForItself), now);
 }
 
 /**
@@ -43,11 +40,11 @@ export async function commitEvents(db: Database, events: readonly EventToCommit[
  * others must not suffer: events that another consumer has completed are taken out, or each half is committed as a
  * group, so that one bad event of a hundred costs 15 transactions, and not 101.
  */
-async function commitGroup(db: Database, group: readonly EventToCommit[], now: Date): Promise<CommitResult> {
+async function commitGroup(db: Database, group: readonly ToCommit[], now: Date): Promise<void> {
   const error = await errorOfCommit(db, group, now);
-  if (error === undefined) return { ...NONE, committed: group };
-  if (group.length === 1) return { ...NONE, failed: withError(group, error) };
-  if (!isCausedByOneEvent(error)) return { ...NONE, postponed: withError(group, error) };
+  if (error === undefined) return;
+  if (group.length === 1) return fail(group, error, false);
+  if (!isCausedByOneEvent(error)) return fail(group, error, true);
   // Each half would meet the same locks again, and wait for them again.
   if (isAboutLocks(error)) return commitEachAlone(db, group, now);
   if (!isCompletedBefore(error)) return commitHalves(db, group, now);
@@ -55,48 +52,33 @@ async function commitGroup(db: Database, group: readonly EventToCommit[], now: D
   const { pending, finished } = await splitByStatus(db, group);
   // Nobody else has finished any of them, so the error is about one of them alone.
   if (finished.length === 0) return commitHalves(db, group, now);
-  const others = pending.length > 0 ? await commitGroup(db, pending, now) : NONE;
-  return join({ ...NONE, failed: withError(finished, error) }, others);
+  fail(finished, error, false);
+  if (pending.length > 0) await commitGroup(db, pending, now);
 }
 
-async function commitHalves(db: Database, group: readonly EventToCommit[], now: Date): Promise<CommitResult> {
+async function commitHalves(db: Database, group: readonly ToCommit[], now: Date): Promise<void> {
   const middle = Math.ceil(group.length / 2);
-  const rest = group.slice(middle);
-  const first = await commitGroup(db, group.slice(0, middle), now);
-  const [postponed] = first.postponed;
+  const [first, rest] = [group.slice(0, middle), group.slice(middle)];
+  await commitGroup(db, first, now);
   // If Postgres is away, trying the others would only take time.
-  if (postponed) return join(first, { ...NONE, postponed: withError(rest, postponed.error) });
-  return join(first, await commitGroup(db, rest, now));
+  const postponed = first.find(({ failure }) => failure?.isPostponed);
+  if (postponed) return fail(rest, postponed.failure?.error, true);
+  await commitGroup(db, rest, now);
 }
 
-async function commitEachAlone(db: Database, group: readonly EventToCommit[], now: Date): Promise<CommitResult> {
-  const committed: EventToCommit[] = [];
-  const failed: EventFailure[] = [];
+async function commitEachAlone(db: Database, group: readonly ToCommit[], now: Date): Promise<void> {
   for (const [index, one] of group.entries()) {
     const error = await errorOfCommit(db, [one], now);
-    if (error === undefined) committed.push(one);
-    else failed.push(...withError([one], error));
+    if (error === undefined) continue;
+    fail([one], error, false);
     // If Postgres is away, trying the others would only take time.
-    if (error !== undefined && !isCausedByOneEvent(error)) {
-      return { committed, failed, postponed: withError(group.slice(index + 1), error) };
-    }
+    if (!isCausedByOneEvent(error)) return fail(group.slice(index + 1), error, true);
   }
-  return { committed, failed, postponed: [] };
 }
 
-const NONE: CommitResult = { committed: [], failed: [], postponed: [] };
-
-function join(one: CommitResult, other: CommitResult): CommitResult {
-  return {
-    committed: [...one.committed, ...other.committed],
-    failed: [...one.failed, ...other.failed],
-    postponed: [...one.postponed, ...other.postponed],
-  };
-}
-
-async function errorOfCommit(db: Database, group: readonly EventToCommit[], now: Date): Promise<unknown> {
+async function errorOfCommit(db: Database, group: readonly ToCommit[], now: Date): Promise<unknown> {
   try {
-    await complete(db, inLockOrder(group.map(({ completion }) => completion)), now);
+    await complete(db, inLockOrder(group.map(({ result }) => result)), now);
     return undefined;
   } catch (error) {
     return error;
@@ -104,16 +86,16 @@ async function errorOfCommit(db: Database, group: readonly EventToCommit[], now:
 }
 
 /** Costs one query, and keeps the events together that nobody else has worked meanwhile. */
-async function splitByStatus(db: Database, group: readonly EventToCommit[]) {
+async function splitByStatus(db: Database, group: readonly ToCommit[]) {
   const events = group.map(({ event }) => event);
   const loaded = await loadEvents(db, events);
   const pendingKeys = new Set(loaded.filter(({ status }) => status === 'pending').map(keyText));
-  const isPending = ({ event }: EventToCommit) => pendingKeys.has(keyText(event));
+  const isPending = ({ event }: ToCommit) => pendingKeys.has(keyText(event));
   return { pending: group.filter(isPending), finished: group.filter((one) => !isPending(one)) };
 }
 
-function withError(group: readonly EventToCommit[], error: unknown): EventFailure[] {
-  return group.map(({ event, conditions }) => ({ outcome: 'failed', event, error: explained(error, conditions) }));
+function fail(group: readonly ToCommit[], error: unknown, isPostponed: boolean): void {
+  for (const one of group) one.failure = { error: explained(error, one.result.conditions), isPostponed };
 }
 
 /** What Postgres refuses to wrap (`asCondition`): a syntax error, or a feature that is not supported there. */
@@ -146,7 +128,8 @@ function isAboutLocks(error: unknown): boolean {
  * A wrong guess costs only time: a group that deadlocks, or waits too long, is committed event by event. The order of
  * events is not promised, and the statements of one event stay together, in their order.
  */
-export function inLockOrder(group: readonly Completion[]): Completion[] {
+export function inLockOrder(group: readonly Completion[]): readonly Completion[] {
+  if (group.length === 1) return group;
   const events = group.map((event) => ({ event, params: paramsOf(event) }));
   const seen = new Map<string, { readonly place: string; readonly event: Completion }>();
   const keyPlaces = new Set<string>();

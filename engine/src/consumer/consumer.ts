@@ -4,8 +4,8 @@ import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import type { Log, LogLine } from '../shared/log.ts';
 import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
-import type { ConsumerDependencies } from './batch.ts';
-import { parkDeadLetters } from './dead-letters.ts';
+import { parkDeadLetters, settleDeadLetter } from './dead-letters.ts';
+import { type ConsumerDependencies, type Portion, workInPortions } from './portions.ts';
 import { sendAlerts } from './send-alerts.ts';
 import { sendEffects } from './send-effects.ts';
 import { workEvents } from './work.ts';
@@ -17,15 +17,19 @@ const UNKNOWN_QUEUE_WAIT_SECONDS = 3600;
 export function createConsumer(dependencies: ConsumerDependencies) {
   return {
     async queue(batch: MessageBatch, env: ConsumerBindings): Promise<void> {
+      const workDeadLetters = (kind: 'events' | 'effects') => {
+        const park = (portion: Portion) => parkDeadLetters(kind, portion, env, dependencies);
+        return workInPortions(batch, dependencies, park, 'dead_letter', settleDeadLetter);
+      };
       switch (batch.queue) {
         case env.EVENTS_QUEUE:
-          return workEvents(batch, env, dependencies);
+          return workInPortions(batch, dependencies, (portion) => workEvents(portion, env, dependencies));
         case env.EFFECTS_QUEUE:
-          return sendEffects(batch, env, dependencies);
+          return workInPortions(batch, dependencies, (portion) => sendEffects(portion, env, dependencies));
         case env.EVENTS_DEAD_QUEUE:
-          return parkDeadLetters('events', batch, env, dependencies);
+          return workDeadLetters('events');
         case env.EFFECTS_DEAD_QUEUE:
-          return parkDeadLetters('effects', batch, env, dependencies);
+          return workDeadLetters('effects');
         default:
           dependencies.log({ step: 'configuration', outcome: 'unknown_queue', queue: batch.queue });
           batch.retryAll({ delaySeconds: UNKNOWN_QUEUE_WAIT_SECONDS });

@@ -3,9 +3,10 @@ import { parkEffects } from '../db/effects.ts';
 import { parkEvents } from '../db/events.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket, reasonUnreadable } from '../queue/tickets.ts';
-import type { ConsumerBindings, Message, MessageBatch } from '../shared/runtime.ts';
-import { type ConsumerDependencies, workInPortions } from './batch.ts';
+import type { ConsumerBindings, Message } from '../shared/runtime.ts';
 import { claimForwarded } from './messages.ts';
+import { type Outcome, UNREADABLE } from './outcomes.ts';
+import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
 
 const POISON = {
   failure: 'poison',
@@ -18,52 +19,54 @@ const WAIT_SECONDS = 4 * 3600;
 
 /**
  * Parks the events or effects whose tickets the queue gave up. A forwarded delivery is claimed instead: it is here
- * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. A message that can't be
- * read or claimed is kept until the queue's retention ends, with a log line at each try: it may hold events that were
- * answered 200, and a later version of this Worker may be able to read it. Tickets are parked together. Any other
- * message is settled alone and after them, because it may be what kills its isolate.
+ * because Postgres was away for days, and nobody has tried it yet. The sweep sends its ticket. Tickets are parked together.
+ * Any other message is settled alone and after them, because it may be what kills its isolate.
  */
 export async function parkDeadLetters(
   kind: 'events' | 'effects',
-  batch: MessageBatch,
+  { messages }: Portion,
   env: ConsumerBindings,
-  dependencies: ConsumerDependencies,
-): Promise<void> {
-  const { now, log } = dependencies;
-  const keep = (message: Message) => message.retry({ delaySeconds: WAIT_SECONDS });
-  const isOurTicket = kind === 'effects' ? isEffectTicket : isTicket;
-
-  const park = async (tickets: readonly Message[]) => {
-    const started = now();
-    const db = openDatabase(env.DATABASE_URL);
-    const keys = tickets.map(({ body }) => body);
+  { now, log }: ConsumerDependencies,
+): Promise<Settled> {
+  const started = now();
+  const db = openDatabase(env.DATABASE_URL);
+  const bodies = messages.map(({ body }) => body);
+  const isTicketOfKind = kind === 'effects' ? isEffectTicket : isTicket;
+  const tickets = bodies.filter(isTicketOfKind);
+  if (tickets.length > 0) {
     const parked =
       kind === 'effects'
-        ? await parkEffects(db, keys.filter(isEffectTicket), POISON)
-        : await parkEvents(db, keys.filter(isTicket), POISON, started);
+        ? await parkEffects(db, tickets.filter(isEffectTicket), POISON)
+        : await parkEvents(db, tickets, POISON, started);
     const ms = now().getTime() - started.getTime();
     for (const { source, eventId, ...effect } of parked) {
       const result = { outcome: 'parked', failure: POISON.failure, ms };
       log({ step: 'dead_letter', source, event_id: eventId, ...effect, ...result });
     }
-    for (const ticket of tickets) ticket.ack();
-  };
-  const settle = async (message: Message) => {
-    const forwarded = await unpack(message.body);
-    if (!forwarded) {
-      log({ step: 'dead_letter', outcome: 'unreadable', ...reasonUnreadable(message.body) });
-      return keep(message);
-    }
-    const { unreadable } = await claimForwarded(openDatabase(env.DATABASE_URL), forwarded, log, 'dead_letter');
-    return unreadable ? keep(message) : message.ack();
-  };
+  }
+  const settled = new Map<Message, readonly Outcome[] | 'alone'>();
+  for (const message of messages) {
+    if (isTicketOfKind(message.body)) settled.set(message, []);
+    else settled.set(message, messages.length > 1 ? 'alone' : await claimOrKeep(message));
+  }
+  return settled;
 
-  const work = async (messages: readonly Message[]) => {
-    await park(messages.filter(({ body }) => isOurTicket(body)));
-    const others = messages.filter(({ body }) => !isOurTicket(body));
-    if (messages.length > 1) return others;
-    for (const message of others) await settle(message);
-    return [];
-  };
-  await workInPortions(batch, dependencies, work, 'dead_letter', keep);
+  async function claimOrKeep({ body }: Message): Promise<readonly Outcome[]> {
+    const forwarded = await unpack(body);
+    if (!forwarded) {
+      log({ step: 'dead_letter', outcome: 'unreadable', ...reasonUnreadable(body) });
+      return [UNREADABLE];
+    }
+    const { unreadable } = await claimForwarded(db, forwarded, log, 'dead_letter');
+    return unreadable ? [UNREADABLE] : [];
+  }
+}
+
+/**
+ * A message that can't be read or claimed is kept until the queue's retention ends, with a log line at each try: it may hold
+ * events that were answered 200, and a later version of this Worker may be able to read it.
+ */
+export function settleDeadLetter(message: Message, outcomes: readonly Outcome[]): void {
+  if (outcomes.length === 0) message.ack();
+  else message.retry({ delaySeconds: WAIT_SECONDS });
 }

@@ -3,6 +3,8 @@ import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
 import { nameOf, positionOf } from '../shared/log.ts';
 import { cleanText } from '../shared/text.ts';
+import { inAppLines } from './app-lines.ts';
+import { hideSecrets } from './hide-secrets.ts';
 
 /** The consequence of an error for the event or the effect whose work threw it. */
 export type Judgement =
@@ -96,7 +98,7 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
     error: cleanText(hideSecrets([problem, described.error].filter(Boolean).join('. '), env), MAX_ERROR_LENGTH),
     reason: described.reason,
     // The names of functions may have been made of anything.
-    position: isOfDatabase ? undefined : cleanText(placesOf(positionOf(error)) ?? '', MAX_ERROR_LENGTH) || undefined,
+    position: isOfDatabase ? undefined : cleanText(inAppLines(positionOf(error)) ?? '', MAX_ERROR_LENGTH) || undefined,
     maxAttempts: problem === undefined ? Math.min(maxAttempts, MAX_INTEGER) : undefined,
   };
 }
@@ -143,64 +145,4 @@ const LAST_SECONDS = 3600;
 export function backoff(failures: number, random: number): number {
   const ceiling = Math.min(LAST_SECONDS, FIRST_SECONDS * 2 ** Math.max(0, failures - 1));
   return Math.max(1, Math.round(ceiling * (1 - random)));
-}
-
-/** A shorter text occurs by chance, and makes a poor secret. */
-const MIN_SECRET_LENGTH = 8;
-
-/** A token in a URL or a line of a PEM file. Plain words (`services`, `hooks.slack.com`) are not worth hiding. */
-const LOOKS_SECRET = /[A-Z0-9]/;
-
-/**
- * Replaces the values of variables and secrets in a text by their names, as in `Invalid URL: [SLACK_URL]`. More people
- * read errors than secrets, and runtimes quote what they refuse. A Worker can't tell its secrets from its variables, so
- * the values of both are replaced: whole, the password of a URL, and parts of URLs and keys that look like a secret.
- */
-function hideSecrets(text: string, env: object): string {
-  const hidden = Object.entries(env).flatMap(([name, value]: [string, unknown]) =>
-    typeof value === 'string' ? secretsIn(value.trim()).map((secret) => ({ name, secret })) : [],
-  );
-  // The longest first, because one may be a part of another.
-  hidden.sort((a, b) => b.secret.length - a.secret.length);
-  return hidden.reduce((result, { name, secret }) => result.replaceAll(secret, () => `[${name}]`), text);
-}
-
-function secretsIn(value: string): string[] {
-  const parts = value.split(/[\s/?#&=:@]+/).filter((part) => LOOKS_SECRET.test(part));
-  const password = URL.parse(value)?.password ?? '';
-  return [value, ...parts, password].filter(({ length }) => length >= MIN_SECRET_LENGTH);
-}
-
-declare global {
-  /** Only in the bundle that `npm run deploy` makes. */
-  var APP_LINES: string | undefined;
-}
-
-/**
- * Set by `npm run deploy` from the source map of this bundle: for each file of src the line of the bundle where it
- * begins, and then the line of the file for each line of the bundle, as the difference to the one before.
- * `src/handlers/order-paid.ts 812 3 1 1 2; …`. Cloudflare doesn't translate the stack that code sees itself.
- */
-const LINES = globalThis.APP_LINES ?? '';
-
-interface File {
-  readonly path: string;
-  readonly start: number;
-  readonly steps: readonly number[];
-}
-
-let files: readonly File[] | undefined;
-
-/** A `position` with the lines of src in place of the bundle's. Other frames stay as they are. */
-export function placesOf(position: string | undefined, lines = LINES): string | undefined {
-  if (lines === '') return position;
-  files ??= lines.split('; ').map((file) => {
-    const [path = '', start, ...steps] = file.split(' ');
-    return { path, start: Number(start), steps: steps.map(Number) };
-  });
-  return position?.replaceAll(/[\w.-]+\.js:(\d+):\d+/g, (frame, line: string) => {
-    const file = files?.find(({ start, steps }) => Number(line) >= start && Number(line) < start + steps.length);
-    if (file === undefined) return frame;
-    return `${file.path}:${file.steps.slice(0, Number(line) - file.start + 1).reduce((sum, step) => sum + step, 0)}`;
-  });
 }

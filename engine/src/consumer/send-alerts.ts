@@ -2,6 +2,7 @@ import { type Alert, recordSentAlerts, takeAlerts } from '../db/alerts.ts';
 import { openDatabase } from '../db/client.ts';
 import { MEANING } from '../db/schema.ts';
 import { sha256 } from '../shared/bytes.ts';
+import { countedBoth } from '../shared/counts.ts';
 import { type Log, nameOf } from '../shared/log.ts';
 import type { ConsumerBindings } from '../shared/runtime.ts';
 import { settingOf } from '../shared/settings.ts';
@@ -119,7 +120,7 @@ function linksOf({ state, condition, source, failure, events, effects }: Alert, 
 }
 
 function lineOf({ condition, state, source, failure, events, effects, oldest }: Alert, pendingMinutes: number): string {
-  const count = counted(events, effects);
+  const count = `${countedBoth({ events, effects })} ${events + effects === 1 ? 'is' : 'are'}`;
   const isOver = state === 'over';
   switch (condition) {
     case 'parked':
@@ -135,15 +136,6 @@ function lineOf({ condition, state, source, failure, events, effects, oldest }: 
         ? `OK    ${source}: events arrive again`
         : `ALERT ${source}: no event since ${minute(oldest)}, which is unusually long for this source`;
   }
-}
-
-function counted(events: number, effects: number): string {
-  const counts = [plural(events, 'event'), plural(effects, 'effect')].filter((count) => !count.startsWith('0 '));
-  return `${counts.join(' and ')} ${events + effects === 1 ? 'is' : 'are'}`;
-}
-
-function plural(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 function minute(time: Date | null): string {

@@ -1,118 +1,117 @@
-import { type Database, openDatabase } from '../db/client.ts';
+import { openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
-import { idempotencyKeyOf, keyText } from '../db/keys.ts';
+import { type EffectKey, idempotencyKeyOf, keyText } from '../db/keys.ts';
 import { withFailure } from '../kit/errors.ts';
-import {
-  type ConsumerEnv,
-  type EffectKind,
-  type EffectTools,
-  errorFromResponse,
-  PermanentError,
-} from '../kit/index.ts';
-import { type EffectTicket, isEffectTicket, reasonUnreadable } from '../queue/tickets.ts';
-import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
+import { type ConsumerEnv, errorFromResponse, PermanentError } from '../kit/index.ts';
+import { isEffectTicket, reasonUnreadable } from '../queue/tickets.ts';
+import type { ConsumerBindings, Message } from '../shared/runtime.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace, traceFields } from '../shared/trace.ts';
 import { kindOf, matching } from './ask-handler.ts';
+import { type Judgement, judge } from './judge.ts';
 import {
-  acknowledge,
-  beginningOf,
-  type ConsumerDependencies,
-  fieldsOf,
+  ALREADY_FINISHED,
+  NOT_FOUND,
   type Outcome,
+  outcomeFields,
   record,
   secondsUntilDue,
-  workInPortions,
-} from './batch.ts';
-import { type Judgement, judge } from './judge.ts';
+  UNREADABLE,
+} from './outcomes.ts';
+import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
 
-/** Sends the effects of a batch of tickets, each at least once and always with the same idempotency key. */
-export async function sendEffects(
-  batch: MessageBatch,
-  env: ConsumerBindings,
-  dependencies: ConsumerDependencies,
-): Promise<void> {
-  const { now, log, random } = dependencies;
-  await workInPortions(batch, dependencies, async (messages) => {
-    const tickets = new Map<string, EffectTicket>();
-    for (const { body } of messages) if (isEffectTicket(body)) tickets.set(keyText(body), body);
-    const db = openDatabase(env.DATABASE_URL);
-    const effects = await loadEffects(db, [...tickets.values()], beginningOf(messages, now()));
-    // Their last group never ended, so one of them may kill its isolate.
-    const toSendAlone = new Set(messages.length > 1 ? effects.filter(({ neverEnded }) => neverEnded).map(keyText) : []);
-    const others = effects.filter((effect) => !toSendAlone.has(keyText(effect)));
-    const outcomes = await sendLoaded(others, db, env, dependencies);
-    const messagesToSendAlone = messages.filter(({ body }) => isEffectTicket(body) && toSendAlone.has(keyText(body)));
-    for (const message of messages) {
-      const { body, attempts: ticketDeliveries } = message;
-      if (messagesToSendAlone.includes(message)) continue;
-      const readable = isEffectTicket(body);
-      if (!readable) {
-        log({ step: 'effect', outcome: 'unreadable', ...reasonUnreadable(body), ticket_deliveries: ticketDeliveries });
-      }
-      const outcome: Outcome = readable
-        ? (outcomes.get(keyText(body)) ?? { outcome: 'not_found' })
-        : { outcome: 'unreadable' };
-      acknowledge(message, [outcome], random());
-    }
-    return messagesToSendAlone;
-  });
+/** An effect that messages want sent, and what becomes of it on its way. */
+interface Work extends EffectKey {
+  /** `alone`: not without the other messages. */
+  outcome: Outcome | 'alone';
 }
 
-async function sendLoaded(
-  effects: readonly LoadedEffect[],
-  db: Database,
+/** Sends the effects of a portion of tickets, each at least once and always with the same idempotency key. */
+export async function sendEffects(
+  { messages, begun }: Portion,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
-): Promise<Map<string, Outcome>> {
+): Promise<Settled> {
   const { now, log } = dependencies;
-  const outcomes = new Map<string, Outcome>();
-  const due: LoadedEffect[] = [];
-  for (const effect of effects) {
-    const seconds = secondsUntilDue(effect, now());
-    if (effect.status !== 'pending') outcomes.set(keyText(effect), { outcome: 'already_finished' });
-    else if (seconds > 0) outcomes.set(keyText(effect), { outcome: 'not_due', seconds });
-    else due.push(effect);
+  const db = openDatabase(env.DATABASE_URL);
+  // Two tickets of one effect are one piece of work.
+  const works = new Map<string, Work>();
+  for (const { body } of messages) {
+    if (isEffectTicket(body)) works.set(keyText(body), { ...body, outcome: NOT_FOUND });
   }
-  const sent = await Promise.all(
-    due.map(async (effect) => {
-      const started = now();
-      const key = await idempotencyKeyOf(effect);
-      const outcome = await send(effect, key, env, dependencies);
-      outcomes.set(keyText(effect), outcome);
-      const { source, eventId, name } = effect;
-      const fields = { ...fieldsOf(outcome), ...traceFields(effect.traceparent) };
-      const ms = now().getTime() - started.getTime();
-      log({ step: 'effect', source, event_id: eventId, name, idempotency_key: key, ...fields, ms });
-      return resultOf(effect, outcome, now());
-    }),
-  );
-  const results = sent.filter((result) => result !== undefined);
-  await record(() => recordEffectResults(db, results, now()));
-  return outcomes;
+  const effects = works.size > 0 ? await loadEffects(db, [...works.values()], begun) : [];
+  const results: EffectResult[] = [];
+  const sendOne = async (effect: LoadedEffect) => {
+    const work = works.get(keyText(effect));
+    if (!work) return;
+    const obstacle = obstacleTo(effect, messages.length > 1, now());
+    work.outcome = obstacle ?? NOT_FOUND;
+    if (obstacle) return;
+    const outcome = await send(effect, env, dependencies);
+    work.outcome = outcome;
+    results.push(...resultOf(effect, outcome, now()));
+  };
+  await Promise.all(effects.map(sendOne));
+  if (results.length > 0) await record(() => recordEffectResults(db, results, now()));
+
+  const settled = new Map<Message, readonly Outcome[] | 'alone'>();
+  for (const message of messages) {
+    const { body, attempts } = message;
+    const work = isEffectTicket(body) ? works.get(keyText(body)) : undefined;
+    if (!work) log({ step: 'effect', outcome: 'unreadable', ...reasonUnreadable(body), ticket_deliveries: attempts });
+    const outcome = work?.outcome ?? UNREADABLE;
+    settled.set(message, outcome === 'alone' ? outcome : [outcome]);
+  }
+  return settled;
+}
+
+/** Why an effect can't be sent now, if it can't. */
+function obstacleTo(effect: LoadedEffect, isGroup: boolean, now: Date): Work['outcome'] | undefined {
+  // Its last group never ended, so it may kill its isolate.
+  if (isGroup && effect.neverEnded) return 'alone';
+  if (effect.status !== 'pending') return ALREADY_FINISHED;
+  const seconds = secondsUntilDue(effect, now);
+  return seconds > 0 ? { outcome: 'not_due', seconds } : undefined;
 }
 
 /** The outcome of a call to the outside. */
 type SendOutcome = { readonly outcome: 'sent' } | Judgement;
 
 /** The row to write into the outbox, if any. */
-function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): EffectResult | undefined {
+function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): EffectResult[] {
   const { source, eventId, name, generation, attempts } = effect;
   const key = { source, eventId, name, generation, attempts };
   switch (outcome.outcome) {
     case 'sent':
-      return { ...key, status: 'sent', failure: null, error: null, notBefore: null };
+      return [{ ...key, status: 'sent', failure: null, error: null, notBefore: null }];
     case 'parked':
-      return { ...key, ...outcome, status: 'parked', notBefore: null };
+      return [{ ...key, ...outcome, status: 'parked', notBefore: null }];
     case 'retry':
-      return { ...key, ...outcome, status: 'pending', notBefore: new Date(now.getTime() + outcome.seconds * 1000) };
+      return [{ ...key, ...outcome, status: 'pending', notBefore: new Date(now.getTime() + outcome.seconds * 1000) }];
     case 'already_finished':
     case 'database_unavailable':
-      return undefined;
+      return [];
   }
 }
 
 async function send(
+  effect: LoadedEffect,
+  env: ConsumerBindings,
+  dependencies: ConsumerDependencies,
+): Promise<SendOutcome> {
+  const { now, log } = dependencies;
+  const started = now();
+  const key = await idempotencyKeyOf(effect);
+  const outcome = await outcomeOfCall(effect, key, env, dependencies);
+  const { source, eventId, name } = effect;
+  const fields = { ...outcomeFields(outcome), ...traceFields(effect.traceparent) };
+  const ms = now().getTime() - started.getTime();
+  log({ step: 'effect', source, event_id: eventId, name, idempotency_key: key, ...fields, ms });
+  return outcome;
+}
+
+/** Calls the effect's function within its time limit. */
+async function outcomeOfCall(
   effect: LoadedEffect,
   key: string,
   env: ConsumerBindings,
@@ -131,7 +130,12 @@ async function send(
       signal: limit.signal,
       fetch: fetchInTrace(fetch, effect.traceparent, random),
     };
-    const returned = await withTimeLimit(effectMs, sendPayload(effect, kind, tools), () => {
+    // `effect()` compiles only with the payload of its kind. But the payload may be older than the code.
+    const problem = `the stored payload does not match the schema of effect ${effect.kind}`;
+    const sending = matching(JSON.parse(effect.payload), kind, problem).then((payload) =>
+      kind.send(payload as never, tools),
+    );
+    const returned = await withTimeLimit<unknown, never>(effectMs, sending, () => {
       const late = withFailure(new Error(`the effect took longer than ${effectMs / 1000} s`), 'time_limit');
       limit.abort(late);
       throw late;
@@ -148,12 +152,6 @@ async function send(
   } catch (error) {
     return judge(error, { attemptsBefore: effect.attempts, random: random(), env });
   }
-}
-
-/** `effect()` compiles only with the payload of its kind. But the payload may be older than the code. */
-async function sendPayload(effect: LoadedEffect, kind: EffectKind, tools: EffectTools): Promise<unknown> {
-  const problem = `the stored payload does not match the schema of effect ${effect.kind}`;
-  return kind.send((await matching(JSON.parse(effect.payload), kind, problem)) as never, tools);
 }
 
 /** By what is read of it, because a library may bring a Response of its own along. */

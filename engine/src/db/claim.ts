@@ -2,8 +2,7 @@ import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { sha256 } from '../shared/bytes.ts';
 import { type Database, run } from './client.ts';
 import { DatabaseError } from './errors.ts';
-import { TICKET_GRACE_MS } from './keys.ts';
-import { bodies, events, FINGERPRINT_ONCE } from './schema.ts';
+import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
 import { at, builtOnce, columnNames } from './sql.ts';
 
 /** An event of a verified delivery, ready to be claimed. */

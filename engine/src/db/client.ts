@@ -1,8 +1,8 @@
 import { type HTTPQueryOptions, type NeonQueryFunction, neon, neonConfig, types } from '@neondatabase/serverless';
 import type { SQL } from 'drizzle-orm';
 import type { BatchItem } from 'drizzle-orm/batch';
+import { isLoopback } from '../shared/loopback.ts';
 import { memoize } from '../shared/memoize.ts';
-import { isLoopback } from '../shared/settings.ts';
 import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 

@@ -1,8 +1,8 @@
 // The outbox: every statement about `webhooks.effects`, except those of the sweep and of the operator.
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
-import { type EffectKey, TICKET_GRACE_MS } from './keys.ts';
-import { bodies, effects, type Failure } from './schema.ts';
+import type { EffectKey } from './keys.ts';
+import { bodies, effects, type Failure, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EFFECT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LoadedEffect extends EffectKey {
@@ -56,7 +56,6 @@ export function enqueueEffects(added: readonly NewEffect[], now: Date): SQL {
 
 /** Loads the effects of a batch of tickets in one query. `begun` is that of `loadEvents`. */
 export async function loadEffects(db: Database, keys: readonly EffectKey[], begun?: Date): Promise<LoadedEffect[]> {
-  if (keys.length === 0) return [];
   const rows = await run<Omit<LoadedEffect, 'notBefore'> & { notBefore: string | null }>(
     db,
     sql`
@@ -94,7 +93,6 @@ function beginEffects(keys: readonly EffectKey[], begun: Date): SQL {
  * order of their keys, so that two batches with common effects can't deadlock.
  */
 export async function recordEffectResults(db: Database, results: readonly EffectResult[], now: Date): Promise<void> {
-  if (results.length === 0) return;
   await run(
     db,
     sql`
@@ -141,7 +139,6 @@ export async function parkEffects(
   keys: readonly EffectKey[],
   { failure, error }: { readonly failure: Failure; readonly error: string },
 ): Promise<EffectKey[]> {
-  if (keys.length === 0) return [];
   return run<EffectKey>(
     db,
     sql`

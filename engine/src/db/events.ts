@@ -2,8 +2,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
 import { enqueueEffects } from './effects.ts';
-import { type EventKey, TICKET_GRACE_MS } from './keys.ts';
-import { bodies, events, type Failure } from './schema.ts';
+import type { EventKey } from './keys.ts';
+import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
 
 const column = columnNames(events);
@@ -48,7 +48,6 @@ const MAX_BYTES = 16 * 1024 * 1024;
  * Postgres works: what is still there at the next delivery was not left behind by an outage.
  */
 export async function loadEvents(db: Database, keys: readonly EventKey[], begun?: Date): Promise<LoadedEvent[]> {
-  if (keys.length === 0) return [];
   const size = sql`octet_length(${bodies.body})`;
   const sizeSoFar = sql`sum(${size}) over (order by ${events.source}, ${events.eventId})`;
   // Most batches of a quiet system have one ticket. Without the sum, Postgres plans the statement 15 % faster.
@@ -228,7 +227,6 @@ export async function parkEvents(
   { failure, error }: { readonly failure: Failure; readonly error: string },
   now: Date,
 ): Promise<EventKey[]> {
-  if (keys.length === 0) return [];
   return run<EventKey>(
     db,
     sql`

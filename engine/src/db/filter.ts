@@ -60,7 +60,7 @@ export const Filter = only('filter', {
 export type EventFilter = Readonly<v.InferOutput<typeof Filter>>;
 
 /** The same filter as the fields of a query or of a form. */
-export function fieldsOf(filter: EventFilter): Record<string, string> {
+export function filterFields(filter: EventFilter): Record<string, string> {
   const fields = Object.entries(filter).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value] as const],
   );

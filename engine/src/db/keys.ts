@@ -21,6 +21,3 @@ export function keyText({ source, eventId, name }: EventKey & { readonly name?: 
 export function idempotencyKeyOf(key: EffectKey): Promise<string> {
   return sha256(new TextEncoder().encode(keyText(key)));
 }
-
-/** How long a ticket may take before the sweep sends another: longer than a usual backlog, shorter than the sweep's interval. */
-export const TICKET_GRACE_MS = 10 * 60_000;

@@ -24,6 +24,9 @@ export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
 /** The name of the unique index below. An error with this name says that another event has the same replay key. */
 export const FINGERPRINT_ONCE = 'fingerprint_once';
 
+/** How long a ticket may take before the sweep sends another: longer than a usual backlog, shorter than the sweep's interval. */
+export const TICKET_GRACE_MS = 10 * 60_000;
+
 /** Why the last attempt of an event or of an effect failed. The sentence in `last_error` is for people; code reads this. */
 export const FAILURES = [
   /** The handler or the effect threw an error. */

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
+import { sum } from '../shared/counts.ts';
 import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
 import { alerts, effects, events, itsEvent } from './schema.ts';
@@ -84,10 +85,6 @@ function totalsOf(rows: readonly Pick<SourceStatus, 'pending' | 'parked' | 'olde
     parked: sum(rows.map(({ parked }) => parked)),
     oldest_pending_at: rows.flatMap(({ oldest_pending_at }) => oldest_pending_at ?? []).sort()[0] ?? null,
   };
-}
-
-export function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }
 
 /** How many in each hour, by the hours since then. Hours without any are absent. */

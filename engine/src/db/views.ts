@@ -106,7 +106,7 @@ export const EventDetails = v.strictObject({
 export type EventDetails = v.InferOutput<typeof EventDetails>;
 
 /** The place in the list after which the next page begins: the key of the last event. */
-export interface Position {
+export interface Cursor {
   /** As Postgres writes it, with its microseconds. */
   readonly receivedAt: string;
   readonly source: string;
@@ -130,8 +130,8 @@ const LOOKS = [2000, 100_000];
 export async function listEvents(
   db: Database,
   filter: EventFilter,
-  { after, limit, looks = LOOKS }: { after: Position | undefined; limit: number; looks?: readonly number[] },
-): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Position | undefined }> {
+  { after, limit, looks = LOOKS }: { after: Cursor | undefined; limit: number; looks?: readonly number[] },
+): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Cursor | undefined }> {
   const { q, status, effect_status } = filter;
   const isFew = q !== undefined || status === 'parked' || status === 'pending' || effect_status !== undefined;
   const found: ListedEvent[] = [];
@@ -173,14 +173,14 @@ const LISTED = sql`${columnsIn(ListedEvent.entries, events)}, ${UNSENT_EFFECTS}`
 
 const NEWEST_FIRST = sql`order by ${events.receivedAt} desc, ${events.source} desc, ${events.eventId} desc`;
 
-function isAfter(position: Position | undefined): SQL {
-  if (position === undefined) return sql`true`;
-  const { receivedAt, source, eventId } = position;
+function isAfter(cursor: Cursor | undefined): SQL {
+  if (cursor === undefined) return sql`true`;
+  const { receivedAt, source, eventId } = cursor;
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
 /** Of a filter that an index answers. */
-function fewStatement({ q, ...filter }: EventFilter, after: Position | undefined, limit: number): SQL {
+function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, limit: number): SQL {
   const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
   if (q === undefined) {
     // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
@@ -211,7 +211,7 @@ function fewStatement({ q, ...filter }: EventFilter, after: Position | undefined
  * Looks at so many events. `end` is when the last of them was received: null if there is nothing beyond it. All events
  * of that time are looked at. The row is there although nothing is found.
  */
-function lookStatement(filter: EventFilter, after: Position | undefined, limit: number, look: number): SQL {
+function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: number, look: number): SQL {
   const { since, until } = filter;
   return sql`
     with look as materialized (

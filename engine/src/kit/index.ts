@@ -1,7 +1,6 @@
 // 'claimcheck': all that your code in src imports from us, besides the providers: `import { defineHandler } from 'claimcheck'`.
 export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
-export { currentState, errorFromResponse } from './api.ts';
 export { defineEffect, defineEffects, Effect, type EffectKind, type EffectTools } from './effect.ts';
 export { PermanentError, RetryLater } from './errors.ts';
 export {
@@ -16,6 +15,7 @@ export {
   newer,
   type Tools,
 } from './handler.ts';
+export { currentState, errorFromResponse } from './http.ts';
 export * from './register.ts';
 export {
   defineSamples,

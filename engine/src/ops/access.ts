@@ -1,7 +1,8 @@
 // Who may use the ops Worker: whom Cloudflare Access has let in, and whoever has OPS_TOKEN.
 import { fromBase64 } from '../shared/bytes.ts';
+import { isLoopback } from '../shared/loopback.ts';
 import type { Access } from '../shared/runtime.ts';
-import { isLoopback, settingOf } from '../shared/settings.ts';
+import { settingOf } from '../shared/settings.ts';
 import { cleanText } from '../shared/text.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { sameText } from '../verify/algorithms.ts';
@@ -35,7 +36,7 @@ const LOCAL_AUDIENCE = 'local';
 const IDENTITY_TIMEOUT_MS = 5000;
 
 /** A mistake in the configuration lets nobody in. `access` is the `ctx.access` of the request. */
-export async function identify(request: Request, env: object, access: Access | undefined): Promise<Identity> {
+export async function identityOf(request: Request, env: object, access: Access | undefined): Promise<Identity> {
   const token = settingOf(env, 'OPS_TOKEN');
   if (token !== undefined && token.length < MIN_TOKEN_LENGTH) {
     const sentence = `OPS_TOKEN has fewer than ${MIN_TOKEN_LENGTH} characters: openssl rand -hex 32 makes a long one.`;

@@ -13,7 +13,7 @@ import { problem } from '../shared/problem.ts';
 import type { OpsBindings, Queue } from '../shared/runtime.ts';
 import { isStorableText } from '../shared/text.ts';
 import type { Identity } from './access.ts';
-import { cursorOf, isAction, type RequestedAction, readAction, readBody, readList } from './input.ts';
+import { cursorText, isAction, type RequestedAction, readAction, readFields, readList } from './input.ts';
 
 /** What the ops Worker is built from. */
 export interface OpsDependencies {
@@ -71,7 +71,7 @@ export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
     if (list.outcome === 'invalid') return badRequest(list.detail);
     const { filter, after, limit } = list.value;
     const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit });
-    return c.json({ events, next_cursor: cursorOf(next) });
+    return c.json({ events, next_cursor: cursorText(next) });
   });
 
   api.get('/events/:source/:event_id', async (c) => {
@@ -142,7 +142,7 @@ async function actionIn(c: Context<OpsTypes>, name: ActionName, key?: EventKey):
   const text = await c.req.text();
   const isJson = /^application\/json\b/i.test(c.req.header('content-type') ?? '');
   if (text !== '' && !isJson) return problem(415, 'The body is not application/json');
-  const body = readBody(text);
+  const body = readFields(text);
   const action = body.outcome === 'invalid' ? body : readAction(name, body.value, key);
   return action.outcome === 'invalid' ? badRequest(action.detail) : action.value;
 }

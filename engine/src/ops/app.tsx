@@ -6,7 +6,7 @@ import { errorFields } from '../shared/log.ts';
 import { memoize } from '../shared/memoize.ts';
 import { problem } from '../shared/problem.ts';
 import type { Access } from '../shared/runtime.ts';
-import { identify, isFromOurPages } from './access.ts';
+import { identityOf, isFromOurPages } from './access.ts';
 import { createApi, type OpsDependencies, type OpsTypes } from './api.ts';
 import { Metrics } from './metrics.ts';
 import { html, Message } from './pages/layout.tsx';
@@ -53,7 +53,7 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
 
   app.use(async (c, next) => {
-    const identity = await identify(c.req.raw, c.env, (c.executionCtx as { readonly access?: Access }).access);
+    const identity = await identityOf(c.req.raw, c.env, (c.executionCtx as { readonly access?: Access }).access);
     if (identity.outcome === 'refused') {
       const { status, sentence, mistake } = identity;
       if (mistake !== undefined) logMistake(mistake);

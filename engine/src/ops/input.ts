@@ -5,7 +5,7 @@ import type { OperatorAction } from '../db/actions.ts';
 import { type EventFilter, Filter, only, optional, Time } from '../db/filter.ts';
 import type { EventKey } from '../db/keys.ts';
 import { ACTIONS, type ActionName } from '../db/schema.ts';
-import type { Position } from '../db/views.ts';
+import type { Cursor } from '../db/views.ts';
 import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
 import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
 
@@ -38,10 +38,10 @@ const Limit = v.pipe(
 );
 const NOT_EXPECTED = 'is not what a dry run has answered';
 const Expected = v.pipe(v.string(NOT_EXPECTED), v.regex(/^\d{1,10}-[\da-f]{0,16}$/, NOT_EXPECTED));
-const Cursor = v.pipe(
+const CursorText = v.pipe(
   v.string(),
-  v.check((text: string) => positionIn(text) !== undefined, 'is not one that this API has given out'),
-  v.transform(positionIn),
+  v.check((text: string) => cursorIn(text) !== undefined, 'is not one that this API has given out'),
+  v.transform(cursorIn),
 );
 const Reason = v.pipe(
   v.string('is a text'),
@@ -50,7 +50,7 @@ const Reason = v.pipe(
 /** The query of a list. */
 export const ListFields = only('filter', {
   ...Filter.entries,
-  cursor: optional(Cursor, 'next_cursor of the page before'),
+  cursor: optional(CursorText, 'next_cursor of the page before'),
   limit: optional(Limit, `Events on a page. ${PAGE} if it is not given`),
 });
 
@@ -120,15 +120,15 @@ export function withoutEmpty(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
 }
 
-export function cursorOf(position: Position | undefined): string | null {
-  if (position === undefined) return null;
-  const { receivedAt, source, eventId } = position;
+export function cursorText(cursor: Cursor | undefined): string | null {
+  if (cursor === undefined) return null;
+  const { receivedAt, source, eventId } = cursor;
   return toBase64Url(new TextEncoder().encode(JSON.stringify([receivedAt, source, eventId])));
 }
 
-/** Undefined if we have not made the cursor. */
-function positionIn(cursor: string): Position | undefined {
-  const json = jsonIn(new TextDecoder().decode(fromBase64Url(cursor)));
+/** Undefined if we have not made the text. */
+function cursorIn(text: string): Cursor | undefined {
+  const json = jsonIn(new TextDecoder().decode(fromBase64Url(text)));
   const [receivedAt, source, eventId, ...more]: unknown[] = Array.isArray(json) ? json : [];
   if (typeof receivedAt !== 'string' || !isTimeOfPostgres(receivedAt) || more.length > 0) return undefined;
   return isStorableText(source) && isStorableText(eventId) ? { receivedAt, source, eventId } : undefined;
@@ -144,7 +144,7 @@ function isTimeOfPostgres(text: string): boolean {
 }
 
 /** The body of a request. Without one, it is an empty object. */
-export function readBody(text: string): Input<Fields> {
+export function readFields(text: string): Input<Fields> {
   const json = text === '' ? {} : jsonIn(text);
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
   return isObject ? valid(json as Fields) : invalid('the body is not a JSON object');

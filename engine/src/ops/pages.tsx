@@ -4,10 +4,11 @@ import type { EventKey } from '../db/keys.ts';
 import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
+import { countedBoth } from '../shared/counts.ts';
 import { isStorableText } from '../shared/text.ts';
 import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
 import {
-  cursorOf,
+  cursorText,
   type Input,
   isAction,
   type RequestedAction,
@@ -23,7 +24,7 @@ import { html, Message, type PageContext } from './pages/layout.tsx';
 import { List } from './pages/list.tsx';
 import { Overview } from './pages/overview.tsx';
 import { eventPath, listPath } from './pages/parts.tsx';
-import { countedBoth, DONE } from './words.ts';
+import { DONE } from './words.ts';
 
 /** The pages. Who may see them, and whether a form is ours, has been decided before. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
@@ -56,7 +57,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
         {...contextOf(c)}
         filter={filter}
         events={events}
-        nextCursor={cursorOf(next)}
+        nextCursor={cursorText(next)}
         searchedTo={events.length < limit ? next?.receivedAt : undefined}
         isFirstPage={after === undefined}
         sources={names}

@@ -1,20 +1,9 @@
 // How the pages and `npm run ops` say the same thing.
-import type { ActionCounts } from '../db/actions.ts';
 import type { Problem } from '../db/problems.ts';
 import type { ActionName } from '../db/schema.ts';
-import { type Status, sum } from '../db/status.ts';
+import type { Status } from '../db/status.ts';
 import type { EventDetails } from '../db/views.ts';
-
-/** `1 event`, `2 events`. */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** `3 events`, `1 effect`, `3 events and 1 effect`. */
-export function countedBoth({ events, effects }: ActionCounts): string {
-  const counts = [events > 0 && counted(events, 'event'), effects > 0 && counted(effects, 'effect')].filter(Boolean);
-  return counts.length === 0 ? 'nothing' : counts.join(' and ');
-}
+import { counted, countedBoth, sum } from '../shared/counts.ts';
 
 /** What an action has done: before a number, and in the history of an event. */
 export const DONE: Readonly<Record<ActionName, { readonly title: string; readonly past: string }>> = {

@@ -1,4 +1,4 @@
-import { type Bytes, join } from '../shared/bytes.ts';
+import { type Bytes, concat } from '../shared/bytes.ts';
 import { defineProvider } from './define.ts';
 import type { Delivery, Place } from './types.ts';
 
@@ -37,5 +37,5 @@ function signedText(delivery: Delivery, textAt: (place: Place) => string | undef
   if (time === undefined || names === undefined) return [];
   const values = names.split(' ').map((name) => (name === '' ? null : delivery.headers.get(name)));
   if (values.includes(null)) return [];
-  return [join([`${time}.${names}.${values.join('.')}.`, delivery.body])];
+  return [concat([`${time}.${names}.${values.join('.')}.`, delivery.body])];
 }

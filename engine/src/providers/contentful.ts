@@ -1,4 +1,4 @@
-import { type Bytes, join } from '../shared/bytes.ts';
+import { type Bytes, concat } from '../shared/bytes.ts';
 import { defineProvider } from './define.ts';
 import type { Delivery } from './types.ts';
 
@@ -51,7 +51,7 @@ function canonicalRequests(delivery: Delivery): Bytes[] {
   if (!URL.canParse(url) || !MUST_BE_SIGNED.every((name) => names.includes(name))) return [];
   if (!names.every((name) => /^[\w-]+$/.test(name) && headers.has(name))) return [];
   const lines = names.sort().map((name) => `${name}:${headers.get(name)?.trim()}`);
-  return pathsOf(new URL(url)).map((path) => join([`${method}\n${path}\n${lines.join(';')}\n`, body]));
+  return pathsOf(new URL(url)).map((path) => concat([`${method}\n${path}\n${lines.join(';')}\n`, body]));
 }
 
 /** Contentful's toolkit escapes the path once more, and the query twice. We also try what was escaped on the way. */

@@ -1,5 +1,5 @@
 import type { Bytes } from '../shared/bytes.ts';
-import { fieldsOf, formOf } from '../shared/json.ts';
+import { formFields, formOf } from '../shared/json.ts';
 import { defineProvider } from './define.ts';
 import type { Delivery } from './types.ts';
 
@@ -56,13 +56,13 @@ function signedTexts({ url, headers, body }: Delivery): Bytes[] {
 
 /** As Node's old `querystring` writes a query that it has read: the values of one name are side by side. */
 function escapedQuery(query: URLSearchParams): string {
-  const pairs = Array.from(fieldsOf(query), ([name, values]) => values.map((value) => [name, value]));
+  const pairs = Array.from(formFields(query), ([name, values]) => values.map((value) => [name, value]));
   return pairs.flatMap((some) => some.map((pair) => pair.map(encodeURIComponent).join('='))).join('&');
 }
 
 function sortedFields(form: URLSearchParams | undefined): string | undefined {
   if (form === undefined) return undefined;
-  const fields = fieldsOf(form);
+  const fields = formFields(form);
   const names = [...fields.keys()].sort();
   return names.flatMap((name) => [...new Set(fields.get(name))].sort().map((value) => name + value)).join('');
 }

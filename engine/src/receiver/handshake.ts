@@ -3,9 +3,9 @@ import type { Handshake, Place, Provider, Reply, Template } from '../providers/t
 import { toHex } from '../shared/bytes.ts';
 import { settingOf } from '../shared/settings.ts';
 import { sameText } from '../verify/algorithms.ts';
-import type { DeliveryWithJson } from '../verify/delivery.ts';
+import type { DeliveryValues } from '../verify/delivery.ts';
 import type { Refusal } from '../verify/index.ts';
-import { fillText, meets, type TemplateValues, textAt } from '../verify/places.ts';
+import { fillText, meets, textAt } from '../verify/places.ts';
 import { MIN_PASSPHRASE, seal, verifyTokenName } from './secrets.ts';
 
 export type HandshakeResult =
@@ -17,16 +17,18 @@ export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
   return handshakes.some(({ method }) => method === 'GET') ? ['GET', 'POST'] : ['POST'];
 }
 
-/** The handshakes that a source answers now although they carry no signature. */
-export function unsignedHandshakes({ provider, awaitsSecret }: Source, method: string): readonly Handshake[] {
+/** The handshakes that a source answers now: those that carry no signature, or those that are signed like any delivery. */
+export function handshakesOf(
+  { provider, awaitsSecret }: Source,
+  method: string,
+  kind: 'unsigned' | 'signed',
+): readonly Handshake[] {
   return (provider.handshakes ?? []).filter(
-    (one) => one.method === method && !one.signed && (one.handsOver === undefined || awaitsSecret),
+    (one) =>
+      one.method === method &&
+      (one.signed ? 'signed' : 'unsigned') === kind &&
+      (one.handsOver === undefined || awaitsSecret),
   );
-}
-
-/** The handshakes that are signed like any delivery. */
-export function signedHandshakes({ handshakes = [] }: Provider, method: string): readonly Handshake[] {
-  return handshakes.filter((one) => one.method === method && one.signed);
 }
 
 /**
@@ -35,36 +37,35 @@ export function signedHandshakes({ handshakes = [] }: Provider, method: string):
  */
 export async function tryHandshakes(
   handshakes: readonly Handshake[],
-  delivery: DeliveryWithJson,
+  delivery: DeliveryValues,
   source: string,
   env: object,
   secret: string,
 ): Promise<HandshakeResult | undefined> {
-  const looksInside = handshakes.some(({ when }) => when.some(({ at }) => at.startsWith('json:')));
   // Unsigned JSON is parsed here only while the source awaits a secret that arrives inside it (Notion).
-  const values: TemplateValues = looksInside ? { ...delivery, json: delivery.readJson() } : delivery;
-  const handshake = handshakes.find(({ when }) => meets(when, values));
+  if (handshakes.some(({ when }) => when.some(({ at }) => at.startsWith('json:')))) delivery.parse();
+  const handshake = handshakes.find(({ when }) => meets(when, delivery));
   if (handshake === undefined) return undefined;
   if (handshake.verifyToken !== undefined) {
     const expected = settingOf(env, verifyTokenName(source));
-    const given = textAt(handshake.verifyToken, values);
+    const given = textAt(handshake.verifyToken, delivery);
     // If no token is configured, nothing is the right one.
     if (!given || !expected || !(await sameText(expected, given))) {
       return { outcome: 'refused', reason: 'no such handshake' };
     }
   }
-  const reply = await fillReply(handshake, values, secret);
-  const handedOver = handshake.handsOver && textAt(handshake.handsOver, values);
+  const reply = await fillReply(handshake, delivery, secret);
+  const handedOver = handshake.handsOver && textAt(handshake.handsOver, delivery);
   if (handedOver === undefined) return { outcome: 'handshake', reply };
   if (secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
   return { outcome: 'handshake', reply, sealed: await seal(handedOver, secret) };
 }
 
-async function fillReply({ reply, when }: Handshake, values: TemplateValues, secret: string): Promise<Reply> {
+async function fillReply({ reply, when }: Handshake, delivery: DeliveryValues, secret: string): Promise<Reply> {
   const { status, headers = {}, text, json } = reply;
   const limited = when.flatMap(({ at, like }) => (like ? [at] : []));
-  const withMacs = { ...values, hmacHex: await macsFor(Object.values(json ?? {}), limited, values, secret) };
-  const fill = (template: Template) => fillText(template, withMacs) ?? '';
+  delivery.hmacHex = await macsFor(Object.values(json ?? {}), limited, delivery, secret);
+  const fill = (template: Template) => fillText(template, delivery) ?? '';
   const fillAll = (templates: Readonly<Record<string, Template>>) =>
     Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
   if (json === undefined && text === undefined) return { status, headers: fillAll(headers) };
@@ -83,7 +84,7 @@ async function fillReply({ reply, when }: Handshake, values: TemplateValues, sec
 async function macsFor(
   templates: readonly Template[],
   limited: readonly Place[],
-  values: TemplateValues,
+  delivery: DeliveryValues,
   secret: string,
 ): Promise<Record<Place, string>> {
   const places = templates.flatMap((template) => /^\{hmac-hex:(.+)\}$/.exec(template)?.[1] ?? []) as Place[];
@@ -93,7 +94,7 @@ async function macsFor(
     if (!limited.includes(place)) throw new TypeError(`a reply signs ${place}, and no condition with like limits it`);
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
     const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
-    macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(textAt(place, values) ?? '')));
+    macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(textAt(place, delivery) ?? '')));
   }
   return macs;
 }

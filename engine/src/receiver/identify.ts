@@ -1,15 +1,15 @@
 import type { NewEvent } from '../db/claim.ts';
 import type { Source } from '../kit/index.ts';
-import type { Delivery, Provider, Time } from '../providers/types.ts';
+import type { Provider, Time } from '../providers/types.ts';
 import { sha256 } from '../shared/bytes.ts';
 import { formAsJson, formOf, parseLines } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
 import { isStorableTime } from '../shared/text.ts';
 import { isTraceparent } from '../shared/trace.ts';
-import { DeliveryWithJson } from '../verify/delivery.ts';
+import type { DeliveryValues } from '../verify/delivery.ts';
 import { signedHeaders } from '../verify/index.ts';
 import { itemsOf } from '../verify/items.ts';
-import { fillFirst, headersNamed, listOf, meets, type TemplateValues, textAt } from '../verify/places.ts';
+import { asList, fillFirst, headersNamed, meets, type TemplateValues, textAt } from '../verify/places.ts';
 
 export type IdentifyResult =
   | { outcome: 'identified'; events: NewEvent[] }
@@ -44,29 +44,38 @@ export const MAX_BATCH_BYTES = 6 * 1024 * 1024;
 const KEPT_HEADERS = ['content-type', 'user-agent'];
 
 /** The event of a verified delivery, or the events of its batch. `randomId` makes ids for events without any. */
-export async function identify(source: Source, verified: Delivery, randomId: () => string): Promise<IdentifyResult> {
-  const delivery = DeliveryWithJson.from(verified);
-  const text = delivery.readText();
+export async function identify(
+  source: Source,
+  delivery: DeliveryValues,
+  randomId: () => string,
+): Promise<IdentifyResult> {
+  const { provider } = source;
+  const { batch, form } = provider;
+  const text = delivery.text();
   if (text === undefined) return unclaimable('not UTF-8');
-  const values = { ...delivery, randomId, signedHeaders: signedHeaders(source.provider, delivery) };
-  const { batch, form } = source.provider;
+  delivery.randomId = randomId;
+  delivery.signedHeaders = signedHeaders(provider, delivery);
   const fields = form && formOf(delivery.headers, delivery.body);
   if (fields) {
-    const json = formAsJson(fields);
-    return single(source, { ...values, json }, JSON.stringify(json));
+    delivery.json = formAsJson(fields);
+    return single(source, delivery, JSON.stringify(delivery.json));
   }
 
   const whole = delivery.parse();
   const parsed = whole.outcome === 'malformed' && batch?.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
-  if (!batch) return single(source, { ...values, json: parsed.json }, text);
+  if (!batch) return single(source, delivery, text);
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');
-  return batchEvents(source, values, items);
+  return batchEvents(source, delivery, items);
 }
 
 /** Stops at the first event over a limit, so that an oversized batch costs no more than the largest accepted one. */
-async function batchEvents(source: Source, values: TemplateValues, items: Iterable<unknown>): Promise<IdentifyResult> {
+async function batchEvents(
+  source: Source,
+  delivery: DeliveryValues,
+  items: Iterable<unknown>,
+): Promise<IdentifyResult> {
   const events: NewEvent[] = [];
   let bytes = 0;
   for (const item of items) {
@@ -74,15 +83,15 @@ async function batchEvents(source: Source, values: TemplateValues, items: Iterab
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
-    events.push(await eventOf(source, { ...values, json: item }, text, () => new TextEncoder().encode(text)));
+    events.push(await eventOf(source, delivery.itemOf(item), text, () => new TextEncoder().encode(text)));
   }
   return { outcome: 'identified', events };
 }
 
-async function single(source: Source, values: TemplateValues, text: string): Promise<IdentifyResult> {
-  const { json } = values;
+async function single(source: Source, delivery: DeliveryValues, text: string): Promise<IdentifyResult> {
+  const { json } = delivery;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
-  return { outcome: 'identified', events: [await eventOf(source, values, text, () => values.body)] };
+  return { outcome: 'identified', events: [await eventOf(source, delivery, text, () => delivery.body)] };
 }
 
 /**
@@ -108,12 +117,12 @@ function bytesInClaim(text: string): number {
  */
 async function eventOf(
   source: Source,
-  given: TemplateValues,
+  values: DeliveryValues,
   text: string,
   bytes: () => Uint8Array,
 ): Promise<NewEvent> {
   const byContent = source.dedupe === 'content';
-  const values = byContent || needsHash(source.provider) ? { ...given, sha256: await sha256(bytes()) } : given;
+  if (byContent || needsHash(source.provider)) values.sha256 = await sha256(bytes());
   const id = byContent ? undefined : fillFirst(source.provider.id.at, values, isUsableId);
   return {
     eventId: id ?? values.sha256 ?? (await sha256(bytes())),
@@ -194,7 +203,7 @@ function typeOf(provider: Provider, values: TemplateValues): string | null {
 
 function timeOf({ occurredAt }: Provider, values: TemplateValues): Date | null {
   for (const { at, unit } of [occurredAt ?? []].flat()) {
-    for (const place of listOf(at)) {
+    for (const place of asList(at)) {
       const time = parseTime(textAt(place, values) ?? '', unit);
       // Any other time is a mistake, but no reason to lose the event.
       if (time !== undefined && isStorableTime(time)) return time;

@@ -5,11 +5,11 @@ import { errorFields, eventIdFields, type Log, type LogFields } from '../shared/
 import { problem } from '../shared/problem.ts';
 import type { ReceiverBindings } from '../shared/runtime.ts';
 import { traceFields } from '../shared/trace.ts';
-import { DeliveryWithJson } from '../verify/delivery.ts';
+import { DeliveryValues } from '../verify/delivery.ts';
 import { type Refusal, readSignatures, signatureMissing, signsInsideBody, verify } from '../verify/index.ts';
 import { BODY_DEADLINE_MS, type Body, BodyBudget, readBody } from './body.ts';
 import { CLAIM_TIMEOUT_MS, type ClaimOutcome, claimOrForward, sendOverdueTickets } from './claim-or-forward.ts';
-import { type HandshakeResult, methodsOf, signedHandshakes, tryHandshakes, unsignedHandshakes } from './handshake.ts';
+import { type HandshakeResult, handshakesOf, methodsOf, tryHandshakes } from './handshake.ts';
 import { hasUnsignedIds, type IdentifyResult, identify, keptHeaders } from './identify.ts';
 import { secretName, secretsOf } from './secrets.ts';
 
@@ -111,8 +111,6 @@ type DeliveryOutcome = { signedWith?: 'current' | 'previous' | undefined } & (
  */
 const MAX_BYTES = 1024 * 1024;
 
-const NO_BYTES = new Uint8Array();
-
 /** The path of one delivery. In this order: bytes before text, verify before parse, claim before the 200. */
 async function receive(
   request: Request,
@@ -128,14 +126,11 @@ async function receive(
   const [currentSecret] = secrets;
   if (currentSecret === undefined) return { outcome: 'no_usable_secret' };
 
-  const head = { method, url: publicUrl(source, request), headers, body: NO_BYTES };
-  const isSignedInside = signsInsideBody(provider);
-  const signaturesOfHead = readSignatures(provider, head);
-  const unsigned = unsignedHandshakes(source, method);
+  const delivery = new DeliveryValues({ method, headers, url: publicUrl(source, request) });
+  const unsigned = provider.handshakes ? handshakesOf(source, method, 'unsigned') : [];
+  let signatures = signsInsideBody(provider) ? undefined : readSignatures(provider, delivery);
   // The body of a sender that has signed nothing is not read: it would cost memory.
-  if (signaturesOfHead.size === 0 && !isSignedInside && unsigned.length === 0) {
-    return signatureMissing(provider);
-  }
+  if (signatures?.size === 0 && unsigned.length === 0) return signatureMissing(provider);
 
   const maxBytes = source.maxBytes ?? provider.maxBytes ?? MAX_BYTES;
   const body = await readBody(request, maxBytes, BODY_DEADLINE_MS, budget);
@@ -143,8 +138,8 @@ async function receive(
   try {
     // The body is complete now. Reading it took time, and a signed time must be fresh at the end of it.
     const receivedAt = now();
-    const delivery = new DeliveryWithJson({ ...head, body: body.bytes });
-    const signatures = isSignedInside ? readSignatures(provider, delivery) : signaturesOfHead;
+    delivery.body = body.bytes;
+    signatures ??= readSignatures(provider, delivery);
 
     // A signed POST is a delivery. A GET is always a handshake.
     if (signatures.size === 0 || method === 'GET') {
@@ -153,17 +148,18 @@ async function receive(
       if (method === 'GET') return { outcome: 'refused', reason: 'no such handshake' };
     }
 
-    const verdict = await verify(provider, delivery, secrets, receivedAt, signatures);
+    const verdict = await verify(provider, delivery, signatures, secrets, receivedAt);
     if (verdict.outcome === 'refused') {
       // A secret in the wrong form is our mistake, like a missing one. After a 401, some senders give the event up.
       return verdict.reason === 'secret malformed' ? { outcome: 'no_usable_secret' } : verdict;
     }
     const { secretIndex } = verdict;
     const signedWith = secrets.length === 1 ? undefined : secretIndex === 0 ? 'current' : 'previous';
-    const secret = secrets[secretIndex] ?? '';
-    const signed = signedHandshakes(provider, method);
-    const handshake = signed.length > 0 && (await tryHandshakes(signed, delivery, name, env, secret));
-    if (handshake) return { ...handshake, signedWith };
+    if (provider.handshakes) {
+      const signed = handshakesOf(source, method, 'signed');
+      const handshake = await tryHandshakes(signed, delivery, name, env, secrets[secretIndex] ?? '');
+      if (handshake) return { ...handshake, signedWith };
+    }
 
     const identified = await identify(source, delivery, randomId);
     if (identified.outcome === 'unclaimable') return { ...identified, signedWith };

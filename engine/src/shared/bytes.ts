@@ -1,7 +1,7 @@
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Concatenates texts (as UTF-8) and bytes. */
-export function join(parts: readonly (string | Uint8Array)[]): Bytes {
+export function concat(parts: readonly (string | Uint8Array)[]): Bytes {
   const pieces = parts.map((part) => (typeof part === 'string' ? new TextEncoder().encode(part) : part));
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
   let offset = 0;

@@ -80,7 +80,7 @@ export function formOf(headers: Headers, body: Uint8Array): URLSearchParams | un
 
 /** A form as JSON: a field is a string, and a repeated field is a list of strings. */
 export function formAsJson(form: URLSearchParams): Record<string, string | string[]> {
-  const entries = Array.from(fieldsOf(form), ([name, values]): [string, string | string[]] => {
+  const entries = Array.from(formFields(form), ([name, values]): [string, string | string[]] => {
     const [value = '', ...more] = values;
     return [name, more.length === 0 ? value : values];
   });
@@ -88,7 +88,7 @@ export function formAsJson(form: URLSearchParams): Record<string, string | strin
 }
 
 /** In one pass, because `getAll` for each name is quadratic: a stranger's form of a few KiB would take seconds. */
-export function fieldsOf(form: URLSearchParams): Map<string, string[]> {
+export function formFields(form: URLSearchParams): Map<string, string[]> {
   const fields = new Map<string, string[]>();
   for (const [name, value] of form) {
     const values = fields.get(name);

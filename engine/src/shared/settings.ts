@@ -3,10 +3,3 @@ export function settingOf(env: object, name: string): string | undefined {
   const value: unknown = Reflect.get(env, name);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
-
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
-
-/** Whether a host, as URLs write it, is this machine itself. */
-export function isLoopback(host: string | undefined): boolean {
-  return host !== undefined && LOOPBACK.includes(host);
-}

@@ -1,46 +1,57 @@
-import type { Delivery } from '../providers/types.ts';
+import type { Delivery, Place } from '../providers/types.ts';
 import { decodeText, type ParseResult, parseJson } from '../shared/json.ts';
+import type { TemplateValues } from './places.ts';
+
+const NO_BYTES = new Uint8Array();
 
 /**
- * A delivery whose body is decoded and parsed when that is first needed, and only once.
- * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun,
- * Adyen), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
+ * A delivery from its head to its events: what places and templates read. The body is set when it has arrived, and `json`
+ * when it may be parsed.
+ *
+ * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun, Adyen),
+ * or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
  */
-export class DeliveryWithJson implements Delivery {
+export class DeliveryValues implements TemplateValues {
   readonly method: string;
   readonly url: string;
   readonly headers: Headers;
-  readonly body: Uint8Array;
-  // Private, so that a copy made with `...` holds no JSON by accident.
+  body: Uint8Array;
+  json: unknown;
+  signedHeaders: readonly string[] = [];
+  sha256: string | undefined;
+  randomId: (() => string) | undefined;
+  hmacHex: Readonly<Record<Place, string>> = {};
   #text: string | undefined;
   #parsed: ParseResult | undefined;
 
-  constructor({ method, url, headers, body }: Delivery) {
+  constructor({ method, url, headers, body = NO_BYTES }: Omit<Delivery, 'body'> & Partial<Delivery>) {
     this.method = method;
     this.url = url;
     this.headers = headers;
     this.body = body;
   }
 
-  static from(delivery: Delivery): DeliveryWithJson {
-    return delivery instanceof DeliveryWithJson ? delivery : new DeliveryWithJson(delivery);
+  /** The same with the JSON of one item of the batch. */
+  itemOf(json: unknown): DeliveryValues {
+    const item = new DeliveryValues(this);
+    item.json = json;
+    item.signedHeaders = this.signedHeaders;
+    item.randomId = this.randomId;
+    return item;
   }
 
   /** `undefined` if the body is not UTF-8. */
-  readText(): string | undefined {
+  text(): string | undefined {
     this.#text ??= decodeText(this.body);
     return this.#text;
   }
 
+  /** From now on, `json` is the JSON of the body, if it is JSON. */
   parse(): ParseResult {
-    const text = this.readText();
-    this.#parsed ??= text === undefined ? { outcome: 'malformed' } : parseJson(text);
+    if (this.#parsed) return this.#parsed;
+    const text = this.text();
+    this.#parsed = text === undefined ? { outcome: 'malformed' } : parseJson(text);
+    if (this.#parsed.outcome === 'parsed') this.json = this.#parsed.json;
     return this.#parsed;
-  }
-
-  /** `undefined` if the body is not JSON. */
-  readJson(): unknown {
-    const parsed = this.parse();
-    return parsed.outcome === 'parsed' ? parsed.json : undefined;
   }
 }

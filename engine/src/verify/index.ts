@@ -2,9 +2,9 @@ import type { Delivery, Place, Provider, Scheme, Signature, Timestamp, Token } f
 import { type Bytes, sha256 } from '../shared/bytes.ts';
 import { memoize } from '../shared/memoize.ts';
 import { type Check, checkWith, decodeSignature, keyBytes, sameText } from './algorithms.ts';
-import { DeliveryWithJson } from './delivery.ts';
+import type { DeliveryValues } from './delivery.ts';
 import { itemsOf } from './items.ts';
-import { fillBytes, listOf, type TemplateValues, textAt, textsAt } from './places.ts';
+import { asList, fillBytes, type TemplateValues, textAt, textsAt } from './places.ts';
 
 export type Verdict =
   /** `secretIndex` says which of the given secrets matched. */
@@ -38,29 +38,28 @@ const MAX_CANDIDATES = 10;
 
 /**
  * A delivery that can't be verified is refused, whatever it contains. Only a mistake in a provider's own `custom`
- * function throws. `signatures` are those of this delivery, for a caller that has read them already.
+ * function throws. `signatures` are what `readSignatures` has found in it.
  */
 export async function verify(
   provider: Provider,
-  delivery: Delivery,
+  delivery: DeliveryValues,
+  signatures: Signatures,
   secrets: readonly string[],
   now: Date,
-  signatures = readSignatures(provider, delivery),
 ): Promise<Verdict> {
   if (secrets.every((secret) => secret === '')) return refused('no secret');
   if ([...signatures.values()].flat().length > MAX_CANDIDATES) return refused('too many signatures');
 
-  const withJson = DeliveryWithJson.from(delivery);
   let refusal = refused('secret malformed');
   for (const scheme of schemesOf(provider)) {
     let verdict: Verdict = refusal;
-    const candidates = placesOf(scheme).flatMap((place) => signatures.get(place) ?? []);
+    const candidates = signaturePlaces(scheme).flatMap((place) => signatures.get(place) ?? []);
     if (scheme.token !== undefined) verdict = await verifyToken(scheme, candidates, secrets);
     else {
       const checksBySecret = await Promise.all(secrets.map(checkFor(scheme)));
       // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
       if (checksBySecret.some(Boolean))
-        verdict = await verifySignature(scheme, provider, withJson, candidates, checksBySecret, now);
+        verdict = await verifySignatures(scheme, provider, delivery, candidates, checksBySecret, now);
     }
     // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
     if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
@@ -71,30 +70,30 @@ export async function verify(
 }
 
 export function signatureMissing(provider: Provider): Refusal {
-  return refused('signature missing', { missing: signaturePlaces(provider).join(' or ') });
+  return refused('signature missing', { missing: allSignaturePlaces(provider).join(' or ') });
 }
 
 const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
 
 /** The places where a scheme's signatures or tokens are. */
-export function placesOf(scheme: Scheme): readonly Place[] {
-  return listOf(scheme.token !== undefined ? scheme.token : scheme.signature);
+export function signaturePlaces(scheme: Scheme): readonly Place[] {
+  return asList(scheme.token !== undefined ? scheme.token : scheme.signature);
 }
 
 /** A set, because two schemes may read the same header (OpenAI). */
-const signaturePlaces = memoize((provider: Provider) => [...new Set(schemesOf(provider).flatMap(placesOf))]);
+const allSignaturePlaces = memoize((provider: Provider) => [...new Set(schemesOf(provider).flatMap(signaturePlaces))]);
 
 /** Whether the body is needed to find all signatures of a delivery. */
 export const signsInsideBody = memoize((provider: Provider) =>
-  signaturePlaces(provider).some((place) => place.startsWith('json:') || place.startsWith('form:')),
+  allSignaturePlaces(provider).some((place) => place.startsWith('json:') || place.startsWith('form:')),
 );
 
 /** The signatures or tokens of a delivery, by place. Those inside JSON are read later, when it may be parsed. */
 export type Signatures = ReadonlyMap<Place, readonly string[]>;
 
-export function readSignatures(provider: Provider, delivery: Delivery): Signatures {
+export function readSignatures(provider: Provider, delivery: TemplateValues): Signatures {
   const signatures = new Map<Place, readonly string[]>();
-  for (const place of signaturePlaces(provider)) {
+  for (const place of allSignaturePlaces(provider)) {
     const texts = textsAt(place, delivery);
     if (texts.length > 0) signatures.set(place, texts);
   }
@@ -112,53 +111,43 @@ const checkFor = memoize((scheme: Signature) =>
   }),
 );
 
-/** `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret. */
-async function verifySignature(
+/**
+ * Verifies the parts of a delivery that have a signature of their own: the whole delivery, or each item of the batch
+ * (Adyen). `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret.
+ *
+ * The JSON is parsed before it is verified only if the signature is inside it (Mailgun, Adyen), because otherwise there
+ * would be nothing to verify. In all other cases, `json:` places hold nothing yet.
+ */
+async function verifySignatures(
   scheme: Signature,
   provider: Provider,
-  delivery: DeliveryWithJson,
+  delivery: DeliveryValues,
   candidates: readonly string[],
   checksBySecret: readonly (Check | undefined)[],
   now: Date,
 ): Promise<Verdict> {
   if (scheme.bodyHash && !(await bodyHashMatches(scheme.bodyHash, delivery))) return refused('signature mismatch');
+  if (!signaturePlaces(scheme).some((place) => place.startsWith('json:'))) {
+    return verifyPart(scheme, delivery, candidates, checksBySecret, now);
+  }
+  delivery.parse();
+  // Without an envelope: an item is signed as it is.
+  const items = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, delivery.json) : undefined;
   let verdict: Verdict = refused('signature missing');
-  for (const part of signedParts(scheme, provider, delivery)) {
-    verdict = await verifyPart(
-      scheme,
-      part,
-      part === delivery ? candidates : textsAt(scheme.signature, part),
-      checksBySecret,
-    );
+  for (const item of scheme.perItem ? (items ?? []) : [delivery.json]) {
+    const part = scheme.perItem ? delivery.itemOf(item) : delivery;
+    verdict = await verifyPart(scheme, part, textsAt(scheme.signature, part), checksBySecret, now);
     if (verdict.outcome === 'refused') return verdict;
-    // After the signature: the log then never blames a time that a stranger wrote.
-    const wrongTime = scheme.timestamp && judgeTime(scheme.timestamp, part, delivery, now);
-    if (wrongTime) return wrongTime;
   }
   return verdict;
 }
 
-/**
- * The parts of a delivery that have a signature of their own: the whole delivery, or each item of the batch (Adyen).
- * The JSON is parsed before it is verified only if the signature is inside it (Mailgun, Adyen), because otherwise there
- * would be nothing to verify. In all other cases a part has no JSON, and `json:` places in it hold nothing.
- */
-function* signedParts(scheme: Signature, provider: Provider, delivery: DeliveryWithJson): Generator<TemplateValues> {
-  if (!placesOf(scheme).some((place) => place.startsWith('json:'))) {
-    yield delivery;
-    return;
-  }
-  const json = delivery.readJson();
-  // Without an envelope: an item is signed as it is.
-  const parts = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, json) : [json];
-  for (const part of parts ?? []) yield { ...delivery, json: part };
-}
-
 async function verifyPart(
   scheme: Signature,
-  part: TemplateValues,
+  part: DeliveryValues,
   candidates: readonly string[],
   checksBySecret: readonly (Check | undefined)[],
+  now: Date,
 ): Promise<Verdict> {
   if (candidates.length === 0) return refused('signature missing');
   const signatures = candidates.flatMap((text) => decodeSignature(text, scheme.encoding) ?? []);
@@ -169,7 +158,9 @@ async function verifyPart(
   for (const [secretIndex, check] of checksBySecret.entries()) {
     for (const text of texts) {
       for (const signature of signatures) {
-        if (await check?.(signature, text)) return { outcome: 'verified', secretIndex };
+        if (!(await check?.(signature, text))) continue;
+        // After the signature: the log then never blames a time that a stranger wrote.
+        return (scheme.timestamp && judgeTime(scheme.timestamp, part, now)) ?? { outcome: 'verified', secretIndex };
       }
     }
   }
@@ -221,15 +212,10 @@ async function verifyToken({ basic }: Token, tokens: readonly string[], secrets:
 }
 
 /** Why a time is refused, if it is. */
-function judgeTime(
-  { at, unit, windowSeconds }: Timestamp,
-  part: TemplateValues,
-  delivery: DeliveryWithJson,
-  now: Date,
-): Refusal | undefined {
+function judgeTime({ at, unit, windowSeconds }: Timestamp, part: DeliveryValues, now: Date): Refusal | undefined {
   // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
-  const unparsed = at.startsWith('json:') && part.json === undefined;
-  const text = textAt(at, unparsed ? { ...part, json: delivery.readJson() } : part);
+  if (at.startsWith('json:') && part.json === undefined) part.parse();
+  const text = textAt(at, part);
   // The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one.
   if (text === undefined) return refused('timestamp malformed', { missing: at });
   if (!/^\d{1,15}$/.test(text)) return refused('timestamp malformed');

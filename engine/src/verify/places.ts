@@ -1,5 +1,5 @@
 import type { Condition, Delivery, Place, Template } from '../providers/types.ts';
-import { type Bytes, join } from '../shared/bytes.ts';
+import { type Bytes, concat } from '../shared/bytes.ts';
 import { formOf } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
 
@@ -10,16 +10,16 @@ export interface TemplateValues extends Delivery {
   /** For `signed-header:` places: the names of the headers that the signature covers. */
   readonly signedHeaders?: readonly string[];
   /** For `{sha256}`. */
-  readonly sha256?: string;
+  readonly sha256?: string | undefined;
   /** For `{random}`: makes a new random text. */
-  readonly randomId?: () => string;
+  readonly randomId?: (() => string) | undefined;
   /** For `{hmac-hex:…}`: the value at each place, signed with the secret. */
   readonly hmacHex?: Readonly<Record<Place, string>>;
 }
 
 /** Every text found at a place, or at several. Only a list header can hold more than one on purpose. */
 export function textsAt(places: Place | readonly Place[], values: TemplateValues): string[] {
-  return listOf(places).flatMap((place) => readerOf(place)(values));
+  return asList(places).flatMap((place) => readerOf(place)(values));
 }
 
 /** The only text at a place. If there are two, we can't know which one the sender meant, so neither is used. */
@@ -101,7 +101,7 @@ export function fillBytes(template: Template, values: TemplateValues): Bytes | u
   // Most providers sign the body alone. It is never in shared memory, which is all that the types want to exclude here.
   if (template === '{body}') return values.body as Bytes;
   const pieces = fill(template, values, values.body);
-  return pieces && join(pieces);
+  return pieces && concat(pieces);
 }
 
 /** Fills a template with text. `undefined` if a place holds no text, or the template has `{body}`, which is bytes. */
@@ -125,7 +125,7 @@ export function fillFirst(
   values: TemplateValues,
   isWanted = (_text: string) => true,
 ) {
-  for (const template of listOf(at)) {
+  for (const template of asList(at)) {
     const text = fillText(template, values);
     if (text !== undefined && isWanted(text)) return text;
   }
@@ -133,7 +133,7 @@ export function fillFirst(
 }
 
 /** Data of providers names one place or template, or several. */
-export function listOf<Text extends string>(one: Text | readonly Text[]): readonly Text[] {
+export function asList<Text extends string>(one: Text | readonly Text[]): readonly Text[] {
   return typeof one === 'string' ? [one] : one;
 }
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../src/db/claim.ts';
 import type { EventFilter } from '../../src/db/filter.ts';
 import { loadStatus, Status } from '../../src/db/status.ts';
-import { EventDetails, ListedEvent, listEvents, loadDetails, type Position } from '../../src/db/views.ts';
+import { type Cursor, EventDetails, ListedEvent, listEvents, loadDetails } from '../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 import { RUNS } from '../pure/generators.ts';
@@ -173,7 +173,7 @@ describe('loadStatus', () => {
 describe('listEvents', () => {
   const readAll = async (filter: EventFilter, limit: number, looks = [2000, 100_000]) => {
     const found: ListedEvent[] = [];
-    let after: Position | undefined;
+    let after: Cursor | undefined;
     do {
       const page = await listEvents(database.ops, filter, { after, limit, looks });
       expect(page.events.length).toBeLessThanOrEqual(limit);

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
-import type { ConsumerDependencies } from '../../src/consumer/batch.ts';
 import { createConsumer } from '../../src/consumer/consumer.ts';
+import type { ConsumerDependencies } from '../../src/consumer/portions.ts';
 import type { Handler } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import type { LogLine } from '../../src/shared/log.ts';

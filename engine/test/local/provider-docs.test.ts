@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { sampleOf } from '../../cli/samples/samples.ts';
 import { providers } from '../../src/providers/index.ts';
-import { placesOf } from '../../src/verify/index.ts';
+import { signaturePlaces } from '../../src/verify/index.ts';
 import { proofs } from '../../workshop/proofs.ts';
 import { render } from '../../workshop/provider-table.ts';
 
@@ -27,7 +27,7 @@ describe.each(Object.entries(providers))('%s', (name, provider) => {
     // key, or the hash of the body that it covers.
     const { signed, bodiesRepeat, replayKey = [] } = provider.id;
     const { scheme } = provider;
-    const covered = [...placesOf(scheme), ...(scheme.token === undefined ? [scheme.bodyHash ?? []].flat() : [])];
+    const covered = [...signaturePlaces(scheme), ...(scheme.token === undefined ? [scheme.bodyHash ?? []].flat() : [])];
     const keys = [replayKey].flat();
     if (signed) expect(keys.filter((key) => !covered.some((place) => key.startsWith(`{${place}}`)))).toEqual([]);
     if (signed) expect(bodiesRepeat).toBeUndefined();

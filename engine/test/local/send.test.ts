@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../cli/lib/port.ts';
 import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { type Provider, providers } from '../../src/providers/index.ts';
-import { verify } from '../../src/verify/index.ts';
 import { type Checkout, makeCheckout } from '../checkout.ts';
 import { appOf } from '../orders-app.ts';
+import { verdictOn } from '../verify/deliveries.ts';
 
 interface Received {
   readonly method: string;
@@ -116,7 +116,7 @@ describe('npm run send', () => {
     const { code, error } = await sendTo([name], { [variable]: keys.signingKey });
     expect([code, error]).toEqual([0, '']);
     const sent = received.at(-1);
-    expect(sent && (await verify(provider, sent, [keys.secret], new Date()))).toMatchObject({ outcome: 'verified' });
+    expect(sent && (await verdictOn(provider, sent, [keys.secret], new Date()))).toMatchObject({ outcome: 'verified' });
   });
 
   it('signs for a provider that no source names with a random key if none is set', async () => {

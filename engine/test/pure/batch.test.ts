@@ -1,15 +1,8 @@
 // In which portions a batch is worked, what becomes of its messages, and in which order the events of a group are committed.
 import { describe, expect, it } from 'vitest';
-import {
-  acknowledge,
-  beginningOf,
-  type ConsumerDependencies,
-  fieldsOf,
-  type Outcome,
-  secondsUntilDue,
-  workInPortions,
-} from '../../src/consumer/batch.ts';
 import { inLockOrder } from '../../src/consumer/commit.ts';
+import { acknowledge, type Outcome, outcomeFields, secondsUntilDue } from '../../src/consumer/outcomes.ts';
+import { type ConsumerDependencies, workInPortions } from '../../src/consumer/portions.ts';
 import { DatabaseError } from '../../src/db/errors.ts';
 import type { Completion } from '../../src/db/events.ts';
 
@@ -29,10 +22,12 @@ interface Options {
 async function work(deliveries: readonly number[], { minutes = 0, suspects = [], refuses, random }: Options = {}) {
   let time = 0;
   const worked: number[][] = [];
+  const begun: boolean[] = [];
   const waits = new Map<number, number>();
   const lines: object[] = [];
   const messages = deliveries.map((attempts) => ({
     attempts,
+    ack() {},
     retry: ({ delaySeconds = 0 }) => waits.set(attempts, delaySeconds),
   }));
   const log = (line: object) => lines.push(line);
@@ -40,20 +35,22 @@ async function work(deliveries: readonly number[], { minutes = 0, suspects = [],
     { messages } as unknown as MessageBatch<unknown>,
     { now: () => new Date(time), random: random ?? (() => 0.5), log } as unknown as ConsumerDependencies,
     async (portion) => {
-      const numbers = portion.map(({ attempts }) => attempts);
+      const numbers = portion.messages.map(({ attempts }) => attempts);
       worked.push(numbers);
+      begun.push(portion.begun !== undefined);
       time += minutes * MINUTE_MS;
       const error = refuses?.(numbers);
       if (error) throw error;
-      return portion.length > 1 ? portion.filter(({ attempts }) => suspects.includes(attempts)) : [];
+      const isAlone = (attempts: number) => portion.messages.length > 1 && suspects.includes(attempts);
+      return new Map(portion.messages.map((message) => [message, isAlone(message.attempts) ? 'alone' : []]));
     },
   );
-  return { worked, waits: Object.fromEntries(waits), lines };
+  return { worked, begun, waits: Object.fromEntries(waits), lines };
 }
 
 describe('the messages of a batch', () => {
   it('are worked together, those that come for the first time before the others', async () => {
-    expect(await work([3, 1, 7, 1, 2])).toEqual({
+    expect(await work([3, 1, 7, 1, 2])).toMatchObject({
       worked: [
         [1, 1],
         [3, 7, 2],
@@ -84,9 +81,9 @@ describe('the messages of a batch', () => {
     const refuses = () => new DatabaseError('away', { retryable: true });
     const away = { step: 'batch', outcome: 'database_unavailable', reason: 'away' };
     const first = await work([1, 2, 3], { refuses });
-    expect(first).toEqual({ worked: [[1]], waits: { 1: 3, 2: 5, 3: 10 }, lines: [away] });
+    expect(first).toMatchObject({ worked: [[1]], waits: { 1: 3, 2: 5, 3: 10 }, lines: [away] });
     const again = await work([2, 3, 4], { refuses });
-    expect(again).toEqual({ worked: [[2, 3, 4], [2]], waits: { 2: 5, 3: 10, 4: 20 }, lines: [away] });
+    expect(again).toMatchObject({ worked: [[2, 3, 4], [2]], waits: { 2: 5, 3: 10, 4: 20 }, lines: [away] });
   });
 
   it('are worked although Postgres never answers one of them, once that is the most redelivered', async () => {
@@ -121,13 +118,14 @@ describe('the messages of a batch', () => {
   });
 });
 
-it('only a group of redelivered messages is noted as begun', () => {
-  const noted = (...deliveries: number[]) =>
-    beginningOf(
-      deliveries.map((attempts) => ({ attempts }) as Message),
-      NOW,
-    ) !== undefined;
-  expect([noted(2, 3), noted(2), noted(1, 2), noted(1, 1), noted()]).toEqual([true, false, false, false, false]);
+it('only a group of redelivered messages is noted as begun', async () => {
+  const noted = async (...deliveries: number[]) => (await work(deliveries)).begun;
+  expect([await noted(2, 3), await noted(2), await noted(1, 1), await noted(1, 2, 3)]).toEqual([
+    [true],
+    [false],
+    [false],
+    [false, true],
+  ]);
 });
 
 it('an event or an effect is due a second before its time, because clocks differ', () => {
@@ -190,10 +188,10 @@ it('a line has the failure, its reason and its position, and of no outcome more 
   const failed = { failure: 'handler', reason: 'TypeError', position: 'a.js:1:2' };
   const secret = { seconds: 5, error: 'a secret', failedPaths: ['a secret'] };
   for (const outcome of ['retry', 'parked']) {
-    expect(fieldsOf({ outcome, ...failed, ...secret } as Outcome)).toEqual({ outcome, ...failed });
+    expect(outcomeFields({ outcome, ...failed, ...secret } as Outcome)).toEqual({ outcome, ...failed });
   }
   for (const outcome of ['ignored', 'database_unavailable']) {
-    expect(fieldsOf({ outcome, reason: 'why', ...secret } as Outcome)).toEqual({ outcome, reason: 'why' });
+    expect(outcomeFields({ outcome, reason: 'why', ...secret } as Outcome)).toEqual({ outcome, reason: 'why' });
   }
   for (const outcome of [
     'done',
@@ -205,7 +203,7 @@ it('a line has the failure, its reason and its position, and of no outcome more 
     'deferred',
     'not_due',
   ]) {
-    expect(fieldsOf({ outcome, ...secret } as Outcome)).toEqual({ outcome });
+    expect(outcomeFields({ outcome, ...secret } as Outcome)).toEqual({ outcome });
   }
 });
 

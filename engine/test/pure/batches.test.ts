@@ -6,6 +6,7 @@ import type { NewEvent } from '../../src/db/claim.ts';
 import { defineProvider } from '../../src/kit/index.ts';
 import type { Provider, ProviderData } from '../../src/providers/types.ts';
 import { identify } from '../../src/receiver/identify.ts';
+import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { ids, RUNS, times } from './generators.ts';
 
@@ -47,7 +48,7 @@ const read = async (provider: Provider, json: unknown, more: object = {}) => {
     headers: new Headers({ 'x-type': 'from the header' }),
     body: new TextEncoder().encode(JSON.stringify(json)),
   };
-  return identify({ provider, types: [], ...more }, delivery, () => 'random');
+  return identify({ provider, types: [], ...more }, new DeliveryValues(delivery), () => 'random');
 };
 const eventsOf = async (...given: Parameters<typeof read>): Promise<NewEvent[]> => {
   const result = await read(...given);
@@ -110,7 +111,7 @@ describe('lines of JSON', () => {
   const lined = defineProvider({ ...facts, batch: { each: ['*'], lines: true } });
   const readText = (provider: Provider, text: string) => {
     const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(), body: Buffer.from(text) };
-    return identify({ provider, types: [] }, delivery, () => 'random');
+    return identify({ provider, types: [] }, new DeliveryValues(delivery), () => 'random');
   };
   const idsIn = (text: string) =>
     readText(lined, text).then((result) =>

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { EFFECT_STATUSES, type EventFilter, STATUSES } from '../../src/db/filter.ts';
 import { FAILURES } from '../../src/db/schema.ts';
-import type { Position } from '../../src/db/views.ts';
+import type { Cursor } from '../../src/db/views.ts';
 
 /** The same values at every run. A failure prints the seed and the path to its counterexample. */
 export const RUNS = { seed: 20_260_301, numRuns: 200, includeErrorInReport: true };
@@ -34,7 +34,7 @@ export const filters: fc.Arbitrary<EventFilter> = fc.record(
   { requiredKeys: [] },
 );
 
-export const positions: fc.Arbitrary<Position> = fc.record({
+export const positions: fc.Arbitrary<Cursor> = fc.record({
   receivedAt: fc.constantFrom('2026-03-01 12:00:00+00', '2026-03-01 12:00:00.123456+00', '2026-03-01 12:00:00.1+05:30'),
   source: sourceNames,
   eventId: ids,

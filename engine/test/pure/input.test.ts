@@ -1,7 +1,7 @@
 // What an operator or a program may send to the console and its API. What is left out has its default, and what cannot be
 // understood is refused in words: a filter that lost a condition would match more events than its sender means.
 import { describe, expect, it } from 'vitest';
-import { cursorOf, readAction, readBody, readFilter, readList } from '../../src/ops/input.ts';
+import { cursorText, readAction, readFields, readFilter, readList } from '../../src/ops/input.ts';
 
 const invalid = (detail: string | RegExp) => ({ outcome: 'invalid', detail: expect.stringMatching(detail) });
 const valid = (value: unknown) => ({ outcome: 'valid', value });
@@ -74,7 +74,7 @@ describe('a list', () => {
   });
 
   it('has no cursor behind its end', () => {
-    expect(cursorOf(undefined)).toBeNull();
+    expect(cursorText(undefined)).toBeNull();
   });
 });
 
@@ -136,5 +136,5 @@ it.each([
   ['null', invalid(/^the body is not a JSON object$/)],
   ['{', invalid(/^the body is not a JSON object$/)],
 ])('the body %j is read', (text, result) => {
-  expect(readBody(text)).toEqual(result);
+  expect(readFields(text)).toEqual(result);
 });

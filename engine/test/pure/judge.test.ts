@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { backoff, judge, placesOf } from '../../src/consumer/judge.ts';
+import { inAppLines } from '../../src/consumer/app-lines.ts';
+import { backoff, judge } from '../../src/consumer/judge.ts';
 import { DatabaseError } from '../../src/db/errors.ts';
 import { withFailure } from '../../src/kit/errors.ts';
 import { PermanentError, RetryLater } from '../../src/kit/index.ts';
@@ -202,6 +203,6 @@ it('a position gets the lines of src that the table knows, and other frames stay
     ['run (index.js:9:1) < run (index.js:13:1)', 'run (index.js:9:1) < run (index.js:13:1)'],
     [undefined, undefined],
   ];
-  expect(places.map(([position]) => [position, placesOf(position, table)])).toEqual(places);
-  expect(placesOf('handle (index.js:10:9)', '')).toBe('handle (index.js:10:9)');
+  expect(places.map(([position]) => [position, inAppLines(position, table)])).toEqual(places);
+  expect(inAppLines('handle (index.js:10:9)', '')).toBe('handle (index.js:10:9)');
 });

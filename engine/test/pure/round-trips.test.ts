@@ -3,14 +3,14 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { filterOf } from '../../cli/ops/action.ts';
-import { fieldsOf } from '../../src/db/filter.ts';
+import { filterFields } from '../../src/db/filter.ts';
 import { keyText } from '../../src/db/keys.ts';
 import { ACTIONS } from '../../src/db/schema.ts';
-import { cursorOf, readAction, readFilter, readList } from '../../src/ops/input.ts';
+import { cursorText, readAction, readFilter, readList } from '../../src/ops/input.ts';
 import { pack, unpack } from '../../src/queue/forwarded.ts';
 import { isEffectTicket, isTicket, sendTickets, type Ticket } from '../../src/queue/tickets.ts';
 import { seal, unseal } from '../../src/receiver/secrets.ts';
-import { fromBase64, fromBase64Url, fromHex, join, toBase64Url, toHex } from '../../src/shared/bytes.ts';
+import { concat, fromBase64, fromBase64Url, fromHex, toBase64Url, toHex } from '../../src/shared/bytes.ts';
 import { formAsJson, parseJson, parseLines } from '../../src/shared/json.ts';
 import { claimRequests, effectKeys, filters, ids, positions, RUNS } from './generators.ts';
 
@@ -32,8 +32,8 @@ const throughUrl = (fields: Record<string, string>) =>
 it('a filter of the console, and a page of its list, from the first to any other', () =>
   holds([filters, fc.option(positions), fc.option(fc.constantFrom(1, 2, 500))], (filter, after, limit) => {
     const fields = {
-      ...fieldsOf(filter),
-      ...(after ? { cursor: cursorOf(after) ?? '' } : {}),
+      ...filterFields(filter),
+      ...(after ? { cursor: cursorText(after) ?? '' } : {}),
       ...(limit ? { limit: String(limit) } : {}),
     };
     expect(readList(throughUrl(fields))).toEqual(valid({ filter, after: after ?? undefined, limit: limit ?? 50 }));
@@ -48,7 +48,7 @@ it('an action of the API on many events', () =>
       fc.boolean(),
     ],
     (filter, action, expected, effects) => {
-      const body = { filter: fieldsOf(filter), expected, reason: 'a reason', effects };
+      const body = { filter: filterFields(filter), expected, reason: 'a reason', effects };
       const value = { action, filter, expected, reason: 'a reason', sendEffectsAgain: effects };
       expect(readAction(action, JSON.parse(JSON.stringify(body)))).toEqual(valid(value));
     },
@@ -127,7 +127,7 @@ it('bytes as hex, base64 and base64url', () =>
     expect(fromBase64(buffer.toString('base64'))).toEqual(bytes);
     expect(toBase64Url(bytes)).toBe(buffer.toString('base64url'));
     expect(fromBase64Url(toBase64Url(bytes))).toEqual(bytes);
-    expect(join([bytes, 'é😀', bytes])).toEqual(new Uint8Array(Buffer.concat([bytes, Buffer.from('é😀'), bytes])));
+    expect(concat([bytes, 'é😀', bytes])).toEqual(new Uint8Array(Buffer.concat([bytes, Buffer.from('é😀'), bytes])));
   }));
 
 it('a secret that a provider handed over, which looks different each time', async () => {

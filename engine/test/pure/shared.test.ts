@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromBase64, fromBase64Url, sha256 } from '../../src/shared/bytes.ts';
-import { decodeText, fieldsOf, formOf, parseJson, parseLines } from '../../src/shared/json.ts';
+import { decodeText, formFields, formOf, parseJson, parseLines } from '../../src/shared/json.ts';
+import { isLoopback } from '../../src/shared/loopback.ts';
 import { memoize } from '../../src/shared/memoize.ts';
 import { problem } from '../../src/shared/problem.ts';
-import { isLoopback, settingOf } from '../../src/shared/settings.ts';
+import { settingOf } from '../../src/shared/settings.ts';
 import { cleanText, isStorableText, isStorableTime } from '../../src/shared/text.ts';
 import { childTraceparent, fetchInTrace, isTraceparent, traceFields } from '../../src/shared/trace.ts';
 import { RUNS } from './generators.ts';
@@ -74,7 +75,7 @@ describe('a form', () => {
         ['b', ' '],
         ['a', '2'],
       ]);
-      expect([...fieldsOf(form(type) as URLSearchParams)]).toEqual([
+      expect([...formFields(form(type) as URLSearchParams)]).toEqual([
         ['a', ['1', '2']],
         ['b', [' ']],
       ]);

@@ -8,13 +8,14 @@ import { connect } from '../../cli/ops/api.ts';
 import { sendAlerts } from '../../src/consumer/send-alerts.ts';
 import { openDatabase, run } from '../../src/db/client.ts';
 import { currentState, type Handler } from '../../src/kit/index.ts';
-import { identify } from '../../src/ops/access.ts';
+import { identityOf } from '../../src/ops/access.ts';
 import { openOpsDatabase } from '../../src/ops/api.ts';
 import { Metrics } from '../../src/ops/metrics.ts';
 import { sendTickets } from '../../src/queue/tickets.ts';
 import { sendOverdueTickets } from '../../src/receiver/claim-or-forward.ts';
+import { atMost } from '../../src/shared/at-most.ts';
 import type { LogLine } from '../../src/shared/log.ts';
-import { atMost, withTimeLimit } from '../../src/shared/time-limit.ts';
+import { withTimeLimit } from '../../src/shared/time-limit.ts';
 import { sources } from '../fixture/sources.ts';
 import { neonAnswer, startReceiver } from '../receiver/in-node.ts';
 import { signers } from '../signatures.ts';
@@ -188,7 +189,7 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
     'who is signed in',
     5000,
     expect.objectContaining({ outcome: 'known', who: 'access' }),
-    () => identify(new Request('https://ops.example.com'), {}, { aud: 'app', getIdentity: never } as never),
+    () => identityOf(new Request('https://ops.example.com'), {}, { aud: 'app', getIdentity: never } as never),
   ],
   [
     'the queues of a scrape, of which one hangs and one has no metrics',

@@ -1,6 +1,7 @@
 // The words of the console and of `npm run ops`.
 import { expect, it } from 'vitest';
 import * as words from '../../src/ops/words.ts';
+import { countedBoth } from '../../src/shared/counts.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000).toISOString();
@@ -57,7 +58,7 @@ it('what has failed is named with its place in src', () => {
   expect(words.originOf(one as never)).toEqual(['stripe', 'effect mail, sms', 'permanent', 'order-paid.ts:24']);
   const other = { ...one, type: 'paid', kinds: [], position: null };
   expect(words.originOf(other as never)).toEqual(['stripe', 'paid', 'permanent']);
-  expect(words.countedBoth({ events: 0, effects: 0 })).toBe('nothing');
+  expect(countedBoth({ events: 0, effects: 0 })).toBe('nothing');
 });
 
 it.each([

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Provider, ProviderData, Signature } from '../../src/providers/types.ts';
 import { identify, keptHeaders } from '../../src/receiver/identify.ts';
+import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { providerOf } from '../verify/deliveries.ts';
 
 /** What becomes of a JSON body, for a provider with this data. */
@@ -9,7 +10,7 @@ async function identified(data: Partial<ProviderData>, json: unknown, headers: R
   const provider = { ...providerOf('gethook'), ...data } as Provider;
   const body = new TextEncoder().encode(JSON.stringify(json));
   const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(headers), body };
-  const result = await identify({ provider, types: [] }, delivery, randomUUID);
+  const result = await identify({ provider, types: [] }, new DeliveryValues(delivery), randomUUID);
   if (result.outcome === 'unclaimable') throw new Error(result.reason);
   const [event] = result.events;
   if (!event) throw new Error('no event');

@@ -4,7 +4,7 @@ import { sampleOf } from '../../cli/samples/samples.ts';
 import { madeUpKeys, sign } from '../../cli/samples/sign.ts';
 import { defineProvider } from '../../src/providers/define.ts';
 import type { Provider } from '../../src/providers/index.ts';
-import { verify } from '../../src/verify/index.ts';
+import { verdictOn } from './deliveries.ts';
 
 /** The tutorial's example: an in-house sender in five lines. */
 const billing = defineProvider({
@@ -40,7 +40,7 @@ const token: Provider = {
 };
 
 const check = (provider: Provider, headers: Record<string, string>, body: string, secret: string) =>
-  verify(
+  verdictOn(
     provider,
     {
       method: 'POST',

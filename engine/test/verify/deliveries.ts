@@ -2,7 +2,8 @@ import { sampleOf } from '../../cli/samples/samples.ts';
 import { type Keys, madeUpKeys, sign } from '../../cli/samples/sign.ts';
 import { type Provider, providers } from '../../src/providers/index.ts';
 import type { Delivery, Place } from '../../src/providers/types.ts';
-import { placesOf, verify } from '../../src/verify/index.ts';
+import { DeliveryValues } from '../../src/verify/delivery.ts';
+import { readSignatures, signaturePlaces, type Verdict, verify } from '../../src/verify/index.ts';
 import { textsAt } from '../../src/verify/places.ts';
 import { withMark } from '../canaries/canaries.ts';
 
@@ -61,7 +62,18 @@ export function deliver(name: string, wanted: Wanted = {}): Sent {
 }
 
 export function check(name: string, sent: Sent, secrets: string[] = [sent.keys.secret], now = NOW) {
-  return verify(providerOf(name), sent, secrets, now);
+  return verdictOn(providerOf(name), sent, secrets, now);
+}
+
+/** Verifies a delivery as the receiver does. */
+export function verdictOn(
+  provider: Provider,
+  delivery: Delivery,
+  secrets: readonly string[],
+  now: Date,
+): Promise<Verdict> {
+  const values = delivery instanceof DeliveryValues ? delivery : new DeliveryValues(delivery);
+  return verify(provider, values, readSignatures(provider, values), secrets, now);
 }
 
 export function withBody(sent: Sent, text: string): Sent {
@@ -83,7 +95,7 @@ export interface Spot {
 
 /** The places of the signature or token. */
 export function signatureSpots(name: string, sent: Sent): Spot[] {
-  return [placesOf(providerOf(name).scheme)].flat().flatMap((place) => spotAt(place, name, sent));
+  return [signaturePlaces(providerOf(name).scheme)].flat().flatMap((place) => spotAt(place, name, sent));
 }
 
 /** The places that the signed text names, without the body as a whole. */

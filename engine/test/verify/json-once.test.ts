@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { identify } from '../../src/receiver/identify.ts';
-import { DeliveryWithJson } from '../../src/verify/delivery.ts';
-import { verify } from '../../src/verify/index.ts';
-import { deliver, NOW, names, providerOf } from './deliveries.ts';
+import { DeliveryValues } from '../../src/verify/delivery.ts';
+import { deliver, NOW, names, providerOf, verdictOn } from './deliveries.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -15,18 +14,18 @@ describe.each(names)('the JSON of a delivery of %s', (name) => {
   const provider = providerOf(name);
 
   it(`is ${SIGNED_INSIDE.includes(name) ? 'parsed to find the signature' : 'not parsed if the signature is wrong'}`, async () => {
-    const delivery = new DeliveryWithJson(deliver(name));
+    const delivery = new DeliveryValues(deliver(name));
     const parse = vi.spyOn(JSON, 'parse');
-    const verdict = await verify(provider, delivery, [madeUpKeys(provider).secret], NOW);
+    const verdict = await verdictOn(provider, delivery, [madeUpKeys(provider).secret], NOW);
     expect(verdict.outcome).toBe('refused');
     expect(parse).toHaveBeenCalledTimes(SIGNED_INSIDE.includes(name) ? 1 : 0);
   });
 
   it(`is parsed ${provider.form ? 'never, because it is a form' : 'once from verification to claim'}`, async () => {
     const sent = deliver(name);
-    const delivery = new DeliveryWithJson(sent);
+    const delivery = new DeliveryValues(sent);
     const parse = vi.spyOn(JSON, 'parse');
-    expect((await verify(provider, delivery, [sent.keys.secret], NOW)).outcome).toBe('verified');
+    expect((await verdictOn(provider, delivery, [sent.keys.secret], NOW)).outcome).toBe('verified');
     expect((await identify({ provider, types: [] }, delivery, randomUUID)).outcome).toBe('identified');
     expect(parse).toHaveBeenCalledTimes(provider.form ? 0 : 1);
   });
@@ -38,7 +37,7 @@ it('a signed template with a JSON place is refused, not parsed, if the signature
   const provider = { ...github, scheme: { ...github.scheme, signed: '{json:after}{body}' } };
   const sent = deliver('github');
   const parse = vi.spyOn(JSON, 'parse');
-  const verdict = await verify(provider, sent, [sent.keys.secret], NOW);
+  const verdict = await verdictOn(provider, sent, [sent.keys.secret], NOW);
   expect(verdict).toMatchObject({ outcome: 'refused', reason: 'signed header missing' });
   expect(parse).not.toHaveBeenCalled();
 });

@@ -1,8 +1,8 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { signedHeaders, verify } from '../../src/verify/index.ts';
+import { signedHeaders } from '../../src/verify/index.ts';
 import { type SignedDelivery, signers } from '../signatures.ts';
-import { deliver, providerOf } from './deliveries.ts';
+import { deliver, providerOf, verdictOn } from './deliveries.ts';
 
 // What every provider accepts and refuses is in negatives.test.ts.
 
@@ -15,7 +15,7 @@ const secretOf = (name: string) => (name === 'standardwebhooks' ? BASE64_KEY : T
 
 function check(name: string, signed: SignedDelivery, secrets: string[] = [secretOf(name)], now = NOW) {
   const headers = new Headers(signed.headers);
-  return verify(
+  return verdictOn(
     providerOf(name),
     { method: 'POST', url: 'https://example.com/', headers, body: new TextEncoder().encode(signed.body) },
     secrets,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalNeon } from './endpoint.ts';
-import { isReadOnly, NeonError, readBody, readConnection } from './request.ts';
+import { isReadOnly, NeonError, readConnection, readRequest } from './request.ts';
 import type { Sessions } from './session.ts';
 
 export interface Endpoint {
@@ -32,7 +32,7 @@ async function run(
   hungUp: AbortSignal,
 ): Promise<void> {
   const connection = readConnection(request.headers);
-  const asked = await readBody(request, maxBytes);
+  const asked = await readRequest(request, maxBytes);
 
   const fault = faultOf?.(asked);
   if (fault?.kind === 'refused') return void request.socket.destroy();

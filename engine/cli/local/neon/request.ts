@@ -50,7 +50,7 @@ export function isReadOnly(headers: IncomingHttpHeaders): boolean {
   return headers['neon-batch-read-only'] === 'true';
 }
 
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<NeonRequest> {
+export async function readRequest(request: IncomingMessage, maxBytes: number): Promise<NeonRequest> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request) {

@@ -1,7 +1,8 @@
 import type { Child } from 'hono/jsx';
+import { counted } from '../../shared/counts.ts';
 import { parseJson } from '../../shared/json.ts';
 import type { ShownEvent } from '../api.ts';
-import { counted, quoted } from '../words.ts';
+import { quoted } from '../words.ts';
 import { Code, eventPath, Facts, Text, visible } from './parts.tsx';
 
 /** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */

@@ -1,9 +1,10 @@
 import { MAX_RERUN, type Matching } from '../../db/actions.ts';
-import { type EventFilter, fieldsOf } from '../../db/filter.ts';
+import { type EventFilter, filterFields } from '../../db/filter.ts';
 import { type ActionName, MEANING } from '../../db/schema.ts';
-import { sum } from '../../db/status.ts';
+import { counted, countedBoth, sum } from '../../shared/counts.ts';
+
 import { MAX_REASON_LENGTH } from '../input.ts';
-import { counted, countedBoth } from '../words.ts';
+
 import { Layout, type PageContext } from './layout.tsx';
 import { bulkPath, Code, eventPath, Id, listPath, Origin, oneLine, Table } from './parts.tsx';
 
@@ -53,7 +54,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
   const total = { events: sum(groups.map((one) => one.events)), effects: sum(groups.map((one) => one.effects)) };
   const question = events === 0 ? 'Nothing to do' : words.question(countedBoth(total));
   const isTooMany = action === 'rerun' && events > MAX_RERUN;
-  const fields = Object.entries(fieldsOf(filter));
+  const fields = Object.entries(filterFields(filter));
   return (
     <Layout {...context} title={question} current="/ops/events">
       <h1>{isTooMany ? `More than ${counted(MAX_RERUN, 'event')} match` : events === 0 ? question : `${question}?`}</h1>

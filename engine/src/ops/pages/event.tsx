@@ -1,7 +1,8 @@
 import type { ActionName } from '../../db/schema.ts';
 import type { EventDetails } from '../../db/views.ts';
+import { counted } from '../../shared/counts.ts';
 import type { ShownEvent } from '../api.ts';
-import { attemptsOf, counted, upcoming } from '../words.ts';
+import { attemptsOf, upcoming } from '../words.ts';
 import { Body, Elsewhere } from './body.tsx';
 import { ActionFields } from './bulk.tsx';
 import { Cause, Failure } from './failure.tsx';

@@ -2,10 +2,11 @@ import type { EventFilter } from '../../db/filter.ts';
 import type { Problem } from '../../db/problems.ts';
 import { type ActionName, MEANING } from '../../db/schema.ts';
 import type { ListedEvent } from '../../db/views.ts';
+import { counted } from '../../shared/counts.ts';
 import { parseJson } from '../../shared/json.ts';
 import { jsonAt } from '../../verify/places.ts';
 import type { ShownEvent } from '../api.ts';
-import { beginningOfError, clock, counted, originOf, placeOf, quoted, upcoming } from '../words.ts';
+import { beginningOfError, clock, originOf, placeOf, quoted, upcoming } from '../words.ts';
 import { MAX_SHOWN } from './body.tsx';
 import { Ago, bulkPath, Code, eventPath, Facts, listPath, Origin, Text, visible } from './parts.tsx';
 

@@ -1,7 +1,8 @@
-import { EFFECT_STATUSES, type EventFilter, fieldsOf, STATUSES } from '../../db/filter.ts';
+import { EFFECT_STATUSES, type EventFilter, filterFields, STATUSES } from '../../db/filter.ts';
 import { FAILURES } from '../../db/schema.ts';
 import type { ListedEvent } from '../../db/views.ts';
-import { attemptsOf, beginningOfError, clock, counted } from '../words.ts';
+import { counted } from '../../shared/counts.ts';
+import { attemptsOf, beginningOfError, clock } from '../words.ts';
 import { Cause } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import {
@@ -111,7 +112,7 @@ export function List(props: ListProps) {
 }
 
 function NoEvents({ filter, ...first }: { filter: EventFilter } & Parameters<typeof FirstEvent>[0]) {
-  const fields = Object.keys(fieldsOf(filter)).length;
+  const fields = Object.keys(filterFields(filter)).length;
   if (fields === 0) {
     return (
       <>
@@ -225,7 +226,7 @@ function BulkLinks({ filter, events }: Pick<ListProps, 'filter' | 'events'>) {
           Put discarded events back…
         </a>
       )}
-      {canRerun && !isParked && !isPending && Object.keys(fieldsOf(filter)).length > 0 && (
+      {canRerun && !isParked && !isPending && Object.keys(filterFields(filter)).length > 0 && (
         <a class="button plain" href={bulkPath(filter, 'rerun')}>
           Run finished events again…
         </a>
@@ -272,7 +273,7 @@ function FilterForm({ filter, sources, types, now }: Pick<ListProps, 'filter' | 
     [ago(7 * 86_400_000), 'in the last 7 days'],
   ];
   if (since) times.push([since.toISOString(), `since ${clock(since.toISOString(), now)}`]);
-  const fields = fieldsOf(filter);
+  const fields = filterFields(filter);
   const kept = Object.entries(fields).filter(([name]) => !FORM_FIELDS.includes(name));
   const set = Object.values(fields).join(', ');
   return (

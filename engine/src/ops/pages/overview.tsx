@@ -1,6 +1,7 @@
 import type { EventFilter } from '../../db/filter.ts';
-import { LOOK_BACK_DAYS, type SourceStatus, type Status, sum } from '../../db/status.ts';
-import { counted, duration, headline } from '../words.ts';
+import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
+import { counted, sum } from '../../shared/counts.ts';
+import { duration, headline } from '../words.ts';
 import { ProblemItem } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, Code, Figure, FirstEvent, listPath, Table, visible } from './parts.tsx';

@@ -1,8 +1,9 @@
 import type { Child } from 'hono/jsx';
-import { type EventFilter, fieldsOf } from '../../db/filter.ts';
+import { type EventFilter, filterFields } from '../../db/filter.ts';
 import type { ActionName } from '../../db/schema.ts';
 import type { ListedEvent } from '../../db/views.ts';
-import { clock, counted, relative } from '../words.ts';
+import { counted } from '../../shared/counts.ts';
+import { clock, relative } from '../words.ts';
 import type { PageContext } from './layout.tsx';
 
 /**
@@ -111,7 +112,7 @@ export function eventPath(event: { source: string; event_id: string }): string {
 
 /** The address of a page about the events of a filter. Every link and every form gets all fields of the filter here. */
 function pathOf(page: string, filter: EventFilter, more: Record<string, string>): string {
-  const query = new URLSearchParams({ ...more, ...fieldsOf(filter) }).toString();
+  const query = new URLSearchParams({ ...more, ...filterFields(filter) }).toString();
   return query === '' ? page : `${page}?${query}`;
 }
 

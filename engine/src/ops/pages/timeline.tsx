@@ -1,5 +1,6 @@
+import { counted } from '../../shared/counts.ts';
 import type { ShownEvent } from '../api.ts';
-import { counted, DONE, subjectText, wasText } from '../words.ts';
+import { DONE, subjectText, wasText } from '../words.ts';
 import { Limited, MAX_ROWS, Text, Time } from './parts.tsx';
 
 export function Timeline({ event, now }: { event: ShownEvent; now: Date }) {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { isReadOnly, NeonError, readBody, readConnection } from '../../../cli/local/neon/request.ts';
+import { isReadOnly, NeonError, readConnection, readRequest } from '../../../cli/local/neon/request.ts';
 import { Sessions } from '../../../cli/local/neon/session.ts';
 
 /** Neon documents this limit. */
@@ -18,7 +18,7 @@ export class NeonInProcess {
     try {
       const headers: IncomingHttpHeaders = Object.fromEntries(new Headers(init.headers));
       const request = Readable.from([Buffer.from(String(init.body))]) as IncomingMessage;
-      const { query, params = [], queries } = await readBody(request, MAX_BYTES);
+      const { query, params = [], queries } = await readRequest(request, MAX_BYTES);
       const neverHungUp = new AbortController().signal;
       const answered = await this.#sessions.use(readConnection(headers), neverHungUp, async (session) =>
         queries ? { results: await session.batch(queries, isReadOnly(headers)) } : session.query(query ?? '', params),

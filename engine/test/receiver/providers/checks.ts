@@ -14,9 +14,17 @@ import {
 import type { Reply } from '../../../src/providers/types.ts';
 import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import { secretName, verifyTokenName } from '../../../src/receiver/secrets.ts';
-import { verify } from '../../../src/verify/index.ts';
 import { proofOf, vectorsOf } from '../../../workshop/proofs.ts';
-import { coversBody, deliver, NOW, providerOf, type Sent, URL_TOLD, withBody } from '../../verify/deliveries.ts';
+import {
+  coversBody,
+  deliver,
+  NOW,
+  providerOf,
+  type Sent,
+  URL_TOLD,
+  verdictOn,
+  withBody,
+} from '../../verify/deliveries.ts';
 import { startReceiver } from '../in-node.ts';
 
 /**
@@ -61,7 +69,7 @@ async function checkVector(data: Provider, vector: Vector, seconds: number): Pro
   const { method = 'POST', url = 'https://example.com/', secret = vector.publicKey ?? '', nowSeconds } = vector;
   const outcomeOf = async (body: string, off = 0) => {
     const delivery = { method, url, headers: new Headers(vector.headers), body: new TextEncoder().encode(body) };
-    return (await verify(data, delivery, [secret], new Date(((nowSeconds ?? 0) + off) * 1000))).outcome;
+    return (await verdictOn(data, delivery, [secret], new Date(((nowSeconds ?? 0) + off) * 1000))).outcome;
   };
   same(await outcomeOf(vector.body), 'verified');
   if (vector.origin !== 'token' && coversBody(data.name)) same(await outcomeOf(`${vector.body} `), 'refused');

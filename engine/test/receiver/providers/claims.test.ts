@@ -4,8 +4,7 @@ import type { Source } from '../../../src/kit/index.ts';
 import { unpack } from '../../../src/queue/forwarded.ts';
 import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import { formAsJson } from '../../../src/shared/json.ts';
-import { verify } from '../../../src/verify/index.ts';
-import { names, providerOf, type Sent, URL_TOLD, withHeaders } from '../../verify/deliveries.ts';
+import { names, providerOf, type Sent, URL_TOLD, verdictOn, withHeaders } from '../../verify/deliveries.ts';
 import { startReceiver } from '../in-node.ts';
 import { useProviders } from './running.ts';
 import { sources } from './sources.ts';
@@ -148,7 +147,7 @@ it('a form of very many fields is refused, and read, in a moment', async () => {
   const before = process.cpuUsage();
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': 'AAAA' };
   const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(headers), body: Buffer.from(body) };
-  expect(await verify(providerOf('twilio'), delivery, ['secret'], new Date())).toMatchObject({ outcome: 'refused' });
+  expect(await verdictOn(providerOf('twilio'), delivery, ['secret'], new Date())).toMatchObject({ outcome: 'refused' });
   expect(Object.keys(formAsJson(new URLSearchParams(body)))).toHaveLength(20_000);
   expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
 });

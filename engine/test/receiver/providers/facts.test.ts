@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { factOf } from '../../../src/providers/proof.ts';
 import type { Condition, Handshake, Provider, Scheme, Template } from '../../../src/providers/types.ts';
-import { placesOf } from '../../../src/verify/index.ts';
+import { signaturePlaces } from '../../../src/verify/index.ts';
 import { proofOf, proofs } from '../../../workshop/proofs.ts';
 import { names, providerOf } from '../../verify/deliveries.ts';
 
@@ -38,10 +38,10 @@ describe.each(names)('the data of %s', (name) => {
   });
 
   it('claims what the sources say', () => {
-    expect(fieldsOf(id.at)).toBe(factOf(fact.id));
+    expect(placeholdersIn(id.at)).toBe(factOf(fact.id));
     expect(id.signed).toBe(factOf(fact.isIdSigned));
     expect(replayKeyOf(provider)).toBe(factOf(fact.replayKey ?? (id.signed ? 'none' : 'the body')));
-    expect(fieldsOf(provider.type)).toBe(factOf(fact.type));
+    expect(placeholdersIn(provider.type)).toBe(factOf(fact.type));
     expect(timesOf(provider)).toBe(factOf(fact.time ?? 'none'));
     expect(batch ? batch.each.join(' ') + (batch.lines ? ' or lines' : '') : 'none').toBe(factOf(fact.batch ?? 'none'));
   });
@@ -67,7 +67,7 @@ describe.each(names)('the data of %s', (name) => {
 
 function signatureOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return `${scheme.basic ? 'basic' : 'token'} at ${scheme.token}`;
-  const places = placesOf(scheme);
+  const places = signaturePlaces(scheme);
   const where = places.length > 1 ? `${places[0]} … ${places.at(-1)}` : places[0];
   return `${scheme.algorithm ?? 'hmac-sha256'} ${scheme.encoding} at ${where}${scheme.perItem ? ', per item' : ''}`;
 }
@@ -89,7 +89,7 @@ function windowOf(scheme: Scheme): string {
   return `${scheme.timestamp.windowSeconds} s, in ${scheme.timestamp.unit}`;
 }
 
-function fieldsOf(templates: Template | readonly Template[]): string {
+function placeholdersIn(templates: Template | readonly Template[]): string {
   return [templates].flat().map(fieldsIn).join(' / ');
 }
 
@@ -115,7 +115,7 @@ const META = /^entry\.0\.(changes\.0\.value\.|(?=changes\.0\.field|messaging|sta
 function replayKeyOf({ id }: Provider): string {
   const { bodiesRepeat, replayKey } = id;
   if (bodiesRepeat === true) return 'none';
-  const key = replayKey ? fieldsOf(replayKey) : id.signed ? 'none' : 'the body';
+  const key = replayKey ? placeholdersIn(replayKey) : id.signed ? 'none' : 'the body';
   return bodiesRepeat ? `${key}, unless ${bodiesRepeat.map(conditionsOf).join(', or ')}` : key;
 }
 
