@@ -32,6 +32,8 @@ const CLAIM = [
   'dueAt',
   'fingerprint',
   'originalId',
+  'orderKey',
+  'orderPlace',
   // Of a suspected replay, which is parked at once.
   'replayNumber',
   'status',
@@ -48,6 +50,7 @@ const receiver: RightsByTable = {
   },
   // The claim returns the ids that it stored.
   bodies: { select: ['eventId'], insert: 'all' },
+  orderKeys: {},
   effects: {},
   alerts: {},
   hours: {},
@@ -78,9 +81,13 @@ const consumer: RightsByTable = {
       'completions',
       'fingerprint',
       'replayNumber',
+      'orderKey',
+      'orderPlace',
+      'holds',
     ],
     insert: CLAIM,
     update: [
+      'holds',
       'status',
       'dueAt',
       'notBefore',
@@ -98,6 +105,7 @@ const consumer: RightsByTable = {
     delete: true,
   },
   bodies: { select: 'all', insert: 'all', delete: true },
+  orderKeys: { select: 'all', insert: 'all', update: ['turn', 'receivedAt', 'orderPlace', 'eventId'], delete: true },
   effects: {
     select: [
       'source',
@@ -151,6 +159,7 @@ const ops: RightsByTable = {
     ],
   },
   bodies: { select: 'all' },
+  orderKeys: { select: 'all' },
   effects: {
     select: [
       'source',

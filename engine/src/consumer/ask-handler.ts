@@ -36,7 +36,7 @@ export async function askHandler(
   { handlers, sources }: Pick<ConsumerDependencies, 'handlers' | 'sources'>,
   tools: Tools,
 ): Promise<HandlerResult> {
-  const { source, eventId, originalId, type, receivedAt, occurredAt, body, headers } = loaded;
+  const { source, eventId, originalId, type, receivedAt, occurredAt, orderKey, late, body, headers } = loaded;
   const handler = handlerOf(loaded, handlers);
   if (handler === undefined) {
     const summary = `no handler for ${source}/${type ?? '(no type)'}`;
@@ -51,6 +51,8 @@ export async function askHandler(
     type,
     occurredAt: isBelievable ? occurredAt : receivedAt,
     receivedAt,
+    orderKey,
+    late,
     data: await dataOf(body, handler),
     raw: body,
     headers,

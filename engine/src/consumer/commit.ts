@@ -1,21 +1,23 @@
 import type { Database } from '../db/client.ts';
-import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
+import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import { type Completion, complete, loadEvents, type WorkableEvent } from '../db/events.ts';
 import { keyText } from '../db/keys.ts';
+import { type Line, takeTurns } from '../db/order.ts';
 import { changesSettings } from '../db/user-statement.ts';
 import { PermanentError, withFailure } from '../kit/errors.ts';
 import type { HandlerResult } from './ask-handler.ts';
+import { databaseUnavailable, NOT_ITS_TURN, type Outcome } from './outcomes.ts';
 
 /** An event whose handler was asked. */
 export interface Asked {
   readonly event: WorkableEvent;
   /** What the handler wants. Undefined if it failed. */
-  result?: HandlerResult;
-  /** Why the handler or the commit failed. */
+  result?: HandlerResult | undefined;
+  /** Why nothing of it was committed. */
   failure?: {
     readonly error: unknown;
-    /** The error may be of any event of the group, or of none: no attempt is counted, and the event comes again alone. */
-    readonly isPostponed: boolean;
+    /** What becomes of the event, if its own error doesn't decide that. */
+    readonly outcome?: Outcome;
   };
 }
 
@@ -24,61 +26,109 @@ export interface ToCommit extends Asked {
   readonly result: HandlerResult;
 }
 
-/**
- * Commits events together. Where the commit of an event fails, its `failure` says why. Statements that change settings
- * (`set local`, `set_config`) would do so for the events behind them, so such an event is committed alone.
- */
-export async function commitEvents(db: Database, events: readonly ToCommit[], now: Date): Promise<void> {
-  const isForItself = ({ result }: ToCommit) => result.statements.some(({ sql }) => changesSettings(sql));
-  const group = events.filter((event) => !isForItself(event));
-  if (group.length > 0) await commitGroup(db, group, now);
-  if (group.length < events.length) await commitEachAlone(db, events.filter(isForItself), now);
+/** Events that are completed in this order. Without an order key, an event is a run of its own. */
+export interface Run<Event extends Asked = Asked> {
+  readonly events: readonly Event[];
+  /** Of the order key. It changes with each commit. */
+  readonly line?: Line | undefined;
 }
 
 /**
- * Commits events as a group: all their changes and completions in one transaction. If one event makes it fail, the
+ * Commits runs together. Where the commit of an event fails, its `failure` says why. Statements that change settings
+ * (`set local`, `set_config`) would do so for the events behind them, so a run with one is committed event by event.
+ */
+export async function commitRuns(db: Database, runs: readonly Run<ToCommit>[], now: Date): Promise<void> {
+  const isForItself = ({ events }: Run<ToCommit>) =>
+    events.some(({ result }) => result.statements.some(({ sql }) => changesSettings(sql)));
+  const group = runs.filter((run) => !isForItself(run));
+  if (group.length > 0) await commitGroup(db, group, now);
+  if (group.length < runs.length) await commitEachAlone(db, runs.filter(isForItself), now);
+}
+
+/**
+ * Commits runs as a group: all their changes and completions in one transaction. If one event makes it fail, the
  * others must not suffer: events that another consumer has completed are taken out, or each half is committed as a
  * group, so that one bad event of a hundred costs 15 transactions, and not 101.
  */
-async function commitGroup(db: Database, group: readonly ToCommit[], now: Date): Promise<void> {
+async function commitGroup(db: Database, group: readonly Run<ToCommit>[], now: Date): Promise<void> {
   const error = await errorOfCommit(db, group, now);
   if (error === undefined) return;
-  if (group.length === 1) return fail(group, error, false);
-  if (!isCausedByOneEvent(error)) return fail(group, error, true);
+  const events = group.flatMap((run) => run.events);
+  if (events.length === 1 || (group.length === 1 && isTurnLost(error))) return fail(events, error);
+  if (!isCausedByOneEvent(error)) return fail(events, error, databaseUnavailable(error));
   // Each half would meet the same locks again, and wait for them again.
   if (isAboutLocks(error)) return commitEachAlone(db, group, now);
-  if (!isCompletedBefore(error)) return commitHalves(db, group, now);
+  if (!isCompletedBefore(error) || group.some(({ line }) => line)) return commitHalves(db, group, now);
 
   const { pending, finished } = await splitByStatus(db, group);
   // Nobody else has finished any of them, so the error is about one of them alone.
   if (finished.length === 0) return commitHalves(db, group, now);
-  fail(finished, error, false);
+  fail(
+    finished.flatMap((run) => run.events),
+    error,
+  );
   if (pending.length > 0) await commitGroup(db, pending, now);
 }
 
-async function commitHalves(db: Database, group: readonly ToCommit[], now: Date): Promise<void> {
-  const middle = Math.ceil(group.length / 2);
-  const [first, rest] = [group.slice(0, middle), group.slice(middle)];
+async function commitHalves(db: Database, group: readonly Run<ToCommit>[], now: Date): Promise<void> {
+  const [first, rest] = halvesOf(group);
   await commitGroup(db, first, now);
+  const failures = first.flatMap(({ events }) => events.flatMap(({ failure }) => failure ?? []));
   // If Postgres is away, trying the others would only take time.
-  const postponed = first.find(({ failure }) => failure?.isPostponed);
-  if (postponed) return fail(rest, postponed.failure?.error, true);
+  const postponed = failures.find(({ outcome }) => outcome?.outcome === 'database_unavailable');
+  if (postponed)
+    return fail(
+      rest.flatMap((run) => run.events),
+      postponed.error,
+      postponed.outcome,
+    );
+  // The rest of a run waits for what comes before it.
+  if (group.length === 1 && failures.length > 0)
+    return fail(
+      rest.flatMap((run) => run.events),
+      undefined,
+      NOT_ITS_TURN,
+    );
   await commitGroup(db, rest, now);
 }
 
-async function commitEachAlone(db: Database, group: readonly ToCommit[], now: Date): Promise<void> {
-  for (const [index, one] of group.entries()) {
-    const error = await errorOfCommit(db, [one], now);
-    if (error === undefined) continue;
-    fail([one], error, false);
-    // If Postgres is away, trying the others would only take time.
-    if (!isCausedByOneEvent(error)) return fail(group.slice(index + 1), error, true);
+/** Of a group half of its runs. Of a single run its first events, and then the others. */
+function halvesOf(group: readonly Run<ToCommit>[]): readonly [readonly Run<ToCommit>[], readonly Run<ToCommit>[]] {
+  const halves = <One>(list: readonly One[]) => {
+    const middle = Math.ceil(list.length / 2);
+    return [list.slice(0, middle), list.slice(middle)] as const;
+  };
+  const [run] = group;
+  if (group.length > 1 || run === undefined) return halves(group);
+  const [first, rest] = halves(run.events);
+  return [[{ ...run, events: first }], [{ ...run, events: rest }]];
+}
+
+async function commitEachAlone(db: Database, runs: readonly Run<ToCommit>[], now: Date): Promise<void> {
+  for (const [index, run] of runs.entries()) {
+    for (const [place, event] of run.events.entries()) {
+      const error = await errorOfCommit(db, [{ ...run, events: [event] }], now);
+      if (error === undefined) continue;
+      fail([event], error);
+      const behind = run.events.slice(place + 1);
+      fail(behind, undefined, NOT_ITS_TURN);
+      // If Postgres is away, trying the others would only take time.
+      const others = runs.slice(index + 1).flatMap(({ events }) => events);
+      if (!isCausedByOneEvent(error)) return fail([...behind, ...others], error, databaseUnavailable(error));
+      break;
+    }
   }
 }
 
-async function errorOfCommit(db: Database, group: readonly ToCommit[], now: Date): Promise<unknown> {
+async function errorOfCommit(db: Database, group: readonly Run<ToCommit>[], now: Date): Promise<unknown> {
   try {
-    await complete(db, inLockOrder(group.map(({ result }) => result)), now);
+    const turns = group.flatMap(({ line, events }) => {
+      const last = events.at(-1)?.event;
+      return line && last ? [{ line, last, next: crypto.randomUUID() }] : [];
+    });
+    const completions = group.map(({ events }) => events.map(({ result }) => result));
+    await complete(db, inLockOrder(completions), now, turns.length > 0 ? takeTurns(turns) : undefined);
+    for (const { line, next } of turns) line.turn = next;
     return undefined;
   } catch (error) {
     return error;
@@ -86,16 +136,20 @@ async function errorOfCommit(db: Database, group: readonly ToCommit[], now: Date
 }
 
 /** Costs one query, and keeps the events together that nobody else has worked meanwhile. */
-async function splitByStatus(db: Database, group: readonly ToCommit[]) {
-  const events = group.map(({ event }) => event);
-  const loaded = await loadEvents(db, events);
+async function splitByStatus(db: Database, group: readonly Run<ToCommit>[]) {
+  const loaded = await loadEvents(
+    db,
+    group.flatMap(({ events }) => events.map(({ event }) => event)),
+  );
   const pendingKeys = new Set(loaded.filter(({ status }) => status === 'pending').map(keyText));
-  const isPending = ({ event }: ToCommit) => pendingKeys.has(keyText(event));
-  return { pending: group.filter(isPending), finished: group.filter((one) => !isPending(one)) };
+  const isPending = ({ events }: Run<ToCommit>) => events.every(({ event }) => pendingKeys.has(keyText(event)));
+  return { pending: group.filter(isPending), finished: group.filter((run) => !isPending(run)) };
 }
 
-function fail(group: readonly ToCommit[], error: unknown, isPostponed: boolean): void {
-  for (const one of group) one.failure = { error: explained(error, one.result.conditions), isPostponed };
+function fail(events: readonly ToCommit[], error: unknown, outcome?: Outcome): void {
+  for (const event of events) {
+    event.failure = { error: explained(error, event.result.conditions), ...(outcome && { outcome }) };
+  }
 }
 
 /** What Postgres refuses to wrap (`asCondition`): a syntax error, or a feature that is not supported there. */
@@ -121,32 +175,32 @@ function isAboutLocks(error: unknown): boolean {
 }
 
 /**
- * Sorts the events of a group so that groups lock common rows in the same order, and so don't deadlock over them. Only
- * Postgres knows which rows a statement changes. But a parameter whose value several events of the group share is
- * usually a key, like a customer's id, and then it is one in all events with the same statement. Events are sorted by these.
+ * Sorts the runs of a group so that groups lock common rows in the same order, and so don't deadlock over them. Only
+ * Postgres knows which rows a statement changes. But a parameter whose value several runs of the group share is usually a
+ * key, like a customer's id, and then it is one in all events with the same statement. Runs are sorted by these.
  *
  * A wrong guess costs only time: a group that deadlocks, or waits too long, is committed event by event. The order of
- * events is not promised, and the statements of one event stay together, in their order.
+ * runs is not promised, and the statements of one run stay together, in their order.
  */
-export function inLockOrder(group: readonly Completion[]): readonly Completion[] {
-  if (group.length === 1) return group;
-  const events = group.map((event) => ({ event, params: paramsOf(event) }));
-  const seen = new Map<string, { readonly place: string; readonly event: Completion }>();
+export function inLockOrder(group: readonly (readonly Completion[])[]): readonly Completion[] {
+  if (group.length === 1) return group.flat();
+  const runs = group.map((run) => ({ run, params: run.flatMap(paramsOf) }));
+  const seen = new Map<string, { readonly place: string; readonly run: readonly Completion[] }>();
   const keyPlaces = new Set<string>();
-  for (const { event, params } of events) {
+  for (const { run, params } of runs) {
     for (const { place, value } of params) {
       const first = seen.get(value);
-      if (first === undefined) seen.set(value, { place, event });
-      else if (first.event !== event) keyPlaces.add(first.place).add(place);
+      if (first === undefined) seen.set(value, { place, run });
+      else if (first.run !== run) keyPlaces.add(first.place).add(place);
     }
   }
-  return events
-    .map(({ event, params }) => {
+  return runs
+    .map(({ run, params }) => {
       const keys = params.filter(({ place }) => keyPlaces.has(place)).map(({ value }) => value);
-      return { event, order: [...new Set(keys)].join('\n') };
+      return { run, order: [...new Set(keys)].join('\n') };
     })
     .sort((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0))
-    .map(({ event }) => event);
+    .flatMap(({ run }) => run);
 }
 
 /** The parameters that may be keys, which are texts and numbers, and the place of each in the text of its statement. */

@@ -1,9 +1,9 @@
 import { openDatabase } from '../db/client.ts';
 import { parkEffects } from '../db/effects.ts';
-import { parkEvents } from '../db/events.ts';
 import { unpack } from '../queue/forwarded.ts';
 import { isEffectTicket, isTicket, reasonUnreadable } from '../queue/tickets.ts';
 import type { ConsumerBindings, Message } from '../shared/runtime.ts';
+import { parkAndWake } from './in-order.ts';
 import { claimForwarded } from './messages.ts';
 import { type Outcome, UNREADABLE } from './outcomes.ts';
 import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
@@ -26,8 +26,9 @@ export async function parkDeadLetters(
   kind: 'events' | 'effects',
   { messages }: Portion,
   env: ConsumerBindings,
-  { now, log }: ConsumerDependencies,
+  dependencies: ConsumerDependencies,
 ): Promise<Settled> {
+  const { now, log } = dependencies;
   const started = now();
   const db = openDatabase(env.DATABASE_URL);
   const bodies = messages.map(({ body }) => body);
@@ -37,7 +38,7 @@ export async function parkDeadLetters(
     const parked =
       kind === 'effects'
         ? await parkEffects(db, tickets.filter(isEffectTicket), POISON)
-        : await parkEvents(db, tickets, POISON, started);
+        : await parkAndWake(tickets, POISON, db, env, dependencies);
     const ms = now().getTime() - started.getTime();
     for (const { source, eventId, ...effect } of parked) {
       const result = { outcome: 'parked', failure: POISON.failure, ms };

@@ -1,6 +1,7 @@
-import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
+import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
+import { MAX_DELAY_SECONDS } from '../queue/tickets.ts';
 import { nameOf, positionOf } from '../shared/log.ts';
 import { cleanText } from '../shared/text.ts';
 import { inAppLines } from './app-lines.ts';
@@ -10,6 +11,8 @@ import { hideSecrets } from './hide-secrets.ts';
 export type Judgement =
   /** Another run completed the event first: this one is a duplicate, and not a failure. */
   | { readonly outcome: 'already_finished' }
+  /** Another run works the order key of the event, and goes on with this event. */
+  | { readonly outcome: 'not_its_turn' }
   /** Postgres has no space left, or can't be reached: the ticket comes again, and no attempt is counted. */
   | { readonly outcome: 'database_unavailable'; readonly reason: string }
   | FailureOutcome;
@@ -32,9 +35,6 @@ export interface FailureOutcome {
 
 /** Attempts before an event or an effect is parked, unless its handler says otherwise. */
 const ATTEMPTS = 12;
-
-/** A queue delays a message by at most a day. */
-const MAX_DELAY_SECONDS = 86_400;
 
 /** A screenful: more doesn't help a reader, and every list of failed events would load it. */
 const MAX_ERROR_LENGTH = 1000;
@@ -77,6 +77,7 @@ export function judge(error: unknown, attempt: Attempt): Judgement {
 function judgeReadable(error: unknown, attempt: Attempt): Judgement {
   const { attemptsBefore, random, env, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
   if (isCompletedBefore(error)) return { outcome: 'already_finished' };
+  if (isTurnLost(error)) return { outcome: 'not_its_turn' };
   const described = describe(error);
   const isOfDatabase = DatabaseError.isFromDatabase(error);
   if (isOfDatabase && DatabaseError.fromThrown(error).isOutOfSpace) {

@@ -23,6 +23,7 @@ export type Outcome =
 
 export const ALREADY_FINISHED: Outcome = { outcome: 'already_finished' };
 export const DEFERRED: Outcome = { outcome: 'deferred' };
+export const NOT_ITS_TURN: Outcome = { outcome: 'not_its_turn' };
 export const NOT_FOUND: Outcome = { outcome: 'not_found' };
 export const UNREADABLE: Outcome = { outcome: 'unreadable' };
 
@@ -73,6 +74,7 @@ function secondsToRetry(outcome: Outcome, message: Message, random: number): num
     case 'sent':
     case 'parked':
     case 'already_finished':
+    case 'not_its_turn':
     case 'not_found':
       return 'never';
     case 'deferred':
@@ -102,6 +104,7 @@ export function outcomeFields(outcome: Outcome): LogFields {
     case 'done':
     case 'sent':
     case 'already_finished':
+    case 'not_its_turn':
     case 'not_found':
     case 'unreadable':
     case 'error':

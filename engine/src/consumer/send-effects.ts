@@ -89,6 +89,7 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): Effect
     case 'retry':
       return [{ ...key, ...outcome, status: 'pending', notBefore: new Date(now.getTime() + outcome.seconds * 1000) }];
     case 'already_finished':
+    case 'not_its_turn':
     case 'database_unavailable':
       return [];
   }

@@ -1,5 +1,6 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { sha256 } from '../shared/bytes.ts';
+import { memoize } from '../shared/memoize.ts';
 import { type Database, run } from './client.ts';
 import { DatabaseError } from './errors.ts';
 import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
@@ -12,6 +13,10 @@ export interface NewEvent {
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
+  /** Only with an order key. */
+  readonly orderKey?: string;
+  /** Its place in the body of the delivery. */
+  readonly orderPlace?: number;
 }
 
 /** The events of one verified delivery. */
@@ -97,7 +102,7 @@ async function claimOrPark(db: Database, request: ClaimRequest): Promise<Outcome
   const { events } = request;
   const [first] = events;
   const isPlain = events.length === 1 && first !== undefined && !('originalId' in first);
-  const outcomes = isPlain ? await claimOne(db, request, first) : await claimMany(db, request);
+  const outcomes = isPlain ? await claimOne(db, request, first) : await claimBatch(db, request);
   // Not inserted, and not seen: an earlier event has the same replay key, or the same event is claimed at this moment.
   const undecided = events.filter(({ eventId }) => !outcomes.has(eventId));
   return undecided.length === 0 ? outcomes : new Map([...outcomes, ...(await parkReplays(db, request, undecided))]);
@@ -114,6 +119,8 @@ const param = {
   occurredAt: sql.placeholder('occurredAt'),
   fingerprint: sql.placeholder('fingerprint'),
   body: sql.placeholder('body'),
+  orderKey: sql.placeholder('orderKey'),
+  orderPlace: sql.placeholder('orderPlace'),
   events: sql.placeholder('events'),
   count: sql.placeholder('count'),
   unsignedIds: sql.placeholder('unsignedIds'),
@@ -138,10 +145,18 @@ const EVENT_COLUMNS = sql`
 const BODY_COLUMNS = sql`
     ${bodyColumn.source}, ${bodyColumn.receivedAt}, ${bodyColumn.headers}, ${bodyColumn.eventId}, ${bodyColumn.body}`;
 
-const insertEvent = sql`
-    insert into ${events} (${EVENT_COLUMNS})
+const ORDER_COLUMNS = sql`, ${eventColumn.orderKey}, ${eventColumn.orderPlace}`;
+
+/** A claim with an order key and one without. Each is built when it is first needed. */
+function bothClaims(make: (isOrdered: boolean) => SQL) {
+  const built = memoize((isOrdered: boolean) => builtOnce(make(isOrdered)));
+  return (given: readonly NewEvent[]) => built(given.some(({ orderKey }) => orderKey !== undefined));
+}
+
+const insertEvent = (isOrdered: boolean) => sql`
+    insert into ${events} (${EVENT_COLUMNS}${isOrdered ? ORDER_COLUMNS : sql``})
     values (${param.source}, ${param.receivedAt}, ${param.dueAt}, ${param.eventId},
-            ${param.type}, ${param.occurredAt}, ${param.fingerprint})
+            ${param.type}, ${param.occurredAt}, ${param.fingerprint}${isOrdered ? sql`, ${param.orderKey}, ${param.orderPlace}` : sql``})
     on conflict (${eventColumn.source}, ${eventColumn.eventId}) do nothing
     returning ${events.eventId} as event_id`;
 
@@ -155,7 +170,7 @@ const insertBody = sql`
  *
  * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
  */
-const CLAIM_ONE = builtOnce(sql`with claimed as (${insertEvent}) ${insertBody}`);
+const CLAIM_ONE = bothClaims((isOrdered) => sql`with claimed as (${insertEvent(isOrdered)}) ${insertBody}`);
 
 /** What an event with this id is to one with this replay key: the same event, or another one. */
 const holder = (fingerprint: SQL | Placeholder) => sql`
@@ -163,23 +178,25 @@ const holder = (fingerprint: SQL | Placeholder) => sql`
          when ${events.replayNumber} > 0 then 'taken_by_replay' else 'taken' end`;
 
 /** Looks at the event that has the id, if there is one. */
-const CLAIM_ONE_WITH_UNSIGNED_ID = builtOnce(sql`
-  with claimed as (${insertEvent}), inserted_body as (${insertBody})
+const CLAIM_ONE_WITH_UNSIGNED_ID = bothClaims(
+  (isOrdered) => sql`
+  with claimed as (${insertEvent(isOrdered)}), inserted_body as (${insertBody})
   select 'claimed' as outcome from claimed
   union all
   select ${holder(param.fingerprint)} from ${events}
   where ${events.source} = ${param.source} and ${events.eventId} = ${param.eventId}
-    and not exists (select from claimed)`);
+    and not exists (select from claimed)`,
+);
 
 async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): Promise<Outcomes> {
   const { eventId, fingerprint } = event;
   const values = { ...sharedValues(request), ...event };
   try {
     if (request.unsignedIds && fingerprint !== null) {
-      const rows = await run<{ outcome: 'claimed' | 'known' | Taken }>(db, CLAIM_ONE_WITH_UNSIGNED_ID(values));
+      const rows = await run<{ outcome: 'claimed' | 'known' | Taken }>(db, CLAIM_ONE_WITH_UNSIGNED_ID([event])(values));
       return new Map(rows.map(({ outcome }) => [eventId, outcome]));
     }
-    const rows = await run(db, CLAIM_ONE(values));
+    const rows = await run(db, CLAIM_ONE([event])(values));
     return new Map([[eventId, rows.length > 0 ? 'claimed' : 'known']]);
   } catch (error) {
     // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
@@ -195,9 +212,11 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
  * took twice the time and memory for a batch of 6 MB. The limit tells the planner how many they are.
  */
 const INCOMING = sql`incoming as (
-    select "eventId" as event_id, "originalId" as original_id, type, "occurredAt" as occurred_at, fingerprint, body
+    select "eventId" as event_id, "originalId" as original_id, type, "occurredAt" as occurred_at, fingerprint, body,
+           "orderKey" as order_key, "orderPlace" as order_place
     from json_to_recordset(${param.events}::json)
-      as given ("eventId" text, "originalId" text, type text, "occurredAt" timestamptz, fingerprint text, body text)
+      as given ("eventId" text, "originalId" text, type text, "occurredAt" timestamptz, fingerprint text, body text,
+                "orderKey" text, "orderPlace" int)
     limit ${param.count}
   )`;
 
@@ -210,12 +229,12 @@ const INSERT_BODIES = sql`inserted_bodies as (
   )`;
 
 /** Rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. */
-const CLAIM_MANY = sql`
+const claimMany = (isOrdered: boolean) => sql`
   with ${INCOMING},
   claimed as (
-    insert into ${events} (${EVENT_COLUMNS}, ${eventColumn.originalId})
+    insert into ${events} (${EVENT_COLUMNS}, ${eventColumn.originalId}${isOrdered ? ORDER_COLUMNS : sql``})
     select ${param.source}, ${param.receivedAt}::timestamptz, ${param.dueAt}::timestamptz, event_id, type, occurred_at,
-           fingerprint, original_id
+           fingerprint, original_id${isOrdered ? sql`, order_key, order_place` : sql``}
     from incoming order by event_id
     on conflict do nothing
     returning ${events.eventId} as event_id
@@ -223,7 +242,7 @@ const CLAIM_MANY = sql`
   ${INSERT_BODIES}
   select event_id as "eventId", 'claimed' as outcome from claimed`;
 
-const CLAIM_WITHOUT_REPLAY_KEYS = builtOnce(CLAIM_MANY);
+const CLAIM_WITHOUT_REPLAY_KEYS = bothClaims(claimMany);
 
 /** What an event of `incoming` is to the one that has its id. Without a replay key, nobody can tell. */
 const HOLDER = sql`
@@ -231,18 +250,20 @@ const HOLDER = sql`
          else ${holder(sql`incoming.fingerprint`)} end`;
 
 /** A batch skips every conflict, so that one known replay key can't refuse the other events. Then it looks up known ids. */
-const CLAIM_WITH_REPLAY_KEYS = builtOnce(sql`
-  ${CLAIM_MANY}
+const CLAIM_WITH_REPLAY_KEYS = bothClaims(
+  (isOrdered) => sql`
+  ${claimMany(isOrdered)}
   union all
   select event_id, ${HOLDER} from incoming join ${events} using (event_id)
-  where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`);
+  where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`,
+);
 
-async function claimMany(db: Database, request: ClaimRequest): Promise<Outcomes> {
+async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes> {
   const hasReplayKeys = request.events.some(({ fingerprint }) => fingerprint !== null);
   const statement = hasReplayKeys ? CLAIM_WITH_REPLAY_KEYS : CLAIM_WITHOUT_REPLAY_KEYS;
   const rows = await run<{ eventId: string; outcome: 'claimed' | 'known' | Taken }>(
     db,
-    statement(valuesOfMany(request, request.events)),
+    statement(request.events)(valuesOfMany(request, request.events)),
   );
   const withoutReplayKey = request.events.filter(({ fingerprint }) => fingerprint === null);
   return new Map([
@@ -319,11 +340,11 @@ const PARK = builtOnce(sql`
     insert into ${events} (
       ${eventColumn.source}, ${eventColumn.eventId}, ${eventColumn.originalId}, ${eventColumn.type}, ${eventColumn.occurredAt},
       ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
-      ${eventColumn.lastError}
+      ${eventColumn.lastError}${ORDER_COLUMNS}
     )
     select ${param.source}, event_id, original_id, type, occurred_at, ${param.receivedAt}::timestamptz,
            ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
-           ${REASON.before}::text || coalesce(first_id || ${REASON.after}::text, original_id || ${REASON.afterId}::text)
+           ${REASON.before}::text || coalesce(first_id || ${REASON.after}::text, original_id || ${REASON.afterId}::text), order_key, order_place
     from incoming join suspected using (event_id) where replay_number is not null
     order by event_id
     on conflict do nothing

@@ -1,7 +1,8 @@
 import { NeonDbError } from '@neondatabase/serverless';
 import { DrizzleQueryError, getTableName } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import { nameOf } from '../shared/log.ts';
-import { COMPLETED_AT_MOST_ONCE, events, webhooks } from './schema.ts';
+import { COMPLETED_AT_MOST_ONCE, events, orderKeys, TURN_WAS_KEPT, webhooks } from './schema.ts';
 
 interface Facts {
   /**
@@ -99,11 +100,17 @@ export const TRANSACTION_CONTROL_REFUSED = '2D000';
 export function isCompletedBefore(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   if (error.code === MISCOUNTED) return true;
-  if (error.code !== '23514') return false;
-  return (
-    error.constraint === COMPLETED_AT_MOST_ONCE && error.table === `${webhooks.schemaName}.${getTableName(events)}`
-  );
+  return error.code === '23514' && error.constraint === COMPLETED_AT_MOST_ONCE && error.table === nameOfTable(events);
 }
+
+/** Whether the error says that another run has completed an event of the same order key since this one was loaded. */
+export function isTurnLost(error: unknown): boolean {
+  if (!(error instanceof DatabaseError) || error.table !== nameOfTable(orderKeys)) return false;
+  // The second is of two runs of which each has found no row.
+  return (error.code === '23514' && error.constraint === TURN_WAS_KEPT) || error.code === '23505';
+}
+
+const nameOfTable = (table: PgTable) => `${webhooks.schemaName}.${getTableName(table)}`;
 
 /**
  * Connection lost (class 08), read-only server (25006), serialization failure, deadlock, no space, memory or connections

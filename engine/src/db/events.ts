@@ -21,6 +21,10 @@ export interface LoadedEvent extends EventKey {
   readonly notBefore: Date | null;
   /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
   readonly neverEnded: boolean;
+  readonly orderKey: string | null;
+  readonly orderPlace: number | null;
+  /** Whether a later event of its order key was worked before it, or it is run again. */
+  readonly late: boolean;
   readonly hasBody: boolean;
   /** Null if it isn't needed, or not loaded this time. */
   readonly body: string | null;
@@ -38,11 +42,38 @@ export function isWorkable(event: LoadedEvent): event is WorkableEvent {
  * The bodies and their parsed copies must fit into a Worker's 128 MB of memory together, and into an answer of Neon
  * (64 MB).
  */
-const MAX_BYTES = 16 * 1024 * 1024;
+export const MAX_LOADED_BYTES = 16 * 1024 * 1024;
+
+/** The columns of a loaded event, without what depends on how it is loaded. */
+export const LOADED = sql`
+             ${events.source} as source, ${events.eventId} as "eventId", ${events.originalId} as "originalId",
+             ${events.type} as type, ${events.occurredAt} as "occurredAt", ${events.receivedAt} as "receivedAt",
+             ${events.notBefore} as "notBefore", ${events.begunAt} is not null as "neverEnded",
+             ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
+             ${events.orderKey} as "orderKey", ${events.orderPlace} as "orderPlace",
+             ${bodies.headers} as headers, ${bodies.source} is not null as "hasBody"`;
+
+export interface LoadedRow extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'headers'> {
+  readonly occurredAt: string | null;
+  readonly receivedAt: string;
+  readonly notBefore: string | null;
+  readonly headers: Record<string, string> | null;
+}
+
+export function eventOf({ occurredAt, receivedAt, notBefore, headers, ...row }: LoadedRow): LoadedEvent {
+  return {
+    ...row,
+    occurredAt: dateOf(occurredAt),
+    receivedAt: new Date(receivedAt),
+    notBefore: dateOf(notBefore),
+    headers: headers ?? {},
+  };
+}
 
 /**
  * Loads the events of a batch of tickets in one query, with the bodies of the pending ones. Once the bodies exceed
- * what memory can hold, the rest come without theirs: a batch of large events is worked in several goes.
+ * what memory can hold, the rest come without theirs: a batch of large events is worked in several goes. Events with an
+ * order key come without theirs as well: their line is loaded next (order.ts).
  *
  * `begun` is the time at which a group of redelivered tickets is begun. It is written in the same query, and so only if
  * Postgres works: what is still there at the next delivery was not left behind by an outage.
@@ -52,33 +83,22 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
   const sizeSoFar = sql`sum(${size}) over (order by ${events.source}, ${events.eventId})`;
   // Most batches of a quiet system have one ticket. Without the sum, Postgres plans the statement 15 % faster.
   const sizeBefore = keys.length === 1 ? sql`0` : sql`${sizeSoFar} - ${size}`;
-  const rows = await run<Row>(
+  const rows = await run<LoadedRow>(
     db,
     sql`
     with ${begun === undefined ? sql`` : sql`${beginEvents(keys, begun)},`}
     loaded as (
-      select ${events.source} as source, ${events.eventId} as "eventId", ${events.originalId} as "originalId",
-             ${events.type} as type, ${events.occurredAt} as "occurredAt", ${events.receivedAt} as "receivedAt",
-             ${events.notBefore} as "notBefore", ${events.begunAt} is not null as "neverEnded",
-             ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
-             ${bodies.headers} as headers, ${bodies.body} as body,
-             ${bodies.source} is not null as "hasBody", ${sizeBefore} as size_before
+      select ${LOADED}, ${bodies.body} as body, ${sizeBefore} as size_before
       from ${rowsOf('key', keys, EVENT_KEY)}
       join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
       left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
     )
     select source, "eventId", "originalId", type, "occurredAt", "receivedAt", "notBefore", "neverEnded", status, attempts, failure,
-           headers, "hasBody",
-           case when status = 'pending' and size_before < ${MAX_BYTES} then body end as body
+           "orderKey", "orderPlace", false as late, headers, "hasBody",
+           case when status = 'pending' and "orderKey" is null and size_before < ${MAX_LOADED_BYTES} then body end as body
     from loaded`,
   );
-  return rows.map(({ occurredAt, receivedAt, notBefore, headers, ...row }) => ({
-    ...row,
-    occurredAt: dateOf(occurredAt),
-    receivedAt: new Date(receivedAt),
-    notBefore: dateOf(notBefore),
-    headers: headers ?? {},
-  }));
+  return rows.map(eventOf);
 }
 
 /**
@@ -95,13 +115,6 @@ function beginEvents(keys: readonly EventKey[], begun: Date): SQL {
           and coalesce(${events.notBefore} <= ${at(begun)}, true)
         for update of ${lockName(events)} skip locked)
     )`;
-}
-
-interface Row extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'headers'> {
-  readonly occurredAt: string | null;
-  readonly receivedAt: string;
-  readonly notBefore: string | null;
-  readonly headers: Record<string, string> | null;
 }
 
 export interface Completion extends EventKey {
@@ -125,7 +138,7 @@ const GROUP_LOCK_TIMEOUT = '3s';
  * row of an event is gone, the count is wrong, and raises an error as well: `nth_value` refuses a 0, and its SQLSTATE is
  * of no other function. Rows are locked in the order of their keys: two batches that share events can't deadlock over them.
  */
-export async function complete(db: Database, completed: readonly Completion[], now: Date): Promise<void> {
+export async function complete(db: Database, completed: readonly Completion[], now: Date, turns?: SQL): Promise<void> {
   const [first] = completed;
   const finished = first !== undefined && completed.length === 1 ? oneFinished(first) : lockedInOrder(completed);
   const completions = sql`
@@ -147,6 +160,7 @@ export async function complete(db: Database, completed: readonly Completion[], n
     effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
   );
   const changes = [
+    ...(turns ? [turns] : []),
     completions,
     ...completed.flatMap(({ statements }) => statements),
     ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
@@ -183,6 +197,8 @@ export interface FailedAttempt extends EventKey {
   readonly maxAttempts?: number | undefined;
   /** If not parked, the event is tried again, but not before `notBefore`. */
   readonly parked: boolean;
+  /** Whether the later events of its order key, if it has one, wait for it while it is parked. Default: they do. */
+  readonly holds?: boolean;
   readonly notBefore: Date;
 }
 
@@ -205,7 +221,8 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
       ${column.notBefore} = failed.not_before,
       ${column.dueAt} = failed.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval,
       ${column.status} = case when failed.parked then 'parked' else ${events.status} end,
-      ${column.finishedAt} = case when failed.parked then ${at(now)} end
+      ${column.finishedAt} = case when failed.parked then ${at(now)} end,
+      ${column.holds} = case when ${events.orderKey} is not null and failed.parked then failed.holds end
     from ${rowsOf('failed', failed, {
       ...EVENT_KEY,
       failure: ['text', ({ failure }) => failure],
@@ -214,6 +231,7 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
       position: ['text', ({ position }) => position ?? null],
       max_attempts: ['int', ({ maxAttempts }) => maxAttempts ?? null],
       parked: ['boolean', ({ parked }) => parked],
+      holds: ['boolean', ({ holds = true }) => holds],
       not_before: ['timestamptz', ({ notBefore }) => notBefore],
     })}
     where (${events.source}, ${events.eventId}) = (failed.source, failed.event_id) and ${events.status} = 'pending'`,
@@ -223,19 +241,20 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
 /** Parks events without another try. No attempt is counted. Events that are finished, or gone, stay so. */
 export async function parkEvents(
   db: Database,
-  keys: readonly EventKey[],
+  given: readonly (EventKey & { readonly holds?: boolean })[],
   { failure, error }: { readonly failure: Failure; readonly error: string },
   now: Date,
-): Promise<EventKey[]> {
-  return run<EventKey>(
+): Promise<(EventKey & { readonly orderKey: string | null })[]> {
+  return run<EventKey & { readonly orderKey: string | null }>(
     db,
     sql`
     update ${events} set
       ${column.status} = 'parked', ${column.failure} = ${failure}, ${column.lastError} = ${error},
-      ${column.failedPaths} = null, ${column.position} = null, ${column.finishedAt} = ${at(now)}
-    from ${rowsOf('key', keys, EVENT_KEY)}
+      ${column.failedPaths} = null, ${column.position} = null, ${column.finishedAt} = ${at(now)},
+      ${column.holds} = case when ${events.orderKey} is not null then key.holds end
+    from ${rowsOf('key', given, { ...EVENT_KEY, holds: ['boolean', ({ holds = true }) => holds] })}
     where (${events.source}, ${events.eventId}) = (key.source, key.event_id) and ${events.status} = 'pending'
-    returning ${events.source} as source, ${events.eventId} as "eventId"`,
+    returning ${events.source} as source, ${events.eventId} as "eventId", ${events.orderKey} as "orderKey"`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  boolean,
   check,
   foreignKey,
   index,
@@ -26,6 +27,9 @@ export const FINGERPRINT_ONCE = 'fingerprint_once';
 
 /** How long a ticket may take before the sweep sends another: longer than a usual backlog, shorter than the sweep's interval. */
 export const TICKET_GRACE_MS = 10 * 60_000;
+
+/** The name of the check below. An error with this name says that another run has worked an event of the order key. */
+export const TURN_WAS_KEPT = 'turn_was_kept';
 
 /** Why the last attempt of an event or of an effect failed. The sentence in `last_error` is for people; code reads this. */
 export const FAILURES = [
@@ -118,6 +122,12 @@ export const events = webhooks.table(
     fingerprint: text('fingerprint'),
     /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
+    /** Events of one source with the same order key are worked one at a time, in order. Null: in any order. */
+    orderKey: text('order_key'),
+    /** The place of the event in the body of its delivery. Null without an order key. */
+    orderPlace: integer('order_place'),
+    /** Of a parked event with an order key: whether the later events of its key wait for it. */
+    holds: boolean('holds'),
     /**
      * What operators did to the event, oldest first, with what it overwrote and the effects that it was about. Null, and
      * so without cost, until somebody does something.
@@ -149,8 +159,31 @@ export const events = webhooks.table(
     index('events_due').on(table.dueAt).where(sql`status = 'pending'`),
     // For pruning by age, and for the console. The times only grow, so every claim writes to the last page of the index.
     index('events_received').on(table.receivedAt),
+    // Only events with an order key are in it. Its condition is that of `IS_IN_LINE` (order.ts).
+    index('events_in_line')
+      .on(table.source, table.orderKey, table.receivedAt, table.orderPlace, table.eventId)
+      .where(sql`order_key is not null and (status = 'pending' or (status = 'parked' and holds))`),
     // Only parked events are in it, so it costs nothing until an event is parked.
     index('events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
+  ],
+);
+
+/** One row for each order key of which an event was worked. */
+export const orderKeys = webhooks.table(
+  'order_keys',
+  {
+    source: text('source').notNull(),
+    orderKey: text('order_key').notNull(),
+    /** Another one after each completion, so that no run completes an event after another run has worked the key. */
+    turn: uuid('turn').notNull(),
+    /** The last of its events that was worked, in the order of `IS_BEFORE` (order.ts). */
+    receivedAt: time('received_at').notNull(),
+    orderPlace: integer('order_place').notNull(),
+    eventId: text('event_id').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.orderKey] }),
+    check(TURN_WAS_KEPT, sql`${table.turn} <> '00000000-0000-0000-0000-000000000000'`),
   ],
 );
 

@@ -2,7 +2,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { bodies, effects, events, itsEvent } from './schema.ts';
+import { IS_FIRST } from './order.ts';
+import { bodies, effects, events, itsEvent, orderKeys } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 
 /** Events and effects taken in one statement: as many tickets as five calls of a queue hold. */
@@ -32,7 +33,7 @@ export async function takeOverdue(
     sql`
     with overdue_events as (
       select ${events.source} as source, ${events.eventId} as event_id from ${events}
-      where ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)}
+      where ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)} and ${IS_FIRST}
       order by ${events.dueAt} limit ${SWEEP_CHUNK} for update skip locked
     ),
     overdue_effects as (
@@ -108,7 +109,13 @@ export async function prune(
       order by ${bodies.receivedAt} limit ${PRUNE_CHUNK} for update of ${lockName(events)} skip locked
     ),
     pruned_events as (
-      delete from ${events} where (${events.source}, ${events.eventId}) in (select * from old_events) returning 1
+      delete from ${events} where (${events.source}, ${events.eventId}) in (select * from old_events)
+      returning ${events.source} as source, ${events.eventId} as event_id, ${events.orderKey} as order_key
+    ),
+    -- An order key whose last event was so long ago. If that event comes back, nobody knows that it is late.
+    pruned_keys as (
+      delete from ${orderKeys} using pruned_events pruned
+      where (${orderKeys.source}, ${orderKeys.orderKey}, ${orderKeys.eventId}) = (pruned.source, pruned.order_key, pruned.event_id)
     ),
     pruned_bodies as (
       delete from ${bodies} where (${bodies.source}, ${bodies.eventId}) in (select * from old_bodies) returning 1

@@ -5,7 +5,7 @@ import { getTableName, is, Param, Placeholder, sql } from 'drizzle-orm';
 import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';
 import { checkedUrl } from './client.ts';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, UNMET_CONDITION } from './errors.ts';
-import { alerts, bodies, effects, events, hours, webhooks } from './schema.ts';
+import { alerts, bodies, effects, events, hours, orderKeys, webhooks } from './schema.ts';
 import type { Query } from './sql.ts';
 
 /** For handlers: builds statements, and reads. Postgres refuses every write through it. */
@@ -15,14 +15,16 @@ export type ReadOnlyDatabase = NeonHttpDatabase;
  * Every query through this handle runs in a read-only transaction of its own, so that Postgres itself refuses a write
  * that a handler awaits. The refusal of transaction control closes the way around it: `commit`, and then the write.
  */
-export function openReadOnlyDatabase(url: string | undefined): ReadOnlyDatabase {
+export function openReadOnlyDatabase(url: string | undefined, onRead = () => {}): ReadOnlyDatabase {
   const client = neon(checkedUrl(url), { readOnly: true });
   const { query, transaction: original } = client;
-  const transaction: typeof client.transaction = (...call) =>
-    original(...call).catch((error: unknown) => {
+  const transaction: typeof client.transaction = (...call) => {
+    onRead();
+    return original(...call).catch((error: unknown) => {
       // The driver's errors hold values of parameters, and messages of Postgres that quote values.
       throw DatabaseError.fromDriver(error);
     });
+  };
   const readOnly = (text: string, params: unknown[] = [], options?: HTTPQueryOptions<false, false>) => {
     if (controlsTransaction(text)) {
       throw new DatabaseError('a statement that controls the transaction was not sent', {
@@ -91,7 +93,7 @@ export function changesSettings(text: string): boolean {
   return /^(set|reset)\b/.test(firstWords(text)) || /\bset_config\s*\(/i.test(text);
 }
 
-const ENGINE_TABLES = [events, bodies, effects, alerts, hours].map(getTableName).join('|');
+const ENGINE_TABLES = [events, orderKeys, bodies, effects, alerts, hours].map(getTableName).join('|');
 const SCHEMA = `(?<![\\w$])"?${webhooks.schemaName}\\b`;
 const ENGINE_TABLE = `${SCHEMA}"?\\s*\\.\\s*"?(${ENGINE_TABLES})(?![\\w$])`;
 /** There are many places where a table can be named: `from a, webhooks.events`, `delete from only (webhooks.events)` … */

@@ -24,6 +24,10 @@ export interface Event<Data = unknown> {
    */
   readonly occurredAt: Date;
   readonly receivedAt: Date;
+  /** If the source has an `orderKey` that could be filled. One of more than 128 bytes is hashed. */
+  readonly orderKey: string | null;
+  /** With an order key: a later event of the key was worked before this one, or an operator runs it again. */
+  readonly late: boolean;
   /** The payload, as your schema returns it. */
   readonly data: Data;
   /** The body exactly as it was received. */

@@ -1,5 +1,6 @@
 import type { Statement } from '../db/client.ts';
-import type { Provider } from '../providers/types.ts';
+import type { CheckTexts, RefuseUnknown } from '../providers/define.ts';
+import type { Provider, Template } from '../providers/types.ts';
 import type { Tools } from './handler.ts';
 
 /**
@@ -32,6 +33,25 @@ export interface Source {
    * who has captured one delivery can send it again under another id, if the provider doesn't sign the id.
    */
   readonly bodiesRepeat?: true;
+  /**
+   * Events with the same key, such as `'{json:data.object.customer}'`, are worked one at a time and in order: the one that
+   * was received first goes first. An event of which the template can't be filled is worked in any order. Handlers see the
+   * key as `event.orderKey`, and `event.late` if a later event was worked before.
+   */
+  readonly orderKey?: Template | readonly Template[] | OrderKey;
+}
+
+/**
+ * An order key, and what happens to the events behind one that is parked.
+ *
+ * @example
+ * const perCustomer: OrderKey = { of: '{json:customer}', afterParked: 'continue' };
+ */
+export interface OrderKey {
+  /** The first template that can be filled. */
+  readonly of: Template | readonly Template[];
+  /** `wait` (the default): the later events wait until somebody retries or discards it. `continue`: they don't. */
+  readonly afterParked?: 'wait' | 'continue';
 }
 
 /**
@@ -44,10 +64,19 @@ export interface Source {
  * });
  */
 export function defineSources<const Sources extends Record<string, Source>>(
-  sources: Sources & { [Name in keyof Sources]: { [Other in Exclude<keyof Sources[Name], keyof Source>]: never } },
+  sources: Sources & {
+    [Name in keyof Sources]: { [Other in Exclude<keyof Sources[Name], keyof Source>]: never } & CheckOrderKey<
+      Sources[Name]
+    >;
+  },
 ): Sources {
   return sources;
 }
+
+/** A wrong template is a compile error, as in `defineProvider`. The check is that of ids: a key must have a place. */
+type CheckOrderKey<One extends Source> = One extends { readonly orderKey: infer Key }
+  ? { readonly orderKey: CheckTexts<Key, 'id'> & (Key extends OrderKey ? RefuseUnknown<Key, OrderKey> : unknown) }
+  : unknown;
 
 /**
  * Makes the body of a sample delivery. A provider that has the id in its body expects this one.

@@ -31,7 +31,7 @@ interface Mistake<Words> {
  * Checks every text in the data: a wrong one becomes a `Mistake`, and everything else becomes `unknown`, which demands
  * nothing. `Key` is the name of the property that holds the data. For every template inside `id`, it is `id`.
  */
-type CheckTexts<Data, Key = ''> = Data extends string
+export type CheckTexts<Data, Key = ''> = Data extends string
   ? CheckTemplate<Data> & (Key extends 'id' | 'signed' ? RequirePlace<Data> : unknown)
   : Data extends RegExp | ((...args: never) => unknown)
     ? unknown
@@ -48,7 +48,7 @@ type CheckTexts<Data, Key = ''> = Data extends string
  * A `Mistake` for every property that the shape doesn't have. TypeScript itself doesn't look for these in generic data,
  * and a misspelt optional property, such as `timestmap`, would switch a check off.
  */
-type RefuseUnknown<Data, Shape> = Data extends string | number | boolean | RegExp | ((...args: never) => unknown)
+export type RefuseUnknown<Data, Shape> = Data extends string | number | boolean | RegExp | ((...args: never) => unknown)
   ? unknown
   : Data extends readonly unknown[]
     ? { readonly [Index in keyof Data]: RefuseUnknown<Data[Index], ItemOf<Shape>> }

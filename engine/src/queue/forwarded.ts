@@ -1,6 +1,6 @@
 import type { ClaimRequest, NewEvent } from '../db/claim.ts';
 import { isStorableText, isStorableTime } from '../shared/text.ts';
-import { isKnownVersion, MESSAGE_VERSION } from './tickets.ts';
+import { MESSAGE_VERSION, versionOf } from './tickets.ts';
 
 /** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
 export interface ForwardedDelivery extends ClaimRequest {
@@ -17,9 +17,14 @@ const MAX_MESSAGE_BYTES = 127_500;
  */
 const MAX_UNPACKED_BYTES = 12 * 1024 * 1024;
 
+/** Of a delivery whose events have order keys: a consumer that doesn't know them must not drop them. */
+const ORDERED_VERSION = 2;
+
 /** Compresses a delivery, so that larger ones fit into a message too. `undefined` if it is still too large. */
 export async function pack(request: ClaimRequest): Promise<Uint8Array | undefined> {
-  const buffer = await pipe(JSON.stringify({ version: MESSAGE_VERSION, ...request }), new CompressionStream('gzip'));
+  const isOrdered = request.events.some(({ orderKey }) => orderKey !== undefined);
+  const version = isOrdered ? ORDERED_VERSION : MESSAGE_VERSION;
+  const buffer = await pipe(JSON.stringify({ version, ...request }), new CompressionStream('gzip'));
   const bytes = new Uint8Array(buffer);
   return bytes.length <= MAX_MESSAGE_BYTES && unpackedSize(bytes) <= MAX_UNPACKED_BYTES ? bytes : undefined;
 }
@@ -42,7 +47,8 @@ export async function unpack(message: unknown): Promise<ForwardedDelivery | unde
   if (packed === undefined) return undefined;
   const { source, headers } = packed;
   const receivedAt = dateOf(packed.receivedAt);
-  const usable = isKnownVersion(packed) && isStorableText(source) && isHeaders(headers) && receivedAt;
+  const isKnown = [MESSAGE_VERSION, ORDERED_VERSION].includes(Number(versionOf(packed)));
+  const usable = isKnown && isStorableText(source) && isHeaders(headers) && receivedAt;
   const events = packed.events.map(({ eventId, ...rest }) => ({ eventId, event: newEventOf({ eventId, ...rest }) }));
   return {
     source: isStorableText(source) ? source : '',
@@ -75,11 +81,15 @@ async function readPacked(message: unknown): Promise<PackedRequest | undefined> 
 }
 
 function newEventOf(event: PackedRequest['events'][number]): NewEvent | undefined {
-  const { eventId, type, fingerprint, body } = event;
+  const { eventId, type, fingerprint, body, orderKey, orderPlace } = event;
   const occurredAt = event.occurredAt === null ? null : dateOf(event.occurredAt);
   if (!isStorableText(eventId) || !isStorableText(body) || occurredAt === undefined) return undefined;
   if (!isTextOrNull(type) || !isTextOrNull(fingerprint)) return undefined;
-  return { eventId, type, occurredAt, fingerprint, body };
+  const read = { eventId, type, occurredAt, fingerprint, body };
+  if (orderKey === undefined) return read;
+  return isStorableText(orderKey) && Number.isSafeInteger(orderPlace)
+    ? { ...read, orderKey, orderPlace: Number(orderPlace) }
+    : undefined;
 }
 
 function isTextOrNull(value: unknown): value is string | null {

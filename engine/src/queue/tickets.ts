@@ -16,6 +16,9 @@ export const MESSAGE_VERSION = 1;
 /** The most messages that a queue takes in one call. */
 const MAX_BATCH = 100;
 
+/** The longest delay of a message that a queue takes. */
+export const MAX_DELAY_SECONDS = 86_400;
+
 /** Give up on a slow queue after this time, because the provider waits for our answer. */
 const SEND_TIMEOUT_MS = 1000;
 
@@ -23,9 +26,15 @@ const SEND_TIMEOUT_MS = 1000;
  * Resolves to true if the queue has written all tickets in time. A failure is not an error: the events are in Postgres,
  * and the sweep sends the tickets of overdue events again.
  */
-export async function sendTickets(queue: Queue, tickets: readonly Ticket[]): Promise<boolean> {
+export async function sendTickets(
+  queue: Queue,
+  tickets: readonly (Ticket & { readonly delaySeconds?: number })[],
+): Promise<boolean> {
   if (tickets.length === 0) return true;
-  const messages = tickets.map((key) => ({ body: { version: MESSAGE_VERSION, ...key } }));
+  const messages = tickets.map(({ delaySeconds = 0, ...key }) => ({
+    body: { version: MESSAGE_VERSION, ...key },
+    ...(delaySeconds > 0 && { delaySeconds: Math.min(delaySeconds, MAX_DELAY_SECONDS) }),
+  }));
   // At the same time, so that a delivery of many events stays within the time limit of one call.
   const sending: Promise<unknown>[] = [];
   for (let n = 0; n < messages.length; n += MAX_BATCH) sending.push(queue.sendBatch(messages.slice(n, n + MAX_BATCH)));
@@ -61,6 +70,6 @@ export function reasonUnreadable(message: unknown): { reason?: string } {
   return { reason: `a message of version ${version}, and this Worker knows version ${MESSAGE_VERSION}` };
 }
 
-function versionOf(message: unknown): unknown {
+export function versionOf(message: unknown): unknown {
   return (message as { readonly version?: unknown } | null | undefined)?.version;
 }

@@ -83,7 +83,9 @@ async function batchEvents(
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
-    events.push(await eventOf(source, delivery.itemOf(item), text, () => new TextEncoder().encode(text)));
+    events.push(
+      await eventOf(source, delivery.itemOf(item), text, () => new TextEncoder().encode(text), events.length),
+    );
   }
   return { outcome: 'identified', events };
 }
@@ -91,7 +93,7 @@ async function batchEvents(
 async function single(source: Source, delivery: DeliveryValues, text: string): Promise<IdentifyResult> {
   const { json } = delivery;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
-  return { outcome: 'identified', events: [await eventOf(source, delivery, text, () => delivery.body)] };
+  return { outcome: 'identified', events: [await eventOf(source, delivery, text, () => delivery.body, 0)] };
 }
 
 /**
@@ -120,6 +122,7 @@ async function eventOf(
   values: DeliveryValues,
   text: string,
   bytes: () => Uint8Array,
+  orderPlace: number,
 ): Promise<NewEvent> {
   const byContent = source.dedupe === 'content';
   if (byContent || needsHash(source.provider)) values.sha256 = await sha256(bytes());
@@ -130,7 +133,19 @@ async function eventOf(
     occurredAt: timeOf(source.provider, values),
     fingerprint: await fingerprintOf(replayKeyOf(source, values), values),
     body: text,
+    ...(source.orderKey && (await orderOf(source.orderKey, values, orderPlace))),
   };
+}
+
+/** In bytes. An index entry of Postgres holds 2,704 bytes, with an id and a key. */
+const MAX_ORDER_KEY = 128;
+
+/** The order key of an event, if one can be filled. */
+async function orderOf(orderKey: NonNullable<Source['orderKey']>, values: DeliveryValues, orderPlace: number) {
+  const key = fillFirst(typeof orderKey === 'object' && 'of' in orderKey ? orderKey.of : orderKey, values, isUsable);
+  if (key === undefined || key === '') return undefined;
+  const bytes = new TextEncoder().encode(key);
+  return { orderKey: bytes.length > MAX_ORDER_KEY ? await sha256(bytes) : key, orderPlace };
 }
 
 /** No request can have the ids `.` and `..` in its path: URLs lose such a segment, even as `%2e`. */

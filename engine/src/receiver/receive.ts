@@ -23,6 +23,9 @@ export interface ReceiverDependencies {
   readonly claimTimeoutMs?: number;
 }
 
+/** Logs what somebody should look at once in the life of an isolate, and not for every delivery. */
+type ReportOnce = (outcome: string, source: string | undefined, variable?: string) => void;
+
 /** A flood of duplicates must not double the queries to Postgres. The sweep finds what is not looked up here. */
 const LOOK_UP_EVERY_MS = 1000;
 
@@ -34,8 +37,13 @@ export function createReceiver({
   claimTimeoutMs = CLAIM_TIMEOUT_MS,
 }: ReceiverDependencies): Hono<{ Bindings: ReceiverBindings }> {
   const app = new Hono<{ Bindings: ReceiverBindings }>();
-  const dependencies = { now, log, randomId, claimTimeoutMs, budget: new BodyBudget() };
   const reported = new Set<string>();
+  const reportOnce: ReportOnce = (outcome, source, variable) => {
+    const about = `${outcome} ${variable ?? source}`;
+    if (!reported.has(about)) log({ step: 'configuration', outcome, variable, source });
+    reported.add(about);
+  };
+  const dependencies = { now, log, randomId, claimTimeoutMs, budget: new BodyBudget(), reportOnce };
   let lookedUpAt = 0;
 
   const answerDelivery = async (c: Context<{ Bindings: ReceiverBindings }>, name: string): Promise<Response> => {
@@ -55,10 +63,7 @@ export function createReceiver({
       answer = answerTo({ outcome: 'error', thrown }, name);
     }
     const { response, fields, missing, duplicates } = answer;
-    if (missing && !reported.has(missing.variable)) {
-      reported.add(missing.variable);
-      log({ step: 'configuration', outcome: fields.outcome, ...missing });
-    }
+    if (missing) reportOnce(fields.outcome, missing.source, missing.variable);
     if (duplicates && now().getTime() - lookedUpAt >= LOOK_UP_EVERY_MS) {
       lookedUpAt = now().getTime();
       keepAlive(c, () => sendOverdueTickets(name, duplicates, c.env, now(), log));
@@ -117,9 +122,12 @@ async function receive(
   name: string,
   source: Source,
   env: ReceiverBindings,
-  dependencies: Required<Omit<ReceiverDependencies, 'sources'>> & { readonly budget: BodyBudget },
+  dependencies: Required<Omit<ReceiverDependencies, 'sources'>> & {
+    readonly budget: BodyBudget;
+    readonly reportOnce: ReportOnce;
+  },
 ): Promise<DeliveryOutcome> {
-  const { now, log, randomId, claimTimeoutMs, budget } = dependencies;
+  const { now, log, randomId, claimTimeoutMs, budget, reportOnce } = dependencies;
   const { provider } = source;
   const { method, headers } = request;
   const secrets = secretsOf(name, env);
@@ -165,6 +173,7 @@ async function receive(
     if (identified.outcome === 'unclaimable') return { ...identified, signedWith };
     const { events } = identified;
     if (events.length === 0) return { outcome: 'no_events', signedWith };
+    if (source.orderKey && events.some(({ orderKey }) => orderKey === undefined)) reportOnce('no_order_key', name);
     const kept = keptHeaders(provider, headers, events.length);
     const claimRequest = { source: name, events, headers: kept, receivedAt, unsignedIds: hasUnsignedIds(source) };
     const held = await claimOrForward(claimRequest, env, log, claimTimeoutMs);

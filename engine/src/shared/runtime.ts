@@ -3,7 +3,7 @@
 
 export interface Queue {
   send(message: unknown, options?: { readonly contentType?: 'bytes' }): Promise<unknown>;
-  sendBatch(messages: Iterable<{ readonly body: unknown }>): Promise<unknown>;
+  sendBatch(messages: Iterable<{ readonly body: unknown; readonly delaySeconds?: number }>): Promise<unknown>;
   metrics(): Promise<{ readonly backlogCount: number; readonly backlogBytes: number }>;
 }
 

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { createConsumer } from '../../src/consumer/consumer.ts';
 import type { ConsumerDependencies } from '../../src/consumer/portions.ts';
-import type { Handler } from '../../src/kit/index.ts';
+import type { Handler, Source } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
@@ -52,6 +52,9 @@ interface Options {
   readonly now?: () => Date;
   /** Gets the tickets of effects that the consumer sends. */
   readonly sent?: FakeQueue;
+  /** Gets the tickets of events that it sends: those that are next in an order. */
+  readonly next?: FakeQueue;
+  readonly orderKey?: Source['orderKey'];
   /** Gets the lines that it logs. */
   readonly lines?: LogLine[];
 }
@@ -69,12 +72,14 @@ export async function consumeInNode(
     now = () => new Date(),
     vars = {},
     sent = new FakeQueue(),
+    next = new FakeQueue(),
+    orderKey,
     lines,
   }: Options = {},
 ) {
   const consumer = createConsumer({
     handlers: { test: { test: handler }, other: { test: handler } },
-    sources: { test: { types: ['test'] }, other: { types: [] } },
+    sources: { test: { types: ['test'], ...(orderKey && { orderKey }) }, other: { types: [] } },
     effects,
     now,
     random: () => 0.5,
@@ -95,6 +100,7 @@ export async function consumeInNode(
     EVENTS_QUEUE: 'events',
     EFFECTS_QUEUE: 'effects',
     EVENTS_DEAD_QUEUE: 'events-dead',
+    EVENTS: next,
     EFFECTS: sent,
   } as unknown as ConsumerEnv;
   await consumer.queue(batch, env);

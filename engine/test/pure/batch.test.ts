@@ -229,21 +229,21 @@ describe('a group of events', () => {
       completion('c', ['in_3', seven], [seven, 7.5]),
       completion('d', ['in_4', three], [three, 8.5]),
     ];
-    expect(idsOf(inLockOrder(group))).toEqual(['b', 'd', 'a', 'c']);
-    expect(idsOf(inLockOrder(group.toReversed()))).toEqual(['d', 'b', 'c', 'a']);
+    expect(idsOf(inLockOrder(group.map((one) => [one])))).toEqual(['b', 'd', 'a', 'c']);
+    expect(idsOf(inLockOrder(group.toReversed().map((one) => [one])))).toEqual(['d', 'b', 'c', 'a']);
   });
 
   it('is sorted by the key of each event, also by one that only events of another group have', () => {
     const keys = ['cus_7', 'cus_9', 'cus_1', 'cus_7', 'cus_3'];
     const group = keys.map((key, n) => completion(key, [`in_${n}`, key]));
-    expect(idsOf(inLockOrder(group))).toEqual(keys.toSorted());
+    expect(idsOf(inLockOrder(group.map((one) => [one])))).toEqual(keys.toSorted());
   });
 
   it('keeps its order if its events share nothing, or only what names no row, such as objects', () => {
     const group = [completion('b', ['z']), completion('a', ['y']), completion('c')];
-    expect(idsOf(inLockOrder(group))).toEqual(['b', 'a', 'c']);
+    expect(idsOf(inLockOrder(group.map((one) => [one])))).toEqual(['b', 'a', 'c']);
     const nothing = Object.create(null);
     const others = [completion('b', [nothing, null, ['x']]), completion('a', [nothing, null, ['x']])];
-    expect(idsOf(inLockOrder(others))).toEqual(['b', 'a']);
+    expect(idsOf(inLockOrder(others.map((one) => [one])))).toEqual(['b', 'a']);
   });
 });

@@ -115,7 +115,7 @@ describe('a delivery that is forwarded', () => {
   });
 
   it.each([
-    ['of another version', packed({}, 2), 'test'],
+    ['of another version', packed({}, 3), 'test'],
     ['without a source', packed({ source: 7 }), ''],
     ['with a source that Postgres cannot store', packed({ source: 'a\0' }), ''],
     ['without headers', packed({ headers: null }), 'test'],

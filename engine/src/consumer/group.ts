@@ -1,0 +1,169 @@
+import type { Database } from '../db/client.ts';
+import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
+import { type FailedAttempt, recordFailures } from '../db/events.ts';
+import type { EventKey } from '../db/keys.ts';
+import { openReadOnlyDatabase } from '../db/user-statement.ts';
+import { withFailure } from '../kit/errors.ts';
+import type { ConsumerEnv, Handler, Tools } from '../kit/index.ts';
+import { sendTickets } from '../queue/tickets.ts';
+import { atMost } from '../shared/at-most.ts';
+import type { ConsumerBindings } from '../shared/runtime.ts';
+import { withTimeLimit } from '../shared/time-limit.ts';
+import { fetchInTrace } from '../shared/trace.ts';
+import { askHandler, handlerOf } from './ask-handler.ts';
+import { type Asked, commitRuns, type Run, type ToCommit } from './commit.ts';
+import { judge } from './judge.ts';
+import { databaseUnavailable, type Outcome, record } from './outcomes.ts';
+import type { ConsumerDependencies } from './portions.ts';
+
+/** An event to work now, and what becomes of it on its way. */
+export interface Workable extends EventKey, Asked {
+  outcome: Outcome | 'alone';
+}
+
+/**
+ * As many as there are tickets in a batch. A forwarded delivery may have thousands of events: if all their handlers were
+ * asked before the first commit, slow ones could keep it from ever being reached.
+ */
+export const MAX_GROUP = 100;
+
+/** A Worker makes at most six calls to the outside at a time. A seventh handler would spend its time limit waiting. */
+const HANDLERS_AT_ONCE = 6;
+
+/**
+ * Asks the handlers, commits their changes, sends the tickets of their effects, and records the failures. Of a run it returns
+ * in `events` those that were worked: the others wait for these.
+ */
+export async function workGroup(
+  runs: readonly Run<Workable>[],
+  db: Database,
+  env: ConsumerBindings,
+  dependencies: ConsumerDependencies,
+): Promise<readonly Run<Workable>[]> {
+  const { now } = dependencies;
+  const isGroup = runs.length > 1 || runs.some(({ events }) => events.length > 1);
+  const tools = { db: openReadOnlyDatabase(env.DATABASE_URL), now: now(), env: env as ConsumerEnv };
+  const asked: Run<Workable>[] = [];
+  await atMost(HANDLERS_AT_ONCE, [...runs.entries()], async ([n, run]) => {
+    asked[n] = { ...run, events: await askRun(run, isGroup, tools, dependencies) };
+  });
+  const toCommit = asked.map((run) => ({ ...run, events: run.events.filter(wantsCommit) }));
+  await commitRuns(
+    db,
+    toCommit.filter(({ events }) => events.length > 0),
+    now(),
+  );
+  const events = asked.flatMap((run) => run.events);
+  // If a ticket is lost, the sweep sends another.
+  const tickets = events.flatMap(({ source, eventId, result, failure }) =>
+    result && !failure ? result.effects.map(({ name }) => ({ source, eventId, name })) : [],
+  );
+  if (tickets.length > 0) await sendTickets(env.EFFECTS, tickets);
+
+  const attempts: FailedAttempt[] = [];
+  for (const work of events) {
+    const outcome = outcomeOf(work, env, dependencies);
+    work.outcome = outcome;
+    if (outcome.outcome !== 'retry' && outcome.outcome !== 'parked') continue;
+    const { source, eventId } = work;
+    const notBefore = new Date(now().getTime() + outcome.seconds * 1000);
+    const parked = outcome.outcome === 'parked';
+    attempts.push({ source, eventId, ...outcome, parked, holds: holdsWhenParked(source, dependencies), notBefore });
+  }
+  // This write also tests whether Postgres works. If it succeeds, the events failed because of themselves: a statement that
+  // crashes Postgres must count as a failure too. If it doesn't, the error is thrown, and no attempt is counted.
+  if (attempts.length > 0) await record(() => recordFailures(db, attempts, now()));
+  return asked;
+}
+
+const wantsCommit = (work: Workable): work is Workable & ToCommit => work.result !== undefined;
+
+/** Whether the later events of its order key wait for a parked event of this source. */
+export function holdsWhenParked(source: string, { sources }: Pick<ConsumerDependencies, 'sources'>): boolean {
+  const orderKey = Object.hasOwn(sources, source) ? sources[source]?.orderKey : undefined;
+  return !(typeof orderKey === 'object' && 'of' in orderKey && orderKey.afterParked === 'continue');
+}
+
+/**
+ * Asks the handlers of a run one after the other, until one fails. A handler that reads (by `db` or `fetch`) must see what the
+ * events before it have written, so only the first of a run may: another one is asked again after their commit.
+ */
+async function askRun(
+  { events, line }: Run<Workable>,
+  isGroup: boolean,
+  shared: Omit<Tools, 'fetch'>,
+  dependencies: ConsumerDependencies,
+): Promise<readonly Workable[]> {
+  let reads = 0;
+  const onRead = () => {
+    reads++;
+  };
+  const tools = line ? { ...shared, db: openReadOnlyDatabase(shared.env.DATABASE_URL, onRead) } : shared;
+  const asked: Workable[] = [];
+  for (const work of events) {
+    const handler = handlerOf(work.event, dependencies.handlers);
+    const isFirst = asked.length === 0;
+    if (!isFirst && handler && readers.has(handler)) break;
+    await ask(work, isGroup, tools, onRead, dependencies);
+    if (reads > 0 && handler) readers.add(handler);
+    if (reads > 0 && !isFirst) {
+      work.result = undefined;
+      delete work.failure;
+      break;
+    }
+    asked.push(work);
+    if (work.failure || reads > 0) break;
+  }
+  return asked;
+}
+
+/** Handlers that have read. Behind another event, they would be asked in vain. */
+const readers = new WeakSet<Handler>();
+
+/** Asks the handler of an event within its time limit. */
+async function ask(
+  work: Workable,
+  isGroup: boolean,
+  tools: Omit<Tools, 'fetch'>,
+  onRead: () => void,
+  dependencies: ConsumerDependencies,
+): Promise<void> {
+  const { handlerMs, random } = dependencies;
+  const { event } = work;
+  const fetchAndNote: typeof fetch = (...call) => {
+    onRead();
+    return fetch(...call);
+  };
+  try {
+    const asking = askHandler(event, dependencies, {
+      ...tools,
+      fetch: fetchInTrace(fetchAndNote, event.headers.traceparent, random),
+    });
+    work.result = await withTimeLimit(handlerMs, asking, () => {
+      throw withFailure(new Error(`the handler took longer than ${handlerMs / 1000} s`), 'time_limit');
+    });
+  } catch (error) {
+    // If a handler's query fails while other events are worked, Postgres may be away. The event comes again alone.
+    const isAboutPostgres = isGroup && DatabaseError.isRetryable(error);
+    work.failure = { error, ...(isAboutPostgres && { outcome: databaseUnavailable(error) }) };
+  }
+}
+
+/** What became of an event, once its handler was asked and its changes are committed or not. */
+function outcomeOf(
+  { event, result, failure }: Asked,
+  env: ConsumerBindings,
+  { handlers, random }: ConsumerDependencies,
+): Outcome {
+  if (failure === undefined) {
+    return result?.status === 'ignored' ? { outcome: 'ignored', reason: result.summary } : { outcome: 'done' };
+  }
+  const { error } = failure;
+  if (failure.outcome) return failure.outcome;
+  const handler = handlerOf(event, handlers);
+  // Without a handler, nothing of the event is in its transaction: it can't be what Postgres has refused.
+  const isBlameless = handler === undefined && DatabaseError.isFromDatabase(error) && !isCompletedBefore(error);
+  if (isBlameless) return databaseUnavailable(error);
+  const { attempts: maxAttempts, parkOn } = handler ?? {};
+  return judge(error, { attemptsBefore: event.attempts, random: random(), env, maxAttempts, parkOn });
+}
