@@ -2,7 +2,7 @@ import type { Database } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { isWorkable, parkEvents } from '../db/events.ts';
 import type { EventKey } from '../db/keys.ts';
-import { type Line, type LoadedLine, lineText, loadLines } from '../db/order.ts';
+import { findNext, type Line, type LoadedLine, lineText, loadLines } from '../db/order.ts';
 import type { Failure } from '../db/schema.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import type { ConsumerBindings } from '../shared/runtime.ts';
@@ -135,11 +135,11 @@ export async function wake(
   now: Date,
 ): Promise<Outcome | undefined> {
   try {
-    const tickets = (await loadLines(db, lines, 1)).flatMap(({ events: [first] }) => {
-      if (first?.status !== 'pending') return [];
-      const { source, eventId } = first;
-      return [{ source, eventId, delaySeconds: secondsUntilDue(first, now) }];
-    });
+    const next = await findNext(db, lines);
+    const tickets = next.map(({ notBefore, ...key }) => ({
+      ...key,
+      delaySeconds: secondsUntilDue({ notBefore }, now),
+    }));
     return (await sendTickets(env.EVENTS, tickets)) ? undefined : DEFERRED;
   } catch (error) {
     if (!DatabaseError.isFromDatabase(error)) throw error;

@@ -2,7 +2,7 @@ import { type Alert, recordSentAlerts, takeAlerts } from '../db/alerts.ts';
 import { openDatabase } from '../db/client.ts';
 import { MEANING } from '../db/schema.ts';
 import { sha256 } from '../shared/bytes.ts';
-import { countedBoth } from '../shared/counts.ts';
+import { counted, countedBoth } from '../shared/counts.ts';
 import { type Log, nameOf } from '../shared/log.ts';
 import type { ConsumerBindings } from '../shared/runtime.ts';
 import { settingOf } from '../shared/settings.ts';
@@ -119,14 +119,16 @@ function linksOf({ state, condition, source, failure, events, effects }: Alert, 
   ];
 }
 
-function lineOf({ condition, state, source, failure, events, effects, oldest }: Alert, pendingMinutes: number): string {
+function lineOf(alert: Alert, pendingMinutes: number): string {
+  const { condition, state, source, failure, events, effects, waiting, oldest } = alert;
+  const behind = waiting > 0 ? `. ${counted(waiting, 'event')} ${waiting === 1 ? 'waits' : 'wait'} behind` : '';
   const count = `${countedBoth({ events, effects })} ${events + effects === 1 ? 'is' : 'are'}`;
   const isOver = state === 'over';
   switch (condition) {
     case 'parked':
       return isOver
         ? `OK    ${source}: nothing is parked any more because of ${failure}`
-        : `ALERT ${source}: ${count} parked: ${failure === null ? 'unknown' : `${failure} (${MEANING[failure]})`}`;
+        : `ALERT ${source}: ${count} parked: ${failure === null ? 'unknown' : `${failure} (${MEANING[failure]})`}${behind}`;
     case 'pending':
       return isOver
         ? `OK    ${source}: nothing has been pending for more than ${pendingMinutes} minutes`

@@ -29,6 +29,8 @@ export const ActionCounts = v.strictObject({ events: Count, effects: Count });
 export type ActionCounts = v.InferOutput<typeof ActionCounts>;
 
 interface Changes extends ActionCounts {
+  /** The order keys of discarded events: the next events of these can be worked now. */
+  readonly lines: readonly { readonly source: string; readonly orderKey: string }[];
   /** Those that need a ticket now: MAX_KEYS of each at most. */
   readonly eventKeys: readonly EventKey[];
   readonly effectKeys: readonly EffectKey[];
@@ -67,6 +69,8 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
       (select count(*)::int from changed_effects) as effects,
       (select min(received_at) from noted) as first,
       (select max(received_at) from noted) as last,
+      (select coalesce(json_agg(distinct jsonb_build_object('source', source, 'orderKey', order_key)), '[]')
+       from changed_events where order_key is not null and ${action === 'discard'}) as lines,
       (select coalesce(json_agg(json_build_object('source', source, 'eventId', event_id)), '[]')
        from (select * from changed_events limit ${MAX_KEYS}) as listed) as "eventKeys",
       (select coalesce(json_agg(json_build_object('source', source, 'eventId', event_id, 'name', name)), '[]')
@@ -76,9 +80,9 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
   const matching = row?.matching ?? 0;
   if (action === 'rerun' && matching > MAX_RERUN) return { outcome: 'too_many', matching };
   if (!row?.as_expected) return { outcome: 'unexpected', matching };
-  const { events, effects, eventKeys, effectKeys, first, last } = row;
+  const { events, effects, lines, eventKeys, effectKeys, first, last } = row;
   const received = first && last ? ([new Date(first), new Date(last)] as const) : undefined;
-  return { outcome: 'changed', events, effects, eventKeys, effectKeys, received };
+  return { outcome: 'changed', events, effects, lines, eventKeys, effectKeys, received };
 }
 
 /** What an action on many events would change. */
@@ -223,7 +227,8 @@ const isEvent = (row: string) => sql`(${events.source}, ${events.eventId}) = (${
 const isEffect = sql`
         (${effects.source}, ${effects.eventId}, ${effects.name}) = (${keyIn('parked_effects')}, parked_effects.name)`;
 const returningEvent = sql`
-      returning ${events.source} as source, ${events.eventId} as event_id, ${events.receivedAt} as received_at`;
+      returning ${events.source} as source, ${events.eventId} as event_id, ${events.receivedAt} as received_at,
+        ${events.orderKey} as order_key`;
 const returningEffect = sql`
       returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name`;
 

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
+import { IS_FIRST, WAITING } from './order.ts';
 import { alerts, effects, events, type Failure, hours, itsEvent } from './schema.ts';
 import { at, columnNames, rowsOf } from './sql.ts';
 
@@ -11,6 +12,8 @@ export interface Alert {
   readonly state: 'begun' | 'over';
   readonly events: number;
   readonly effects: number;
+  /** Of `parked`: events with an order key that wait for one of these. */
+  readonly waiting: number;
   /** When the cron first saw the condition. */
   readonly since: Date;
   /** Of `pending`: since when the oldest waits. Of `silent`: the last hour with an event. */
@@ -34,20 +37,23 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
     with ${silentSources(at(now))},
     unfinished as (
       select ${events.source} as source, ${events.status} as status, ${events.failure} as failure,
-             1 as events, 0 as effects, ${events.receivedAt} as waiting_since
+             1 as events, 0 as effects, case when ${events.status} = 'parked' then ${WAITING} else 0 end as waiting,
+             ${events.receivedAt} as waiting_since
       from ${events}
-      where ${events.status} = 'parked' or (${events.status} = 'pending' and ${events.receivedAt} < ${latest})
+      -- An event that waits for another one of its order key is that one's matter.
+      where ${events.status} = 'parked' or (${events.status} = 'pending' and ${events.receivedAt} < ${latest} and ${IS_FIRST})
       union all
-      select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, ${events.finishedAt}
+      select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, 0, ${events.finishedAt}
       from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${events.finishedAt} < ${latest})
     ),
     found as (
       select source, status as condition, case when status = 'parked' then coalesce(failure, '') else '' end as failure,
-             sum(events)::int as events, sum(effects)::int as effects, min(waiting_since) as oldest
+             sum(events)::int as events, sum(effects)::int as effects, sum(waiting)::int as waiting,
+             min(waiting_since) as oldest
       from unfinished group by 1, 2, 3
       union all
-      select source, 'silent', '', 0, 0, last_hour from silent
+      select source, 'silent', '', 0, 0, 0, last_hour from silent
     ),
     added as (
       insert into ${alerts} (${column.condition}, ${column.source}, ${column.failure}, ${column.since})
@@ -58,12 +64,12 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
     forgotten as (
       delete from ${alerts} where ${alerts.sentAt} is null and ${isNotFound}
     )
-    select found.condition, found.source, found.failure, 'begun' as state, found.events, found.effects,
+    select found.condition, found.source, found.failure, 'begun' as state, found.events, found.effects, found.waiting,
            coalesce(${alerts.since}, ${at(now)}) as since, found.oldest
     from found left join ${alerts} on ${isSame}
     where ${alerts.sentAt} is null and (found.condition <> 'pending' or ${alerts.since} is not null)
     union all
-    select ${alerts.condition}, ${alerts.source}, ${alerts.failure}, 'over', 0, 0, ${alerts.since}, null
+    select ${alerts.condition}, ${alerts.source}, ${alerts.failure}, 'over', 0, 0, 0, ${alerts.since}, null
     from ${alerts} where ${alerts.sentAt} is not null and ${isNotFound}
     order by state, source, condition, failure`,
   );

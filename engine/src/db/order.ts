@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { eventOf, LOADED, type LoadedEvent, type LoadedRow, MAX_LOADED_BYTES } from './events.ts';
+import type { EventKey } from './keys.ts';
 import { bodies, events, orderKeys } from './schema.ts';
 import { columnNames, lockName, rowsOf } from './sql.ts';
 
@@ -57,10 +58,7 @@ export async function loadLines(
            coalesce(${PLACE} <= (${orderKeys.receivedAt}, ${orderKeys.orderPlace}, ${orderKeys.eventId}), false) as late,
            case when sum(octet_length(${bodies.body})) over (order by line.number, line.source, line.event_id)
              - octet_length(${bodies.body}) < ${MAX_LOADED_BYTES} then ${bodies.body} end as body
-    from ${rowsOf('key', lines, {
-      source: ['text', ({ source }) => source],
-      order_key: ['text', ({ orderKey }) => orderKey],
-    })}
+    from ${rowsOf('key', lines, LINE_KEY)}
     left join ${orderKeys} on (${orderKeys.source}, ${orderKeys.orderKey}) = (key.source, key.order_key)
     cross join lateral (
       select other.source, other.event_id, row_number() over (order by ${placeOf('other')}) as number
@@ -80,6 +78,31 @@ export async function loadLines(
       : [];
   });
 }
+
+/** The first event of each of these lines, if it is pending. */
+export async function findNext(
+  db: Database,
+  lines: readonly Omit<Line, 'turn'>[],
+): Promise<(EventKey & { readonly notBefore: Date | null })[]> {
+  const rows = await run<EventKey & { readonly notBefore: string | null }>(
+    db,
+    sql`
+    select first.source as source, first.event_id as "eventId", first.not_before as "notBefore"
+    from ${rowsOf('key', lines, LINE_KEY)}
+    cross join lateral (
+      select other.source, other.event_id, other.not_before, other.status from ${events} as other
+      where (other.source, other.order_key) = (key.source, key.order_key) and ${isInLine('other')}
+      order by other.received_at, other.order_place, other.event_id limit 1
+    ) as first
+    where first.status = 'pending'`,
+  );
+  return rows.map(({ notBefore, ...key }) => ({ ...key, notBefore: notBefore === null ? null : new Date(notBefore) }));
+}
+
+const LINE_KEY = {
+  source: ['text', ({ source }: Omit<Line, 'turn'>) => source],
+  order_key: ['text', ({ orderKey }: Omit<Line, 'turn'>) => orderKey],
+} as const;
 
 /** A completion of events of one line, and the turn after it. */
 export interface Turn {

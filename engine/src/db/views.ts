@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
+import { WAITING } from './order.ts';
 import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
@@ -71,6 +72,8 @@ export const EventDetails = v.strictObject({
     v.nullable(v.array(v.string())),
     v.description('Of the failure schema: the paths in the body that do not match'),
   ),
+  order_key: v.nullable(v.string()),
+  waiting: v.pipe(Count, v.description('Later events of the same order key, which wait for this one')),
   fingerprint: v.nullable(v.string()),
   replay_number: Count,
   actions: v.array(
@@ -252,7 +255,7 @@ export async function loadDetails(
   const [row] = await run<Omit<EventDetails, 'actions'> & { actions: EventDetails['actions'] | null }>(
     db,
     sql`
-    select ${columnsIn(EventDetails.entries, events)}, ${UNSENT_EFFECTS}, ${bodies.headers} as headers,
+    select ${columnsIn(EventDetails.entries, events)}, ${UNSENT_EFFECTS}, ${WAITING} as waiting, ${bodies.headers} as headers,
       left(${bodies.body}, ${maxBody}) as body, length(${bodies.body}) as body_length,
       coalesce((
         select json_agg(effect order by effect.name) from (

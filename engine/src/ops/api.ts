@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { type ActionResult, loadMatching, MAX_RERUN, runAction } from '../db/actions.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
+import { findNext, type Line } from '../db/order.ts';
 import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
@@ -118,13 +119,23 @@ export async function runActionNow(
   const at = now();
   const result = await runAction(db, { ...requested, who: operator.who, at });
   if (result.outcome !== 'changed') return { ...result, at };
-  const { events, effects, eventKeys, effectKeys } = result;
-  // A discard leaves nothing to work on. The sweep sends the tickets that the queue doesn't take.
+  const { events, effects, lines, eventKeys, effectKeys } = result;
+  // The sweep sends the tickets that the queue doesn't take.
   const sent =
-    requested.action === 'discard' ||
-    ((await sendAll(env.EVENTS, eventKeys)) && (await sendAll(env.EFFECTS, effectKeys)));
+    requested.action === 'discard'
+      ? lines.length === 0 || (await sendNext(env.EVENTS, db, lines))
+      : (await sendAll(env.EVENTS, eventKeys)) && (await sendAll(env.EFFECTS, effectKeys));
   log({ step: 'operator', outcome: requested.action, events, effects, tickets: sent ? 'sent' : 'not_sent' });
   return { ...result, at };
+}
+
+/** The next events of these lines can be worked now. */
+async function sendNext(queue: Queue, db: Database, lines: readonly Omit<Line, 'turn'>[]): Promise<boolean> {
+  const next = await findNext(db, lines);
+  return sendAll(
+    queue,
+    next.map(({ source, eventId }) => ({ source, eventId })),
+  );
 }
 
 /** Ten calls of a queue at the same time: a queue takes 5,000 messages in a second. */

@@ -51,6 +51,7 @@ describe('a retry', () => {
     const retried = await retry({ source: 'test' });
     expect(retried).toEqual({
       outcome: 'changed',
+      lines: [],
       events: 2,
       effects: 1,
       eventKeys: expect.arrayContaining([

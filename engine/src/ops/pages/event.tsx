@@ -73,6 +73,11 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
         </p>
         {notice && <Outcome notice={notice.text} event={event} isPending={isPending} />}
         <Failure event={event} />
+        {event.waiting > 0 && (
+          <p>
+            {counted(event.waiting, 'event')} {event.waiting === 1 ? 'waits' : 'wait'} behind this one.
+          </p>
+        )}
       </div>
       <div class="columns">
         <div class="side" id="facts" data-live>
@@ -83,6 +88,7 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
               event.original_id !== null && ['Id as it was sent', <Id value={event.original_id} />],
               type !== null && ['Type', <Id value={type} />],
               ['Received', <Ago at={event.received_at} now={now} />],
+              event.order_key !== null && ['Order key', <Id value={event.order_key} />],
               ['Attempts', attemptsOf(event)],
               event.summary !== null && ['Summary', <Text value={event.summary} />],
               event.replay_number > 0 && ['Suspected replay', `number ${event.replay_number} with its replay key`],

@@ -12,7 +12,8 @@ import { Ago, bulkPath, Code, eventPath, Facts, listPath, Origin, Text, visible 
 
 /** What fails for one reason. */
 export function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
-  const { what, status, count, errors, source, failure, error, event_id, since, latest, next_attempt_at } = problem;
+  const { what, status, count, errors, source, failure, error, event_id, since, latest, next_attempt_at, waiting } =
+    problem;
   const isParked = status === 'parked';
   const state: EventFilter = what === 'event' ? { status } : { effect_status: status };
   const why = { type: problem.type ?? undefined, failure: failure ?? undefined, error: error ?? undefined };
@@ -48,6 +49,7 @@ export function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
             , latest <Ago at={latest} now={now} />
           </>
         )}
+        {waiting > 0 && `, ${counted(waiting, 'event')} ${waiting === 1 ? 'waits' : 'wait'} behind`}
         {next_attempt_at && `, next try ${upcoming(next_attempt_at, now)}`}
       </p>
       <p class="buttons">
