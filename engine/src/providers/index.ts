@@ -9,7 +9,6 @@ import { calendly } from './calendly.ts';
 import { chargebee } from './chargebee.ts';
 import { clerk } from './clerk.ts';
 import { coinbaseCdp } from './coinbase-cdp.ts';
-import { coinbaseCommerce } from './coinbase-commerce.ts';
 import { contentful } from './contentful.ts';
 import { discord } from './discord.ts';
 import { docusign } from './docusign.ts';
@@ -64,7 +63,6 @@ export const providers: Readonly<Record<string, Provider>> = {
   chargebee,
   clerk,
   'coinbase-cdp': coinbaseCdp,
-  'coinbase-commerce': coinbaseCommerce,
   contentful,
   discord,
   docusign,
