@@ -29,7 +29,7 @@ const REASONS: readonly Reason[] = [
     why: 'it matters only for an event that lacks this field, and none is known',
   },
   {
-    pattern: /^(auth0|coinbase-cdp|hubspot-v3|meta|postmark|stripe|twilio) \S+: before/,
+    pattern: /^(auth0|coinbase-cdp|gitlab|hubspot-v3|meta|postmark|shopify|stripe|twilio) \S+: before/,
     why: 'the order matters only for an event that has both with different values, and none is known',
   },
   {
