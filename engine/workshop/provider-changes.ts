@@ -16,7 +16,6 @@ const REASONS: readonly Reason[] = [
     pattern: / retriesForDays:/,
     why: 'no delivery shows it. Its facts say it, and npm run check compares it with DEDUPE_DAYS',
   },
-  { pattern: /timestamp\.unit: iso/, why: 'TypeScript refuses it' },
   { pattern: / id\.signed:/, holds: isInBody, why: 'the id is in the body, so equal bodies have equal ids anyway' },
   {
     pattern: / id\.signed:/,

@@ -230,13 +230,22 @@ function judgeTime(
   // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
   const unparsed = at.startsWith('json:') && part.json === undefined;
   const text = textAt(at, unparsed ? { ...part, json: delivery.readJson() } : part);
-  // The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one.
   if (text === undefined) return refused('timestamp malformed', { missing: at });
-  if (!/^\d{1,15}$/.test(text)) return refused('timestamp malformed');
-  const seconds = Number(text) / (unit === 'ms' ? 1000 : 1);
+  const seconds = secondsOf(text, unit);
+  if (Number.isNaN(seconds)) return refused('timestamp malformed');
   const secondsOff = Math.floor(now.getTime() / 1000) - Math.floor(seconds);
   if (Math.abs(secondsOff) <= windowSeconds) return undefined;
   return refused('timestamp outside the window', { secondsOff });
+}
+
+/** RFC 3339, section 5.6, in upper case. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+/** The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one. */
+function secondsOf(text: string, unit: Timestamp['unit']): number {
+  if (unit === 'iso') return RFC_3339.test(text) ? Date.parse(text) / 1000 : Number.NaN;
+  if (!/^\d{1,15}$/.test(text)) return Number.NaN;
+  return Number(text) / (unit === 'ms' ? 1000 : 1);
 }
 
 function refused(reason: Reason, details: Pick<Refusal, 'missing' | 'secondsOff'> = {}): Refusal {
