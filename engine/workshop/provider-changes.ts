@@ -22,13 +22,13 @@ const REASONS: readonly Reason[] = [
     holds: (id) => id.bodiesRepeat === true,
     why: 'the body is no replay key anyway: bodies repeat',
   },
-  { pattern: /^(mailgun|twilio) id\.signed:/, why: 'every delivery has the replay key that is named' },
+  { pattern: /^(mailgun|twilio|zendesk) id\.signed:/, why: 'every delivery has the replay key that is named' },
   {
     pattern: / (id\.at|id\.replayKey|type)\S*: \{json\?:|^(mailgun|adyen) scheme\.signed: \{json\??:/,
     why: 'it matters only for an event that lacks this field, and none is known',
   },
   {
-    pattern: /^(auth0|coinbase-cdp|gitlab|hubspot-v3|meta|postmark|shopify|stripe|twilio) \S+: before/,
+    pattern: /^(auth0|coinbase-cdp|gitlab|hubspot-v3|meta|postmark|shopify|stripe|telegram|twilio) \S+: before/,
     why: 'the order matters only for an event that has both with different values, and none is known',
   },
   {

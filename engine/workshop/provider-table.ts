@@ -120,11 +120,10 @@ arrives before step 4 is answered 401, and the provider sends it again.
 
 What is true of one provider only is in its section.
 
-- Airtable, Dropbox and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
-  captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\` and
-  \`repository_dispatch\`, \`membership\`, \`organization\` and \`org_block\`, for Shopify's Events and
-  \`product_listings/remove\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
-- A token (Postmark, Chargebee, Auth0, Mollie classic, GitLab's older secret token) proves who sent a delivery, and nothing about
+- Airtable, Dropbox, Supabase and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
+  captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\`,
+  \`repository_dispatch\`, \`membership\`, \`organization\` and \`org_block\`, for Shopify's Events and \`product_listings/remove\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
+- A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, RevenueCat, Supabase, GitLab's older secret token) proves who sent a delivery, and nothing about
   its content. Somebody who has seen a token can send any body.
 - A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times.
 
@@ -134,7 +133,6 @@ What is true of one provider only is in its section.
 | --- | --- |
 | PayPal | signs with RSA, with a certificate from a URL in the delivery and a CRC32 of the body. WebCrypto reads no certificates |
 | Plaid | sends a JWT whose key must be fetched with API credentials: a call to the outside before every claim |
-| Vercel | only third parties describe its signature |
 | Adyen platform and management webhooks | the name of the signature's header is not confirmed |
 | Mailgun's routes, SendGrid's Inbound Parse | send mail as a multipart form |
 | Twilio by GET | only POST is accepted: choose it in Twilio's settings |

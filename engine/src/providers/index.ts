@@ -18,6 +18,7 @@ import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
 import { hubspotV3 } from './hubspot-v3.ts';
 import { intercom } from './intercom.ts';
+import { jira } from './jira.ts';
 import { lemonsqueezy } from './lemonsqueezy.ts';
 import { linear } from './linear.ts';
 import { mailgun } from './mailgun.ts';
@@ -31,6 +32,7 @@ import { pagerduty } from './pagerduty.ts';
 import { postmark } from './postmark.ts';
 import { razorpay } from './razorpay.ts';
 import { resend } from './resend.ts';
+import { revenuecat } from './revenuecat.ts';
 import { sendgrid } from './sendgrid.ts';
 import { sentry } from './sentry.ts';
 import { sesmetric } from './sesmetric.ts';
@@ -39,13 +41,18 @@ import { slack } from './slack.ts';
 import { square } from './square.ts';
 import { standardwebhooks } from './standardwebhooks.ts';
 import { stripe } from './stripe.ts';
+import { supabase } from './supabase.ts';
 import { svix } from './svix.ts';
+import { telegram } from './telegram.ts';
 import { twilio } from './twilio.ts';
+import { twitch } from './twitch.ts';
 import { typeform } from './typeform.ts';
 import type { Provider } from './types.ts';
+import { vercel } from './vercel.ts';
 import { woocommerce } from './woocommerce.ts';
 import { workos } from './workos.ts';
 import { xero } from './xero.ts';
+import { zendesk } from './zendesk.ts';
 import { zoom } from './zoom.ts';
 
 export type { Provider } from './types.ts';
@@ -72,6 +79,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   gitlab,
   'hubspot-v3': hubspotV3,
   intercom,
+  jira,
   lemonsqueezy,
   linear,
   mailgun,
@@ -85,6 +93,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   postmark,
   razorpay,
   resend,
+  revenuecat,
   sendgrid,
   sentry,
   sesmetric,
@@ -93,11 +102,16 @@ export const providers: Readonly<Record<string, Provider>> = {
   square,
   standardwebhooks,
   stripe,
+  supabase,
   svix,
+  telegram,
   twilio,
+  twitch,
   typeform,
+  vercel,
   woocommerce,
   workos,
   xero,
+  zendesk,
   zoom,
 };
