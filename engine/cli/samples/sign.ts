@@ -51,7 +51,8 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   };
   if (scheme.token !== undefined) {
     const [kind, name = ''] = scheme.token.split(':');
-    return { headers: headersWith(''), body: text, query: kind === 'query' ? { [name]: key } : {} };
+    const withToken = kind === 'json' ? text.replaceAll('{token}', () => key) : text;
+    return { headers: headersWith(''), body: withToken, query: kind === 'query' ? { [name]: key } : {} };
   }
 
   // At this point a signature inside the body is still the placeholder `{signature}`. It is never part of the signed

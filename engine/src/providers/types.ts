@@ -87,6 +87,8 @@ export interface Token {
   readonly token: Place;
   /** The secret is `user:password`, sent with HTTP Basic authentication. */
   readonly basic?: true;
+  /** Each item of the batch holds the token, and every one must be right. */
+  readonly perItem?: true;
 }
 
 export type Scheme = Signature | Token;

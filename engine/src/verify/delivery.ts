@@ -4,7 +4,7 @@ import { decodeText, type ParseResult, parseJson } from '../shared/json.ts';
 /**
  * A delivery whose body is decoded and parsed when that is first needed, and only once.
  * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun,
- * Adyen), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
+ * Adyen, Microsoft Graph), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
  */
 export class DeliveryWithJson implements Delivery {
   readonly method: string;

@@ -55,7 +55,7 @@ export async function verify(
   for (const scheme of schemesOf(provider)) {
     let verdict: Verdict = refusal;
     const candidates = placesOf(scheme).flatMap((place) => signatures.get(place) ?? []);
-    if (scheme.token !== undefined) verdict = await verifyToken(scheme, candidates, secrets);
+    if (scheme.token !== undefined) verdict = await verifyTokens(scheme, provider, withJson, candidates, secrets);
     else {
       const checksBySecret = await Promise.all(secrets.map(checkFor(scheme)));
       // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
@@ -139,11 +139,11 @@ async function verifySignature(
 }
 
 /**
- * The parts of a delivery that have a signature of their own: the whole delivery, or each item of the batch (Adyen).
- * The JSON is parsed before it is verified only if the signature is inside it (Mailgun, Adyen), because otherwise there
- * would be nothing to verify. In all other cases a part has no JSON, and `json:` places in it hold nothing.
+ * The parts of a delivery that have a signature or token of their own: the whole delivery, or each item of the batch
+ * (Adyen, Microsoft Graph). The JSON is parsed before it is verified only if the signature is inside it, because otherwise
+ * there would be nothing to verify. In all other cases a part has no JSON, and `json:` places in it hold nothing.
  */
-function* signedParts(scheme: Signature, provider: Provider, delivery: DeliveryWithJson): Generator<TemplateValues> {
+function* signedParts(scheme: Scheme, provider: Provider, delivery: DeliveryWithJson): Generator<TemplateValues> {
   if (!placesOf(scheme).some((place) => place.startsWith('json:'))) {
     yield delivery;
     return;
@@ -206,6 +206,21 @@ export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Deli
 async function bodyHashMatches(place: Place, delivery: Delivery): Promise<boolean> {
   const [hash, ...more] = textsAt(place, delivery);
   return hash === undefined || (more.length === 0 && hash === (await sha256(delivery.body)));
+}
+
+async function verifyTokens(
+  scheme: Token,
+  provider: Provider,
+  delivery: DeliveryWithJson,
+  candidates: readonly string[],
+  secrets: readonly string[],
+): Promise<Verdict> {
+  let verdict: Verdict = refused('signature missing');
+  for (const part of signedParts(scheme, provider, delivery)) {
+    verdict = await verifyToken(scheme, part === delivery ? candidates : textsAt(scheme.token, part), secrets);
+    if (verdict.outcome === 'refused') return verdict;
+  }
+  return verdict;
 }
 
 async function verifyToken({ basic }: Token, tokens: readonly string[], secrets: readonly string[]): Promise<Verdict> {
