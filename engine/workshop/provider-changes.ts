@@ -28,7 +28,8 @@ const REASONS: readonly Reason[] = [
     why: 'it matters only for an event that lacks this field, and none is known',
   },
   {
-    pattern: /^(auth0|coinbase-cdp|gitlab|hubspot-v3|meta|postmark|shopify|stripe|telegram|twilio) \S+: before/,
+    pattern:
+      /^(auth0|coinbase-cdp|gitlab|hubspot-v3|meta|microsoft-graph|postmark|shopify|stripe|telegram|twilio) \S+: before/,
     why: 'the order matters only for an event that has both with different values, and none is known',
   },
   {

@@ -123,8 +123,8 @@ What is true of one provider only is in its section.
 - Airtable, Dropbox, Supabase and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
   captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\`,
   \`repository_dispatch\`, \`membership\`, \`organization\` and \`org_block\`, for Shopify's Events and \`product_listings/remove\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
-- A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, RevenueCat, Supabase, GitLab's older secret token) proves who sent a delivery, and nothing about
-  its content. Somebody who has seen a token can send any body.
+- A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, RevenueCat, Supabase, Microsoft Graph, GitLab's older
+  secret token) proves who sent a delivery, and nothing about its content. Somebody who has seen a token can send any body.
 - A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times.
 
 ## Not supported
@@ -139,6 +139,7 @@ What is true of one provider only is in its section.
 | DocuSign's XML, Cal.com's form templates | ids are read from JSON: choose JSON, and leave the template empty |
 | GitHub's content type \`application/x-www-form-urlencoded\` | answered 400, and never sent again: choose \`application/json\` |
 | HubSpot signatures v1 and v2 | plain hashes of secret and body, replaced by v3 |
+| Jira's webhooks of Connect, Forge and OAuth apps | are not signed by a secret: let an administrator register a webhook |
 | Slack commands and buttons, Discord interactions | they need an answer at once, and handlers run after the answer |
 `;
 }
@@ -194,7 +195,10 @@ function retriesOf({ retries }: Facts): string {
 }
 
 function signatureOf(scheme: Scheme): string {
-  if (scheme.token !== undefined) return `${scheme.basic ? 'Basic authentication' : 'token'} in ${code(scheme.token)}`;
+  if (scheme.token !== undefined) {
+    const where = `${code(scheme.token)}${scheme.perItem ? ' of each item' : ''}`;
+    return `${scheme.basic ? 'Basic authentication' : 'token'} in ${where}`;
+  }
   const places = [scheme.signature].flat();
   const [first = ''] = places;
   return `${algorithmOf(scheme)}, ${scheme.encoding}, in ${code(first)}${places.length > 1 ? ` ${places.length > 2 ? 'to' : 'or'} ${code(places.at(-1) ?? '')}` : ''}${

@@ -23,6 +23,7 @@ import { lemonsqueezy } from './lemonsqueezy.ts';
 import { linear } from './linear.ts';
 import { mailgun } from './mailgun.ts';
 import { meta } from './meta.ts';
+import { microsoftGraph } from './microsoft-graph.ts';
 import { mollie } from './mollie.ts';
 import { mollieClassic } from './mollie-classic.ts';
 import { notion } from './notion.ts';
@@ -84,6 +85,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   linear,
   mailgun,
   meta,
+  'microsoft-graph': microsoftGraph,
   mollie,
   'mollie-classic': mollieClassic,
   notion,

@@ -30,7 +30,7 @@ export const proof: Proof = {
     byHand: 'none. `twitch event retrigger` of the Twitch CLI only repeats its own test events',
     same: 'Twitch-Eventsub-Message-Id',
     limits: [
-      'The message type in the header is not signed. Somebody who has captured a delivery could only send it again under the same id.',
+      'The message type in the header is not signed. Somebody who has captured a delivery could only send it again under the same id, or the challenge as an event without content.',
       '`drop.entitlement.grant` holds several grants in one body, and is one event here.',
     ],
     open: 'how often Twitch sends an event again, and whether with a new time',
