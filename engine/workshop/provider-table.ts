@@ -123,8 +123,8 @@ What is true of one provider only is in its section.
 - Airtable, Dropbox, Supabase and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
   captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\`,
   \`repository_dispatch\`, \`membership\`, \`organization\` and \`org_block\`, for Shopify's Events and \`product_listings/remove\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
-- A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, RevenueCat, Supabase, Microsoft Graph, GitLab's older
-  secret token) proves who sent a delivery, and nothing about its content. Somebody who has seen a token can send any body.
+- A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, Supabase, Microsoft Graph, GitLab's older secret token,
+  RevenueCat's authorization header) proves who sent a delivery, and nothing about its content. Somebody who has seen a token can send any body.
 - A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times.
 
 ## Not supported

@@ -5,14 +5,17 @@ export const proof: Proof = {
     read: '2026-11-20',
     from: 'RevenueCat/docs docs/integrations/webhooks.mdx',
     signature: said(
-      'token at header:authorization or hmac-sha256 hex at header:x-revenuecat-webhook-signature#v1',
-      'RevenueCat/docs (token); several receivers of others, which agree (signature)',
+      'hmac-sha256 hex at header:x-revenuecat-webhook-signature#v1 or token at header:authorization',
+      'revenuecat.com/docs/integrations/webhooks, as receivers of others cite it (signature); RevenueCat/docs (token)',
     ),
-    covers: 'nothing or {header:x-revenuecat-webhook-signature#t}.{body}',
-    key: 'the token or text',
-    window: said('none or 300 s, in s', 'receivers of others: each attempt is signed with its own time'),
+    covers: said(
+      '{header:x-revenuecat-webhook-signature#t}.{body} or nothing',
+      'revenuedot/examples, which sends the same',
+    ),
+    key: 'text or the token',
+    window: said('300 s, in s or none', 'receivers of others: each attempt is signed with its own time'),
     id: 'event.id',
-    isIdSigned: false,
+    isIdSigned: true,
     type: 'event.type',
     time: said(
       'event.event_timestamp_ms (ms)',
@@ -23,7 +26,10 @@ export const proof: Proof = {
     ends: 'exactly 200, or the fifth retry',
     byHand: 'on the page of the integration (`Retry`) and on that of the event',
     same: 'the id of the event',
-    open: "the signature is known from others' receivers only, and a guide of RevenueCat's names another header (X-RevenueCat-Signature); whether two real events may have one id",
+    limits: [
+      'Switch the signature on: the authorization header proves who sent a delivery, and nothing about its content.',
+    ],
+    open: "we have read RevenueCat's words on the signature in receivers of others only, and a guide of its own names another header (X-RevenueCat-Signature)",
   },
   pairs: {
     source: 'RevenueCat/docs code_blocks/integrations/webhooks/sample-events_1.json',
@@ -36,9 +42,10 @@ export const proof: Proof = {
       'two renewals in one millisecond': { values: { 'event.id': '12345678-1234-1234-1234-123456789013' } },
     },
     same: {
-      'another body under a known id, which somebody with the token may have sent': {
-        values: { 'event.type': 'CANCELLATION' },
-        outcome: 'parked',
+      'a retry, from an integration without a signature': {
+        body: { event: { id: '1', type: 'RENEWAL' } },
+        events: [['1', 'RENEWAL', null]],
+        both: { headers: { 'x-revenuecat-webhook-signature': null, authorization: '{secret}' } },
       },
     },
   },
@@ -52,9 +59,9 @@ export const proof: Proof = {
       body: '{"event":{"id":"1"}}',
     },
     {
-      id: 'revenuecat/own',
-      origin: 'own',
-      source: "computed once with Python's hmac, from receivers of others",
+      id: 'revenuecat/accepted',
+      origin: 'accepted-by-others',
+      source: 'revenuedot/examples accepts it, and refuses it with another body',
       secret: 'own-secret-0123456789abcdef',
       headers: {
         'x-revenuecat-webhook-signature':

@@ -18,7 +18,10 @@ export const proof: Proof = {
       'twurple/twurple packages/eventsub-http/src/EventSubHttpBase.ts',
     ),
     key: 'text',
-    window: said('600 s, in iso', 'webhook-co/webhook packages/webhooks-spec/src/adapters/config.ts: ten minutes'),
+    window: said(
+      '600 s, in iso',
+      'dev.twitch.tv/docs/eventsub, "Guarding against replay attacks": not "older than 10 minutes"; webhook-co/webhook too',
+    ),
     id: said('twitch-eventsub-message-id', 'dev.twitch.tv/docs/eventsub: an event that is sent again has the same'),
     isIdSigned: true,
     type: 'twitch-eventsub-message-type + subscription.type',

@@ -109,7 +109,6 @@ it('the claim is told whose ids are unsigned, unless a retry may differ or an id
     'jira',
     'postmark',
     'razorpay',
-    'revenuecat',
     'sentry',
     'shopify',
     'telegram',
