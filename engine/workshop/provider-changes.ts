@@ -16,6 +16,7 @@ const REASONS: readonly Reason[] = [
     pattern: / retriesForDays:/,
     why: 'no delivery shows it. Its facts say it, and npm run check compares it with DEDUPE_DAYS',
   },
+  { pattern: / secretPrefix:/, why: 'no delivery shows it: only the commands that take a secret look at it' },
   { pattern: / id\.signed:/, holds: isInBody, why: 'the id is in the body, so equal bodies have equal ids anyway' },
   {
     pattern: / id\.signed:/,
