@@ -16,20 +16,21 @@ const REASONS: readonly Reason[] = [
     pattern: / retriesForDays:/,
     why: 'no delivery shows it. Its facts say it, and npm run check compares it with DEDUPE_DAYS',
   },
-  { pattern: /timestamp\.unit: iso/, why: 'TypeScript refuses it' },
+  { pattern: / secretPrefix:/, why: 'no delivery shows it: only the commands that take a secret look at it' },
   { pattern: / id\.signed:/, holds: isInBody, why: 'the id is in the body, so equal bodies have equal ids anyway' },
   {
     pattern: / id\.signed:/,
     holds: (id) => id.bodiesRepeat === true,
     why: 'the body is no replay key anyway: bodies repeat',
   },
-  { pattern: /^(mailgun|twilio) id\.signed:/, why: 'every delivery has the replay key that is named' },
+  { pattern: /^(mailgun|twilio|zendesk) id\.signed:/, why: 'every delivery has the replay key that is named' },
   {
     pattern: / (id\.at|id\.replayKey|type)\S*: \{json\?:|^(mailgun|adyen) scheme\.signed: \{json\??:/,
     why: 'it matters only for an event that lacks this field, and none is known',
   },
   {
-    pattern: /^(auth0|coinbase-cdp|hubspot-v3|meta|postmark|stripe|twilio) \S+: before/,
+    pattern:
+      /^(auth0|coinbase-cdp|gitlab|hubspot-v3|meta|microsoft-graph|postmark|shopify|stripe|telegram|twilio) \S+: before/,
     why: 'the order matters only for an event that has both with different values, and none is known',
   },
   {

@@ -79,7 +79,7 @@ If the id is not signed, somebody who has captured a delivery could send it agai
 event with a new id but a known replay key is parked instead of run. Look at it: \`retry\` it if it is real, \`discard\` it if
 not. If a source really sends the same body more than once, set \`bodiesRepeat: true\` on the source. Then the body is no longer
 used as a replay key, so a captured delivery could be run again under another id. Where only some types of a provider repeat their
-bodies (GitHub's \`workflow_dispatch\` and \`repository_dispatch\`, WooCommerce's \`action.*\`), its data says so already.
+bodies (five of GitHub's, two kinds of Shopify's, WooCommerce's \`action.*\`), its data says so already.
 
 ## Retries
 
@@ -120,11 +120,11 @@ arrives before step 4 is answered 401, and the provider sends it again.
 
 What is true of one provider only is in its section.
 
-- Airtable, Dropbox and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
-  captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\` and
-  \`repository_dispatch\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
-- A token (Postmark, Chargebee, Auth0, Mollie classic, GitLab's older secret token) proves who sent a delivery, and nothing about
-  its content. Somebody who has seen a token can send any body.
+- Airtable, Dropbox, Supabase and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
+  captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\`,
+  \`repository_dispatch\`, \`membership\`, \`organization\` and \`org_block\`, for Shopify's Events and \`product_listings/remove\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
+- A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, Supabase, Microsoft Graph, GitLab's older secret token,
+  RevenueCat's authorization header) proves who sent a delivery, and nothing about its content. Somebody who has seen a token can send any body.
 - A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times.
 
 ## Not supported
@@ -133,15 +133,13 @@ What is true of one provider only is in its section.
 | --- | --- |
 | PayPal | signs with RSA, with a certificate from a URL in the delivery and a CRC32 of the body. WebCrypto reads no certificates |
 | Plaid | sends a JWT whose key must be fetched with API credentials: a call to the outside before every claim |
-| Vercel | only third parties describe its signature |
 | Adyen platform and management webhooks | the name of the signature's header is not confirmed |
-| Mailgun's \`parent-signature\` | for sub-accounts. The account's own \`signature\` is verified |
 | Mailgun's routes, SendGrid's Inbound Parse | send mail as a multipart form |
-| Shopify's new events, \`shopify-hmac-sha256\` | the rest of their headers is not confirmed |
 | Twilio by GET | only POST is accepted: choose it in Twilio's settings |
 | DocuSign's XML, Cal.com's form templates | ids are read from JSON: choose JSON, and leave the template empty |
 | GitHub's content type \`application/x-www-form-urlencoded\` | answered 400, and never sent again: choose \`application/json\` |
 | HubSpot signatures v1 and v2 | plain hashes of secret and body, replaced by v3 |
+| Jira's webhooks of Connect, Forge and OAuth apps | are not signed by a secret: let an administrator register a webhook |
 | Slack commands and buttons, Discord interactions | they need an answer at once, and handlers run after the answer |
 `;
 }
@@ -197,10 +195,13 @@ function retriesOf({ retries }: Facts): string {
 }
 
 function signatureOf(scheme: Scheme): string {
-  if (scheme.token !== undefined) return `${scheme.basic ? 'Basic authentication' : 'token'} in ${code(scheme.token)}`;
+  if (scheme.token !== undefined) {
+    const where = `${code(scheme.token)}${scheme.perItem ? ' of each item' : ''}`;
+    return `${scheme.basic ? 'Basic authentication' : 'token'} in ${where}`;
+  }
   const places = [scheme.signature].flat();
   const [first = ''] = places;
-  return `${algorithmOf(scheme)}, ${scheme.encoding}, in ${code(first)}${places.length > 1 ? ` to ${code(places.at(-1) ?? '')}` : ''}${
+  return `${algorithmOf(scheme)}, ${scheme.encoding}, in ${code(first)}${places.length > 1 ? ` ${places.length > 2 ? 'to' : 'or'} ${code(places.at(-1) ?? '')}` : ''}${
     scheme.perItem ? ' of each item' : ''
   }`;
 }

@@ -35,8 +35,9 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const { scheme } = provider;
   const text = body ?? encodeBody(provider, sample.body(id, type, now));
   const timed = scheme.token !== undefined ? undefined : scheme.timestamp;
-  const timestamp = Math.floor(now.getTime() / (timed?.unit === 'ms' ? 1 : 1000));
-  const fixed = { '{timestamp}': String(timestamp), '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
+  const unixTime = Math.floor(now.getTime() / (timed?.unit === 'ms' ? 1 : 1000));
+  const timestamp = timed?.unit === 'iso' ? now.toISOString() : String(unixTime);
+  const fixed = { '{timestamp}': timestamp, '{id}': id, '{type}': type, '{token}': tokenOf(provider, key) };
   const contentType = provider.form ? 'application/x-www-form-urlencoded' : 'application/json';
   const given: Record<string, string> = { 'content-type': contentType, ...sample.headers };
   for (const [place, value] of partsOf(provider, type)) {
@@ -50,7 +51,8 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   };
   if (scheme.token !== undefined) {
     const [kind, name = ''] = scheme.token.split(':');
-    return { headers: headersWith(''), body: text, query: kind === 'query' ? { [name]: key } : {} };
+    const withToken = kind === 'json' ? text.replaceAll('{token}', () => key) : text;
+    return { headers: headersWith(''), body: withToken, query: kind === 'query' ? { [name]: key } : {} };
   }
 
   // At this point a signature inside the body is still the placeholder `{signature}`. It is never part of the signed

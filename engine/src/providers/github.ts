@@ -13,10 +13,14 @@ export const github = defineProvider({
   id: {
     at: '{header:x-github-delivery}',
     signed: false,
-    // Who starts a workflow again with the same inputs sends the same body again. Only these two events have a text there.
+    // These have neither a time nor a counter, so what is done again has the same body again. Only these events have a text
+    // at the place beside their name. github_app_authorization has none: its body holds nothing but the action and who did it.
     bodiesRepeat: [
       [{ at: 'header:x-github-event', is: 'workflow_dispatch' }, { at: 'json:workflow' }],
       [{ at: 'header:x-github-event', is: 'repository_dispatch' }, { at: 'json:branch' }],
+      [{ at: 'header:x-github-event', is: 'membership' }, { at: 'json:scope' }],
+      [{ at: 'header:x-github-event', is: 'organization' }, { at: 'json:membership.user.login' }],
+      [{ at: 'header:x-github-event', is: 'org_block' }, { at: 'json:blocked_user.login' }],
     ],
   },
   // For example `issues.opened`, or `push` for an event without an action.

@@ -12,7 +12,7 @@ const TOKEN = {
 export const proof: Proof = {
   sdk: { sdk: 'standardwebhooks', signs: true },
   facts: {
-    read: '2026-11-19',
+    read: '2026-11-20',
     from: 'docs.gitlab.com/user/project/integrations/webhooks',
     signature: said(
       'hmac-sha256 base64 at header:webhook-signature#v1 or token at header:x-gitlab-token',
@@ -27,14 +27,21 @@ export const proof: Proof = {
     ),
     isIdSigned: false,
     replayKey: 'none',
-    type: 'object_kind / x-gitlab-event',
+    type: said('object_kind / event_name / x-gitlab-event', 'gitlabhq/gitlabhq doc/administration/system_hooks.md'),
     limit: 10,
-    retries: null,
+    retries: said(
+      0,
+      'gitlabhq/gitlabhq app/services/web_hook_service.rb: a failed request is logged and not raised, so the `retry: 4` of app/workers/web_hook_worker.rb is only for a job of GitLab that is interrupted',
+    ),
     largest: 25_600,
     whyLower: 'a Worker has 128 MB for all deliveries at once, and holds each body several times',
     ends: 'any 2xx. Four failures in a row (4xx, 5xx, no answer) switch the webhook off for a minute to a day, and 40 for good',
+    byHand: said(
+      'on the page of the webhook and by API, with the same idempotency key',
+      'gitlab-org/gitlab!151130 (API), !160952 (key)',
+    ),
     same: 'the idempotency key. A project hook and a group hook on one address send two events',
-    open: 'how often GitLab retries. The signing token is in GitLab 19.0 and later; with the older secret token nothing is signed',
+    open: 'an interrupted job of GitLab may send a delivery up to four times more, with the same idempotency key. The signing token is in GitLab 19.0 and later; with the older secret token nothing is signed',
   },
   accepts: { bytes: 5 * 1024 * 1024 },
   pairs: {
@@ -48,6 +55,12 @@ export const proof: Proof = {
         body: { object_kind: 'feature_flag', object_attributes: { id: 6, active: true } },
         events: [['msg_one', 'feature_flag', null]],
         both: { headers: { ...TOKEN, 'x-gitlab-event-uuid': 'uuid' } },
+        id: 'two',
+      },
+      'a user who is blocked, from a system hook': {
+        body: { event_name: 'user_failed_login', user_id: 26, state: 'blocked' },
+        events: [['msg_one', 'user_failed_login', null]],
+        both: { headers: { 'x-gitlab-event': 'System Hook' } },
         id: 'two',
       },
       'two events of one action, from a GitLab without idempotency keys': {

@@ -15,7 +15,8 @@ export const gitlab = defineProvider({
     signed: false,
     bodiesRepeat: true,
   },
-  type: ['{json:object_kind}', '{header:x-gitlab-event}'],
+  // A system hook of an administrator has an `event_name` instead.
+  type: ['{json:object_kind}', '{json:event_name}', '{header:x-gitlab-event}'],
   // GitLab sends bodies of up to 25 MB. As with GitHub, the limit is lower: a body is held several times.
   maxBytes: 5 * 1024 * 1024,
 });

@@ -2,7 +2,7 @@ import { type Proof, said } from './proof.ts';
 
 export const proof: Proof = {
   facts: {
-    read: '2026-11-19',
+    read: '2026-11-20',
     from: 'developers.hubspot.com/docs/api-reference/webhooks-webhooks-v3/guide',
     signature: said(
       'hmac-sha256 base64 at header:x-hubspot-signature-v3',
@@ -26,6 +26,9 @@ export const proof: Proof = {
     retries: 24,
     ends: "any 2xx, or the tenth retry. Today's page says that every 4xx and 5xx is tried again; an older one and HubSpot staff said that 400, 401, 403, 404 and 405 are not",
     same: 'event, account, subscription, object, time, property and association. attemptNumber, which is in the body, differs',
+    limits: [
+      'HubSpot decodes some escapes of the URL before it signs (`%3A`, `%2F` and others, says its page; its SDK does not). Choose a URL without escapes.',
+    ],
     open: 'whether a retry is signed with a new time. The page on webhooks names signature v1 alone; recorded deliveries have v3 as well (hookdeck/webhook-samples)',
   },
   pairs: {

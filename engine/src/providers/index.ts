@@ -9,7 +9,6 @@ import { calendly } from './calendly.ts';
 import { chargebee } from './chargebee.ts';
 import { clerk } from './clerk.ts';
 import { coinbaseCdp } from './coinbase-cdp.ts';
-import { coinbaseCommerce } from './coinbase-commerce.ts';
 import { contentful } from './contentful.ts';
 import { discord } from './discord.ts';
 import { docusign } from './docusign.ts';
@@ -19,10 +18,12 @@ import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
 import { hubspotV3 } from './hubspot-v3.ts';
 import { intercom } from './intercom.ts';
+import { jira } from './jira.ts';
 import { lemonsqueezy } from './lemonsqueezy.ts';
 import { linear } from './linear.ts';
 import { mailgun } from './mailgun.ts';
 import { meta } from './meta.ts';
+import { microsoftGraph } from './microsoft-graph.ts';
 import { mollie } from './mollie.ts';
 import { mollieClassic } from './mollie-classic.ts';
 import { notion } from './notion.ts';
@@ -32,6 +33,7 @@ import { pagerduty } from './pagerduty.ts';
 import { postmark } from './postmark.ts';
 import { razorpay } from './razorpay.ts';
 import { resend } from './resend.ts';
+import { revenuecat } from './revenuecat.ts';
 import { sendgrid } from './sendgrid.ts';
 import { sentry } from './sentry.ts';
 import { sesmetric } from './sesmetric.ts';
@@ -40,13 +42,18 @@ import { slack } from './slack.ts';
 import { square } from './square.ts';
 import { standardwebhooks } from './standardwebhooks.ts';
 import { stripe } from './stripe.ts';
+import { supabase } from './supabase.ts';
 import { svix } from './svix.ts';
+import { telegram } from './telegram.ts';
 import { twilio } from './twilio.ts';
+import { twitch } from './twitch.ts';
 import { typeform } from './typeform.ts';
 import type { Provider } from './types.ts';
+import { vercel } from './vercel.ts';
 import { woocommerce } from './woocommerce.ts';
 import { workos } from './workos.ts';
 import { xero } from './xero.ts';
+import { zendesk } from './zendesk.ts';
 import { zoom } from './zoom.ts';
 
 export type { Provider } from './types.ts';
@@ -64,7 +71,6 @@ export const providers: Readonly<Record<string, Provider>> = {
   chargebee,
   clerk,
   'coinbase-cdp': coinbaseCdp,
-  'coinbase-commerce': coinbaseCommerce,
   contentful,
   discord,
   docusign,
@@ -74,10 +80,12 @@ export const providers: Readonly<Record<string, Provider>> = {
   gitlab,
   'hubspot-v3': hubspotV3,
   intercom,
+  jira,
   lemonsqueezy,
   linear,
   mailgun,
   meta,
+  'microsoft-graph': microsoftGraph,
   mollie,
   'mollie-classic': mollieClassic,
   notion,
@@ -87,6 +95,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   postmark,
   razorpay,
   resend,
+  revenuecat,
   sendgrid,
   sentry,
   sesmetric,
@@ -95,11 +104,16 @@ export const providers: Readonly<Record<string, Provider>> = {
   square,
   standardwebhooks,
   stripe,
+  supabase,
   svix,
+  telegram,
   twilio,
+  twitch,
   typeform,
+  vercel,
   woocommerce,
   workos,
   xero,
+  zendesk,
   zoom,
 };

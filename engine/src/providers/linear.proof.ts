@@ -4,13 +4,13 @@ import { HMAC_BODY } from './shared-proof.ts';
 export const proof: Proof = {
   sdk: { sdk: '@linear/sdk', signs: false },
   facts: {
-    read: '2026-11-19',
+    read: '2026-11-20',
     from: 'linear.app/developers/webhooks',
     signature: said('hmac-sha256 hex at header:linear-signature', '@linear/sdk webhooks'),
     ...HMAC_BODY,
     window: said(
       '28800 s, in ms',
-      '@linear/sdk allows 60 s; longer than the retries, because nobody documents whether they have a new time',
+      '@linear/sdk allows 60 s, requires the time in the body and ignores the header linear-timestamp; longer than the retries, because nobody documents whether they have a new time',
     ),
     id: said('linear-delivery', 'identifies the payload; whether a retry has the same is not documented'),
     isIdSigned: false,

@@ -3,9 +3,12 @@ import { seconds } from './sample.ts';
 
 export const proof: Proof = {
   facts: {
-    read: '2026-11-19',
+    read: '2026-11-20',
     from: 'documentation.mailgun.com/docs/mailgun/user-manual/webhooks; help.mailgun.com 202236504; webhook-co/webhook apps/docs/providers/mailgun.mdx',
-    signature: 'hmac-sha256 hex at json:signature.signature',
+    signature: said(
+      'hmac-sha256 hex at json:signature.signature … json:signature.parent-signature',
+      'documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks: parent-signature, "only included when event happens on a subaccount"',
+    ),
     covers: '{json:signature.timestamp}{json:signature.token}',
     key: 'text',
     window: said('32400 s, in s', '"not too far from the current time"; longer than the retries'),
@@ -21,7 +24,7 @@ export const proof: Proof = {
     retries: said(8.1, 'after 10, 10, 15, 30 minutes, 1, 2 and 4 hours'),
     ends: '200, or 406',
     same: 'id and time of the event',
-    open: 'whether a retry has the same token and time',
+    open: "whether a retry has the same token and time; that a sub-account's signature is made with its own key is how we read the page on parent-signature",
     limits: [
       'Mailgun signs a token and not the body. The token is the replay key, so a captured delivery with another body is parked.',
       "If the same event arrives again under a new token, that second token is not recorded, and doesn't protect anything.",
@@ -53,6 +56,26 @@ export const proof: Proof = {
     },
   },
   vectors: [
+    {
+      id: 'mailgun/parent-signature',
+      origin: 'own',
+      source: "computed once with Python's hmac, from the provider's documentation",
+      note: 'the key of the account above the sub-account',
+      secret: 'own-key-of-the-account-0123456789',
+      headers: {},
+      body: '{"signature":{"timestamp":"1772366400","token":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","signature":"688e228c9e28a6cc8ee974230587b6e20d94684fa31e60b51b4dc11aad77be7f","parent-signature":"ddab868cc681b045651aec426d7d9b8c277a279d7cbaece741dbefeba11e6d1d"},"event-data":{"id":"1"}}',
+      nowSeconds: 1772366400,
+    },
+    {
+      id: 'mailgun/signature-of-a-subaccount',
+      origin: 'own',
+      source: "computed once with Python's hmac, from the provider's documentation",
+      note: 'the key of the sub-account itself',
+      secret: 'own-key-of-the-subaccount-0123456',
+      headers: {},
+      body: '{"signature":{"timestamp":"1772366400","token":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","signature":"688e228c9e28a6cc8ee974230587b6e20d94684fa31e60b51b4dc11aad77be7f","parent-signature":"ddab868cc681b045651aec426d7d9b8c277a279d7cbaece741dbefeba11e6d1d"},"event-data":{"id":"1"}}',
+      nowSeconds: 1772366400,
+    },
     {
       id: 'mailgun/accepted',
       origin: 'accepted-by-others',

@@ -4,7 +4,8 @@ export const mailgun = defineProvider({
   name: 'mailgun',
   docs: 'https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks',
   scheme: {
-    signature: 'json:signature.signature',
+    // An event of a sub-account is signed twice: with the sub-account's key, and with that of the account above it.
+    signature: ['json:signature.signature', 'json:signature.parent-signature'],
     encoding: 'hex',
     key: 'utf8',
     // The body is not signed. Somebody who has captured a token could send it again with another body.

@@ -32,6 +32,11 @@ const payment = (details: object) =>
     ],
   });
 
+const comment = (value: object) => ({
+  object: 'instagram',
+  entry: [{ id: '1', time: 1770000000, changes: [{ field: 'comments', value }] }],
+});
+
 /** The properties that name a person in Meta's examples. */
 const NAMES = [
   'from',
@@ -64,13 +69,13 @@ export function whatsappBatch(count: number, text: string, name = 'Person'): str
 export const proof: Proof = {
   sdk: { sdk: 'whatsapp-api-js', signs: false, by: 'others' },
   facts: {
-    read: '2026-11-19',
+    read: '2026-11-20',
     from: 'developers.facebook.com/docs/graph-api/webhooks/getting-started',
     signature: 'hmac-sha256 hex at header:x-hub-signature-256#sha256',
     ...HMAC_BODY,
     id: said(
-      'messages.id / statuses.id + statuses.status + statuses.payment.reference_id + statuses.payment.transaction.id? + statuses.payment.transaction.status? + statuses.payment.transaction.refunds.status? + statuses.timestamp? / statuses.id + statuses.status + statuses.recipient_participant_id / statuses.id + statuses.status + statuses.participant_recipient_id / statuses.id + statuses.status + statuses.recipient_participant_user_id / statuses.id + statuses.status / entry.id? + message.mid + message.is_deleted / entry.id? + message.mid / errors.code + every delivery',
-      'developers.facebook.com whatsapp: groups/webhooks (both spellings), business-scoped user ids; docs.ycloud.com whatsapp-payment-updated (transactions); developers.kaleyra.io whatsapp-payments-webhook (refunds); support.wati.io 11822291 (no transaction); messenger-platform: webhook events',
+      'messages.id / statuses.id + statuses.status + statuses.payment.reference_id + statuses.payment.transaction.id? + statuses.payment.transaction.status? + statuses.payment.transaction.refunds.status? + statuses.timestamp? / statuses.id + statuses.status + statuses.recipient_participant_id / statuses.id + statuses.status + statuses.participant_recipient_id / statuses.id + statuses.status + statuses.recipient_participant_user_id / statuses.id + statuses.status / entry.id? + message.mid + message.is_deleted / entry.id? + message.mid / entry.id? + changes.field + leadgen_id / entry.id? + changes.field + media.id + id / errors.code + every delivery',
+      'developers.facebook.com whatsapp: groups/webhooks (both spellings), business-scoped user ids; docs.ycloud.com whatsapp-payment-updated (transactions); developers.kaleyra.io whatsapp-payments-webhook (refunds); support.wati.io 11822291 (no transaction); messenger-platform: webhook events; graph-api/webhooks/getting-started/webhooks-for-leadgen; instagram-platform/webhooks/examples (comments)',
     ),
     isIdSigned: true,
     type: 'object + changes.field / object',
@@ -89,7 +94,7 @@ export const proof: Proof = {
     largest: said(3072, 'developers.facebook.com: "up to 3 MB"'),
     ends: '200',
     same: 'the id of the message; for a status also the status and the member of a group, or the transaction, refund and time of a payment',
-    open: 'nothing tells two errors of WhatsApp apart, so every delivery of one is an event; whether a retry of a payment has the same time, and which message id a refund has',
+    open: "whether a retry has the same entry.time, which is when Meta sent it: if not, a retry of what is claimed by its content (Page feeds, for example) is a second event. `created_time` can't take its place, because an edited post keeps that of the post; whether an edited comment of Instagram is announced, which would have the same id; nothing tells two errors of WhatsApp apart, so every delivery of one is an event; whether a retry of a payment has the same time, and which message id a refund has",
     limits: ['Each WhatsApp message is stored with its own contact, not with the whole `contacts` list.'],
   },
   handshakes: [
@@ -257,6 +262,41 @@ export const proof: Proof = {
         body: whatsapp({ errors: [{ code: 130429, title: 'Rate limit hit' }] }),
         events: [['130429:random', 'whatsapp_business_account.messages', null]],
       },
+      'two leads of one form': {
+        body: { object: 'page', entry: [{ id: '1', changes: [{ field: 'leadgen', value: { leadgen_id: '444' } }] }] },
+        events: [['1:leadgen:444', 'page.leadgen', null]],
+        values: { 'entry.0.changes.0.value.leadgen_id': '445' },
+      },
+      'a lead of another field': {
+        body: { object: 'page', entry: [{ id: '1', changes: [{ field: 'leadgen', value: { leadgen_id: '444' } }] }] },
+        events: [['1:leadgen:444', 'page.leadgen', null]],
+        values: { 'entry.0.changes.0.field': 'leadgen_update' },
+      },
+      'two comments on one picture': {
+        body: comment({ id: '17', media: { id: '178' } }),
+        events: [['1:comments:178:17', 'instagram.comments', '2026-02-02T02:40:00.000Z']],
+        values: { 'entry.0.changes.0.value.id': '18' },
+      },
+      'a comment of a live video': {
+        body: comment({ id: '17', media: { id: '178' } }),
+        events: [['1:comments:178:17', 'instagram.comments', '2026-02-02T02:40:00.000Z']],
+        values: { 'entry.0.changes.0.field': 'live_comments' },
+      },
+      'two accounts of ours whose picture it is': {
+        body: comment({ id: '17', media: { id: '178' } }),
+        events: [['1:comments:178:17', 'instagram.comments', '2026-02-02T02:40:00.000Z']],
+        values: { 'entry.0.id': '2' },
+      },
+      'a comment on another picture': {
+        body: comment({ id: '17', media: { id: '178' } }),
+        events: [['1:comments:178:17', 'instagram.comments', '2026-02-02T02:40:00.000Z']],
+        values: { 'entry.0.changes.0.value.media.id': '179' },
+      },
+      'an ad that is reviewed twice, which has an id and no picture': {
+        body: { object: 'ad_account', entry: [{ id: '1', time: 1, changes: [{ field: 'f', value: { id: '9' } }] }] },
+        events: [['content', 'ad_account.f', '1970-01-01T00:00:01.000Z']],
+        values: { 'entry.0.time': 2 },
+      },
       'a message of Messenger, and its deletion': {
         body: {
           object: 'instagram',
@@ -289,6 +329,34 @@ export const proof: Proof = {
         ],
       },
       'a retry, in an envelope of a later version': { values: { [`${STATUS}.pricing`]: { billable: true } } },
+      'a lead that was sent again, later': {
+        body: {
+          object: 'page',
+          entry: [
+            { id: '1', time: 1770000000, changes: [{ field: 'leadgen', value: { leadgen_id: '444', form_id: '5' } }] },
+          ],
+        },
+        events: [['1:leadgen:444', 'page.leadgen', '2026-02-02T02:40:00.000Z']],
+        values: { 'entry.0.time': 1770000060 },
+      },
+      'a comment on Instagram that was sent again, later': {
+        body: comment({ id: '17865799348089039', media: { id: '178', media_product_type: 'FEED' } }),
+        events: [['1:comments:178:17865799348089039', 'instagram.comments', '2026-02-02T02:40:00.000Z']],
+        values: { 'entry.0.time': 1770000060 },
+      },
+      'a lead and a comment of entries without an id': {
+        body: {
+          object: 'page',
+          entry: [
+            { changes: [{ field: 'leadgen', value: { leadgen_id: '444' } }] },
+            { changes: [{ field: 'comments', value: { id: '17', media: { id: '178' } } }] },
+          ],
+        },
+        events: [
+          [':leadgen:444', 'page.leadgen', null],
+          [':comments:178:17', 'page.comments', null],
+        ],
+      },
       'a message of Messenger in a batch that was sent later': {
         body: {
           object: 'page',

@@ -42,6 +42,9 @@ export const meta = defineProvider({
       // deletion repeats the message's id.
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}:{json:entry.0.messaging.0.message.is_deleted}',
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}',
+      // A lead, and a comment on Instagram. Their entry's time is when it was sent, so it is no part of the id.
+      '{json?:entry.0.id}:{json:entry.0.changes.0.field}:{json:entry.0.changes.0.value.leadgen_id}',
+      '{json?:entry.0.id}:{json:entry.0.changes.0.field}:{json:entry.0.changes.0.value.media.id}:{json:entry.0.changes.0.value.id}',
       // An error of WhatsApp's has neither an id nor a time, so every delivery of one is an event.
       '{json:entry.0.changes.0.value.errors.0.code}:{random}',
     ],

@@ -163,8 +163,9 @@ export type Pair = Change & (OtherExample | { readonly body?: never });
 
 /** A request that is no delivery. */
 export interface HandshakeExample {
-  /** With a query it is a GET, otherwise a POST. `{verifyToken}` is the configured one. */
+  /** With a query it is a GET, unless `method` says otherwise, and without one a POST. `{verifyToken}` is the configured one. */
   readonly query?: string;
+  readonly method?: 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Signed like a delivery. Unsigned, and signed with another secret, it is refused. */

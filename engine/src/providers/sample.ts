@@ -1,6 +1,6 @@
 /**
- * A small, plausible delivery of a provider. `{signature}` is replaced in its headers and in its JSON. `{timestamp}`,
- * `{id}`, `{type}` and `{token}` are replaced in its headers only.
+ * A small, plausible delivery of a provider. `{signature}` and `{token}` are replaced in its headers and, if the provider
+ * expects them there, in its JSON. `{timestamp}`, `{id}` and `{type}` are replaced in its headers only.
  */
 export interface Sample {
   readonly types: readonly [string, ...string[]];

@@ -22,7 +22,7 @@ const STREAM = {
 export const proof: Proof = {
   sdk: { sdk: 'twilio', signs: true },
   facts: {
-    read: '2026-11-19',
+    read: '2026-11-20',
     from: 'twilio.com/docs/usage/security',
     signature: said('hmac-sha1 base64 at header:x-twilio-signature', 'twilio/twilio-node src/webhooks/webhooks.ts'),
     covers: said(
@@ -32,11 +32,11 @@ export const proof: Proof = {
     key: 'text',
     id: said(
       'specversion + source + id / MessageSid + MessageStatus / i-twilio-idempotency-token',
-      'twilio.com/docs/events (CloudEvents: source and id), twilio.com/docs/messaging; PipedreamHQ/pipedream components/twilio: the header is the same on a retry',
+      'twilio.com/docs/events (CloudEvents: source and id), twilio.com/docs/messaging; twilio/twilio-agent-connect-python docs/horizontal-scaling.md: the header is the same on a retry',
     ),
     isIdSigned: false,
     replayKey: 'bodySHA256 + source + id / x-twilio-signature',
-    type: 'MessageStatus / CallStatus / SmsStatus / type',
+    type: said('MessageStatus / CallStatus / SmsStatus / type / EventType', 'twilio.com/docs/sync/webhooks: EventType'),
     time: said('time (iso)', 'twilio.com/docs/events: only Event Streams has a time'),
     batch: '*',
     answer: '200 <Response/>',
@@ -84,6 +84,11 @@ export const proof: Proof = {
         body: { ConversationSid: 'CH1' },
         events: [['content', null, null]],
         values: { EventType: 'onMessageAdded' },
+      },
+      'two changes of a document of Sync': {
+        body: { ServiceSid: 'IS1', EventType: 'document_updated', DocumentSid: 'ET1', DocumentRevision: '1' },
+        events: [['content', 'document_updated', null]],
+        values: { DocumentRevision: '2' },
       },
       'two digits that are pressed in one call': {
         body: { CallSid: 'CA1', CallStatus: 'in-progress', Digits: '1' },

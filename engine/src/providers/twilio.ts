@@ -34,7 +34,13 @@ export const twilio = defineProvider({
     // An event of Event Streams may come again in another list, which has another hash.
     retriesDiffer: true,
   },
-  type: ['message.{json:MessageStatus}', 'call.{json:CallStatus}', 'message.{json:SmsStatus}', '{json:type}'],
+  type: [
+    'message.{json:MessageStatus}',
+    'call.{json:CallStatus}',
+    'message.{json:SmsStatus}',
+    '{json:type}',
+    '{json:EventType}',
+  ],
   occurredAt: { at: 'json:time', unit: 'iso' },
   // TwiML that does nothing. To answer a call or a message, use Twilio's API in a handler.
   ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },

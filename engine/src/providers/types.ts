@@ -43,7 +43,8 @@ export type Algorithm = 'hmac-sha256' | 'hmac-sha384' | 'hmac-sha512' | 'hmac-sh
 /** A time that is part of the signed text. It may differ from ours by the window in both directions. */
 export interface Timestamp {
   readonly at: Place;
-  readonly unit: 's' | 'ms';
+  /** `iso`: RFC 3339 with a zone, and any number of digits of a second. */
+  readonly unit: 's' | 'ms' | 'iso';
   readonly windowSeconds: number;
 }
 
@@ -86,6 +87,8 @@ export interface Token {
   readonly token: Place;
   /** The secret is `user:password`, sent with HTTP Basic authentication. */
   readonly basic?: true;
+  /** Each item of the batch holds the token, and every one must be right. */
+  readonly perItem?: true;
 }
 
 export type Scheme = Signature | Token;

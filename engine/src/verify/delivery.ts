@@ -8,8 +8,8 @@ const NO_BYTES = new Uint8Array();
  * A delivery from its head to its events: what places and templates read. The body is set when it has arrived, and `json`
  * when it may be parsed.
  *
- * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun, Adyen),
- * or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
+ * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun, Adyen,
+ * Microsoft Graph), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
  */
 export class DeliveryValues implements TemplateValues {
   readonly method: string;

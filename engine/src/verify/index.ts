@@ -54,7 +54,7 @@ export async function verify(
   for (const scheme of schemesOf(provider)) {
     let verdict: Verdict = refusal;
     const candidates = signaturePlaces(scheme).flatMap((place) => signatures.get(place) ?? []);
-    if (scheme.token !== undefined) verdict = await verifyToken(scheme, candidates, secrets);
+    if (scheme.token !== undefined) verdict = await verifyTokens(scheme, provider, delivery, candidates, secrets);
     else {
       const checksBySecret = await Promise.all(secrets.map(checkFor(scheme)));
       // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
@@ -111,13 +111,7 @@ const checkFor = memoize((scheme: Signature) =>
   }),
 );
 
-/**
- * Verifies the parts of a delivery that have a signature of their own: the whole delivery, or each item of the batch
- * (Adyen). `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret.
- *
- * The JSON is parsed before it is verified only if the signature is inside it (Mailgun, Adyen), because otherwise there
- * would be nothing to verify. In all other cases, `json:` places hold nothing yet.
- */
+/** `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret. */
 async function verifySignatures(
   scheme: Signature,
   provider: Provider,
@@ -127,19 +121,37 @@ async function verifySignatures(
   now: Date,
 ): Promise<Verdict> {
   if (scheme.bodyHash && !(await bodyHashMatches(scheme.bodyHash, delivery))) return refused('signature mismatch');
-  if (!signaturePlaces(scheme).some((place) => place.startsWith('json:'))) {
-    return verifyPart(scheme, delivery, candidates, checksBySecret, now);
-  }
-  delivery.parse();
-  // Without an envelope: an item is signed as it is.
-  const items = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, delivery.json) : undefined;
   let verdict: Verdict = refused('signature missing');
-  for (const item of scheme.perItem ? (items ?? []) : [delivery.json]) {
-    const part = scheme.perItem ? delivery.itemOf(item) : delivery;
-    verdict = await verifyPart(scheme, part, textsAt(scheme.signature, part), checksBySecret, now);
+  for (const [part, texts] of partsOf(scheme, provider, delivery, candidates)) {
+    verdict = await verifyPart(scheme, part, texts, checksBySecret, now);
     if (verdict.outcome === 'refused') return verdict;
   }
   return verdict;
+}
+
+/**
+ * The parts of a delivery that have signatures or a token of their own, with these: the whole delivery, or each item of the
+ * batch (Adyen, Microsoft Graph). The JSON is parsed before it is verified only if the signature is inside it, because
+ * otherwise there would be nothing to verify. In all other cases, `json:` places hold nothing yet.
+ */
+function* partsOf(
+  scheme: Scheme,
+  provider: Provider,
+  delivery: DeliveryValues,
+  candidates: readonly string[],
+): Generator<readonly [part: DeliveryValues, candidates: readonly string[]]> {
+  const places = signaturePlaces(scheme);
+  if (!places.some((place) => place.startsWith('json:'))) {
+    yield [delivery, candidates];
+    return;
+  }
+  delivery.parse();
+  // Without an envelope: an item is signed as it is.
+  const items = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, delivery.json) : [delivery.json];
+  for (const item of items ?? []) {
+    const part = scheme.perItem ? delivery.itemOf(item) : delivery;
+    yield [part, textsAt(places, part)];
+  }
 }
 
 async function verifyPart(
@@ -199,6 +211,21 @@ async function bodyHashMatches(place: Place, delivery: Delivery): Promise<boolea
   return hash === undefined || (more.length === 0 && hash === (await sha256(delivery.body)));
 }
 
+async function verifyTokens(
+  scheme: Token,
+  provider: Provider,
+  delivery: DeliveryValues,
+  candidates: readonly string[],
+  secrets: readonly string[],
+): Promise<Verdict> {
+  let verdict: Verdict = refused('signature missing');
+  for (const [, tokens] of partsOf(scheme, provider, delivery, candidates)) {
+    verdict = await verifyToken(scheme, tokens, secrets);
+    if (verdict.outcome === 'refused') return verdict;
+  }
+  return verdict;
+}
+
 async function verifyToken({ basic }: Token, tokens: readonly string[], secrets: readonly string[]): Promise<Verdict> {
   const [given, ...more] = tokens;
   if (given === undefined) return refused('signature missing');
@@ -216,13 +243,22 @@ function judgeTime({ at, unit, windowSeconds }: Timestamp, part: DeliveryValues,
   // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
   if (at.startsWith('json:') && part.json === undefined) part.parse();
   const text = textAt(at, part);
-  // The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one.
   if (text === undefined) return refused('timestamp malformed', { missing: at });
-  if (!/^\d{1,15}$/.test(text)) return refused('timestamp malformed');
-  const seconds = Number(text) / (unit === 'ms' ? 1000 : 1);
+  const seconds = secondsOf(text, unit);
+  if (Number.isNaN(seconds)) return refused('timestamp malformed');
   const secondsOff = Math.floor(now.getTime() / 1000) - Math.floor(seconds);
   if (Math.abs(secondsOff) <= windowSeconds) return undefined;
   return refused('timestamp outside the window', { secondsOff });
+}
+
+/** RFC 3339, section 5.6, in upper case. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+/** The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one. */
+function secondsOf(text: string, unit: Timestamp['unit']): number {
+  if (unit === 'iso') return RFC_3339.test(text) ? Date.parse(text) / 1000 : Number.NaN;
+  if (!/^\d{1,15}$/.test(text)) return Number.NaN;
+  return Number(text) / (unit === 'ms' ? 1000 : 1);
 }
 
 function refused(reason: Reason, details: Pick<Refusal, 'missing' | 'secondsOff'> = {}): Refusal {

@@ -73,6 +73,54 @@ describe('a user’s own provider', () => {
     },
   );
 
+  describe('with a signed time that is written as a text', () => {
+    const timed: Provider = {
+      ...billing,
+      name: 'timed',
+      scheme: {
+        signature: 'header:x-billing-signature',
+        encoding: 'hex',
+        key: 'utf8',
+        signed: '{header:x-time}{body}',
+        timestamp: { at: 'header:x-time', unit: 'iso', windowSeconds: 60 },
+      },
+    };
+    const outcomeAt = async (time: string, now: string) => {
+      const signature = createHmac('sha256', SECRET)
+        .update(time + BODY)
+        .digest('hex');
+      const headers = new Headers({ 'x-time': time, 'x-billing-signature': signature });
+      const delivery = { method: 'POST', url: 'https://example.com/', headers, body: new TextEncoder().encode(BODY) };
+      const verdict = await verdictOn(timed, delivery, [SECRET], new Date(now));
+      return verdict.outcome === 'verified' ? 'verified' : [verdict.reason, verdict.secondsOff];
+    };
+
+    it.each(['2026-03-01T12:00:00Z', '2026-03-01T12:00:00.123456789Z', '2026-03-01T14:30:00.1+02:30'])(
+      'accepts %s within its window, and no longer',
+      async (time) => {
+        expect(await outcomeAt(time, '2026-03-01T12:01:00Z')).toBe('verified');
+        expect(await outcomeAt(time, '2026-03-01T11:59:00Z')).toBe('verified');
+        expect(await outcomeAt(time, '2026-03-01T12:01:01Z')).toEqual(['timestamp outside the window', 61]);
+        expect(await outcomeAt(time, '2026-03-01T11:58:59Z')).toEqual(['timestamp outside the window', -61]);
+      },
+    );
+
+    // Without a zone it is another time in another place, and JavaScript reads many texts as times.
+    it.each([
+      '2026-03-01T12:00:00',
+      '2026-03-01 12:00:00Z',
+      '2026-03-01',
+      '2026-13-01T12:00:00Z',
+      '1772366400',
+      'March 1, 2026 12:00:00 UTC',
+      '+002026-03-01T12:00:00Z',
+      '2026-03-01T12:00:00Z (1)',
+      '2026-03-01T12:00:00.0123456789Z',
+    ])('refuses %s', async (time) => {
+      expect(await outcomeAt(time, '2026-03-01T12:00:00Z')).toEqual(['timestamp malformed', undefined]);
+    });
+  });
+
   it('refuses a form that holds more tokens than a call can have arguments', async () => {
     const inForm: Provider = { ...billing, name: 'form', scheme: { token: 'form:t' } };
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -172,3 +172,37 @@ it('a hash of the body in a signed URL is refused if it is that of another body,
     expect(await check('twilio', wrong)).toEqual({ outcome: 'refused', reason: 'signature mismatch' });
   }
 });
+
+it('every item of Microsoft Graph’s must hold the right token', async () => {
+  const deliverWith = (...states: (string | undefined)[]) => {
+    const value = states.map((clientState) => ({ clientState, changeType: 'updated' }));
+    return deliver('microsoft-graph', { body: JSON.stringify({ value }) });
+  };
+  const reasonOf = async (...states: (string | undefined)[]) => check('microsoft-graph', deliverWith(...states));
+  expect(await reasonOf('{token}', '{token}')).toMatchObject(verified);
+  expect(await reasonOf('{token}', 'wrong')).toMatchObject({ reason: 'signature mismatch' });
+  expect(await reasonOf('wrong', '{token}')).toMatchObject({ reason: 'signature mismatch' });
+  expect(await reasonOf('{token}', undefined)).toMatchObject({ reason: 'signature missing' });
+  expect(await reasonOf()).toMatchObject({ reason: 'signature missing' });
+});
+
+/** Nothing separates them, so another split has the same signature. */
+it('id, time and body of Twitch’s are accepted in one split only', async () => {
+  const sent = deliver('twitch');
+  const id = 'twitch-eventsub-message-id';
+  const time = 'twitch-eventsub-message-timestamp';
+  const [first, second] = [id, time].map((name) => sent.headers.get(name) ?? '');
+  const text = `${first}${second}${sent.text}`;
+  const ends = [first?.length ?? 0, (first?.length ?? 0) + (second?.length ?? 0)];
+  for (let one = -6; one <= 6; one++) {
+    for (let two = -6; two <= 6; two++) {
+      const [from, to] = [(ends[0] ?? 0) + one, (ends[1] ?? 0) + two];
+      const split = withBody(
+        withHeaders(sent, { [id]: text.slice(0, from), [time]: text.slice(from, to) }),
+        text.slice(to),
+      );
+      const expected = one === 0 && two === 0 ? verified : refused;
+      expect(await check('twitch', split), `${one}, ${two}`).toMatchObject(expected);
+    }
+  }
+});

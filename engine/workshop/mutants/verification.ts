@@ -20,7 +20,7 @@ export const verification: readonly Mutant[] = [
   ),
   ...faultsIn(
     'engine/src/verify/index.ts',
-    ['verify/comparison', 'verify/json-once', 'verify/verify', 'verify/negatives'],
+    ['verify/comparison', 'verify/json-once', 'verify/verify', 'verify/negatives', 'verify/custom'],
     [
       [
         'the token of a provider is compared with ===',
@@ -43,6 +43,7 @@ export const verification: readonly Mutant[] = [
         '!/^\\d{1,15}$/.test(text)',
         'Number.isNaN(Number.parseInt(text, 10))',
       ],
+      ['a time that is written as a text may have no zone', '(Z|[+-]\\d\\d:\\d\\d)$/', '/'],
       [
         'the signatures of each place are counted, and not those of all',
         '[...signatures.values()].flat().length > MAX_CANDIDATES',

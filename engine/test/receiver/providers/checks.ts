@@ -200,8 +200,11 @@ export function outcomesOf(deliveries: readonly (readonly NewEvent[])[], idsUnsi
   });
 }
 
+const GET = { method: 'GET', body: null };
+
 async function checkHandshake(name: string, data: Provider, example: HandshakeExample): Promise<void> {
-  const { limited, unlike = [], signed, handsOver = false, reply } = example;
+  const { limited, unlike = [], signed, handsOver = false, reply, query, method } = example;
+  const isPost = query === undefined || method === 'POST';
   const changed = (from: string, to: string): HandshakeExample =>
     JSON.parse(JSON.stringify(example).replaceAll(from, to));
   const ask = (one: HandshakeExample, secret = CHECK_SECRET, init = {}, awaits = handsOver) => {
@@ -212,7 +215,7 @@ async function checkHandshake(name: string, data: Provider, example: HandshakeEx
     const headers = new Headers(one.signed ? deliver(name, { keys, now: NOW, body }).headers : {});
     for (const [key, value] of Object.entries(one.headers ?? {})) headers.set(key, value);
     const sent: Sent = { method: 'POST', url, headers, body: new TextEncoder().encode(body), text: body, keys: usual };
-    const asked = one.query === undefined ? {} : { method: 'GET', body: null };
+    const asked = isPost ? {} : GET;
     return receive(data, sent, { ...asked, ...init }, awaits);
   };
   const isRefused = async (asked: Promise<Received>) => same((await asked).outcome === 'handshake', false);
@@ -224,7 +227,7 @@ async function checkHandshake(name: string, data: Provider, example: HandshakeEx
   if (handsOver) await isRefused(ask(example, CHECK_SECRET, {}, false));
   if (signed) await isRefused(ask(example, 'another'));
   if (signed) await isRefused(ask(example, CHECK_SECRET, { headers: {} }));
-  if (example.query !== undefined) await isRefused(ask(example, CHECK_SECRET, { method: 'POST', body: '' }));
+  if (query !== undefined) await isRefused(ask(example, CHECK_SECRET, isPost ? GET : { method: 'POST', body: '' }));
   for (const [from, to] of unlike) await isRefused(ask(changed(from, to)));
   if (limited) for (const to of ['<b>', 'x'.repeat(257), 'a b']) await isRefused(ask(changed(limited, to)));
 }

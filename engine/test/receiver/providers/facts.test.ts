@@ -66,7 +66,9 @@ describe.each(names)('the data of %s', (name) => {
 });
 
 function signatureOf(scheme: Scheme): string {
-  if (scheme.token !== undefined) return `${scheme.basic ? 'basic' : 'token'} at ${scheme.token}`;
+  if (scheme.token !== undefined) {
+    return `${scheme.basic ? 'basic' : 'token'} at ${scheme.token}${scheme.perItem ? ', per item' : ''}`;
+  }
   const places = signaturePlaces(scheme);
   const where = places.length > 1 ? `${places[0]} … ${places.at(-1)}` : places[0];
   return `${scheme.algorithm ?? 'hmac-sha256'} ${scheme.encoding} at ${where}${scheme.perItem ? ', per item' : ''}`;

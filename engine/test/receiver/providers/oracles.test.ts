@@ -44,6 +44,22 @@ describe.each(proved)('the SDK of $name', ({ name, sdk }) => {
   });
 });
 
+it('Shopify’s newer headers are accepted, as its SDK does', async () => {
+  const sent = deliver('shopify');
+  const headers = new Headers(
+    [...sent.headers].map(([name, value]) => [name.replace(/^x-shopify-/, 'shopify-'), value]),
+  );
+  expect(headers.get('x-shopify-hmac-sha256')).toBeNull();
+  const newer = { ...sent, headers };
+  for (const [one, accepted] of [
+    [newer, true],
+    [withBody(newer, `${newer.text} `), false],
+  ] as const) {
+    expect(await oracles.shopify?.accepts(one)).toBe(accepted);
+    expect(await check('shopify', one)).toMatchObject({ outcome: accepted ? 'verified' : 'refused' });
+  }
+});
+
 /** "Inconsistent on the back end", says Twilio's SDK, and tries them all. */
 it.each([
   ['as it was typed', "https://hooks.example.com/w?name=O'Hara&a=b c"],

@@ -184,7 +184,8 @@ export const oracles: Readonly<Record<string, Oracle>> = {
         isEmbeddedApp: false,
         logger: { level: LogSeverity.Error },
       });
-      const headers = { ...Object.fromEntries(sent.headers), 'x-shopify-api-version': '2026-07' };
+      const version = { 'x-shopify-api-version': '2026-07', 'shopify-api-version': '2026-07' };
+      const headers = { ...Object.fromEntries(sent.headers), ...version };
       const rawRequest = new Request(sent.url, { method: 'POST', headers, body: sent.text });
       return (await shopify.webhooks.validate({ rawBody: sent.text, rawRequest })).valid;
     },

@@ -1,0 +1,26 @@
+import { defineProvider } from './define.ts';
+
+export const zendesk = defineProvider({
+  name: 'zendesk',
+  docs: 'https://developer.zendesk.com/documentation/webhooks/verifying/',
+  scheme: {
+    signature: 'header:x-zendesk-webhook-signature',
+    encoding: 'base64',
+    key: 'utf8',
+    signed: '{header:x-zendesk-webhook-signature-timestamp}{body}',
+    // Zendesk documents neither a tolerance nor when its retries come.
+    timestamp: { at: 'header:x-zendesk-webhook-signature-timestamp', unit: 'iso', windowSeconds: 3600 },
+  },
+  id: {
+    // A webhook that subscribes to events sends an envelope with an id. What a trigger sends is written by an
+    // administrator, so it says nothing that we could rely on, and only this unsigned header identifies it.
+    at: ['{json:zendesk_event_version}:{json:id}', '{header:x-zendesk-webhook-invocation-id}'],
+    signed: false,
+    // What a trigger sends may be the same each time, but its time is signed as well, so the signature differs.
+    replayKey: '{header:x-zendesk-webhook-signature}',
+    // Nothing says whether a retry has a new time.
+    retriesDiffer: true,
+  },
+  type: ['{json:type}'],
+  occurredAt: { at: 'json:time', unit: 'iso' },
+});
