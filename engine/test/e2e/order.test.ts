@@ -7,8 +7,10 @@ import { defineHandler, type Handler, PermanentError } from '../../src/kit/index
 import type { LogLine } from '../../src/shared/log.ts';
 import { useDatabase } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';
+import { AdversarialQueue } from '../faults/adversarial-queue.ts';
+import { randomFrom } from '../faults/random.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
-import { consumeInNode, FakeMessage } from './in-node.ts';
+import { consumeInNode, FakeMessage, hurried } from './in-node.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -232,27 +234,27 @@ describe('a parked event', () => {
   });
 });
 
-it('of two runs that have loaded the same turn, one commits, and the other works nothing and counts no attempt', async () => {
-  for (const [n, id] of ['a', 'b'].entries()) await arrive(id, 'one', n);
-  let both: () => void = () => {};
-  const met = new Promise<void>((resolve) => {
-    both = resolve;
-  });
-  let asked = 0;
-  const together = defineHandler({
+it('a run whose key another run has worked since commits nothing and counts no attempt', async () => {
+  await arrive('b', 'one', 1);
+  const { promise: hasRead, resolve: read } = Promise.withResolvers<void>();
+  const { promise: mayCommit, resolve: commit } = Promise.withResolvers<void>();
+  const slow = defineHandler({
     async handle(event, tools) {
       const changes = await appends.handle(event as never, tools);
-      if (++asked === 2) both();
-      if (asked <= 2) await met;
+      read();
+      await mayCommit;
       return changes;
     },
   });
-  await Promise.all([consume(['a'], together), consume(['a'], together)]);
+  const late = consume(['b'], slow);
+  await hasRead;
+  // An earlier event is claimed while the later one runs. Both runs have read the same list.
+  await arrive('a', 'one', 0);
+  await consume(['a'], appends);
+  commit();
+  expect((await late).lines).toMatchObject([{ event_id: 'b', outcome: 'not_its_turn' }]);
   expect(await lists()).toEqual({ one: 'a,b' });
-  expect([await statusOf('a'), await statusOf('b')]).toEqual([
-    { status: 'done', attempts: 1 },
-    { status: 'done', attempts: 1 },
-  ]);
+  expect(await statusOf('b')).toEqual({ status: 'done', attempts: 1 });
 });
 
 it('a run that ended between its commit and its look is made up for: its ticket comes again, and the next gets one', async () => {
@@ -278,4 +280,107 @@ it('the sweep sends a ticket only for the first event of each key', async () => 
   await arrive('x', 'two', 0);
   const { events } = await takeOverdue(database.consumer, new Date(START + 3_600_000));
   expect(events.map(({ eventId }) => eventId).sort()).toEqual(['a', 'x']);
+});
+
+describe('three consumers, whose queue repeats and delays, whose answers get lost, and whose runs end before they commit', () => {
+  const CUSTOMERS = ['one', 'two', 'three', 'four', 'five'];
+  const EVENTS = 60;
+  /** A second passes in a millisecond. */
+  const started = Date.now();
+  const soon = () => new Date(START + 3_600_000 + (Date.now() - started) * 1000);
+
+  /** Works until nothing is pending. Of the handler's runs, one in twenty throws, and one in forty never ends. */
+  async function workAll(seed: number, arriving: () => Promise<void> | undefined): Promise<void> {
+    const random = randomFrom(seed);
+    const options = {
+      name: 'events',
+      maxBatchSize: 10,
+      maxRetries: Number.POSITIVE_INFINITY,
+      repeats: 1,
+      longestWait: 20,
+    };
+    const queue = new AdversarialQueue(options, random, () => Date.now());
+    const EVENTS = {
+      async sendBatch(all: { body: unknown }[]) {
+        for (const { body } of all) queue.write(body);
+      },
+    };
+    for (const { id } of await sql<{ id: string }>(`select event_id as id from webhooks.events`)) {
+      queue.write({ version: 1, source: 'test', eventId: id });
+    }
+    const never = new Promise<never>(() => {});
+    database.stack.neon.fault = () => {
+      const chance = random();
+      return chance < 0.03 ? { kind: 'reply dropped' } : chance < 0.06 ? { kind: 'server error' } : undefined;
+    };
+    const consumeSome = async () => {
+      const taken = queue.take();
+      const messages = taken.map(({ stored }) => new FakeMessage(stored.id, stored.deliveries, stored.body));
+      const { promise: isKilled, resolve: kill } = Promise.withResolvers<boolean>();
+      const careless = defineHandler({
+        async handle(event, tools) {
+          const chance = random();
+          if (chance < 0.025) {
+            kill(true);
+            return never;
+          }
+          if (chance < 0.075) throw new Error('no');
+          return (chance < 0.5 ? appends : adds).handle(event as never, tools);
+        },
+      });
+      const working = consumeInNode(messages, careless, database.stack.workerUrls.consumer, {
+        orderKey: KEY,
+        next: EVENTS as never,
+        now: soon,
+        handlerMs: 3_600_000,
+      });
+      const wasKilled = await Promise.race([isKilled, working.then(() => false)]);
+      for (const [n, one] of taken.entries()) one.settled = wasKilled ? undefined : messages[n]?.settled;
+      queue.giveBack(taken, !wasKilled);
+    };
+    const isDone = async () =>
+      (await sql(`select 1 from webhooks.events where status = 'pending' limit 1`)).length === 0 && !arriving();
+    while (!(await isDone())) {
+      await arriving();
+      await Promise.all([1, 2, 3].map(() => (queue.visible.length > 0 ? consumeSome() : undefined)));
+      const overdue = await takeOverdue(database.db, soon()).catch(() => ({ events: [] }));
+      for (const ticket of overdue.events) queue.write({ version: 1, ...ticket });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    database.stack.neon.fault = undefined;
+  }
+
+  const numbered = Array.from({ length: EVENTS }, (_, n) => `e${String(n).padStart(3, '0')}`);
+  const customerOf = (n: number) => CUSTOMERS[(n * 7) % CUSTOMERS.length] ?? '';
+
+  it('work each event once, and those of one key in order', async () => {
+    for (const [n, id] of numbered.entries()) await arrive(id, customerOf(n), n);
+    await hurried(() => workAll(1, () => undefined));
+    const expected = CUSTOMERS.map((one) => [one, numbered.filter((_, n) => customerOf(n) === one).join()]);
+    expect(await lists()).toEqual(Object.fromEntries(expected));
+  });
+
+  it('say which are late, if events are claimed late', async () => {
+    const random = randomFrom(4);
+    const shuffled = numbered.map((id, n) => ({ id, n, at: n + 20 * random() })).sort((a, b) => a.at - b.at);
+    const arriving = () => {
+      const some = shuffled.splice(0, 10);
+      if (some.length === 0) return undefined;
+      return Promise.all(
+        some.map(({ id, n }) => arrive(id, customerOf(n), n).catch(() => shuffled.push({ id, n, at: 0 }))),
+      ).then(() => {});
+    };
+    await hurried(() => workAll(5, arriving));
+    const worked = Object.values(await lists()).map((ids) => ids.split(','));
+    expect(
+      worked
+        .flat()
+        .map((id) => id.slice(0, 4))
+        .sort(),
+    ).toEqual(numbered);
+    for (const ids of worked) {
+      const isLate = ids.map((id, n) => ids.slice(0, n).some((other) => other.slice(0, 4) > id.slice(0, 4)));
+      expect(ids.map((id) => id.endsWith(' late'))).toEqual(isLate);
+    }
+  });
 });
