@@ -75,7 +75,11 @@ export function defineSources<const Sources extends Record<string, Source>>(
 
 /** A wrong template is a compile error, as in `defineProvider`. The check is that of ids: a key must have a place. */
 type CheckOrderKey<One extends Source> = One extends { readonly orderKey: infer Key }
-  ? { readonly orderKey: CheckTexts<Key, 'id'> & (Key extends OrderKey ? RefuseUnknown<Key, OrderKey> : unknown) }
+  ? {
+      readonly orderKey: Key extends OrderKey
+        ? { readonly of: CheckTexts<Key['of'], 'id'> } & RefuseUnknown<Key, OrderKey>
+        : CheckTexts<Key, 'id'>;
+    }
   : unknown;
 
 /**

@@ -129,6 +129,31 @@ describe('an alert about parked events', () => {
     expect(await run(later({ minutes: 90 }))).toEqual([]);
   });
 
+  it('says how many events wait behind one of their order key, and these are not pending for too long', async () => {
+    const ordered = (id: string, minutes: number) =>
+      claim(
+        database.receiver,
+        claimRequest([newEvent(id, { orderKey: 'k', orderPlace: 0 })], {
+          source: 'stripe',
+          receivedAt: later({ minutes }),
+        }),
+      );
+    for (const [n, id] of ['evt_1', 'evt_2', 'evt_3'].entries()) await ordered(id, n);
+    await parkEvents(
+      database.consumer,
+      [{ source: 'stripe', eventId: 'evt_1' }],
+      { failure: 'handler', error: 'no' },
+      NOW,
+    );
+    const text = `ALERT stripe: 1 event is parked: ${HANDLER}. 2 events wait behind`;
+    expect([await run(later({ hours: 5 })), await run(later({ hours: 6 }))]).toEqual([[text], []]);
+    const result = await act('discard');
+    expect(result).toMatchObject({ lines: [{ source: 'stripe', orderKey: 'k' }] });
+    await run(later({ hours: 7 }));
+    // The first of them is nobody's follower now.
+    expect(await run(later({ hours: 8 }))).toEqual([expect.stringContaining('1 event is pending')]);
+  });
+
   it('counts events and effects, and says of both why they are parked', async () => {
     await claimOne('evt_1');
     for (const id of ['evt_2', 'evt_3']) await addEffect(id);

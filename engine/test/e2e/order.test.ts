@@ -202,6 +202,23 @@ it('events without a key, or of which the key cannot be filled, are worked in an
   ]);
 });
 
+it('a dead letter of a source that does not wait for what is parked lets the next event go on', async () => {
+  await arrive('a', 'one', 0);
+  await arrive('b', 'one', 1);
+  const continues = { queue: 'events-dead' as const, orderKey: { of: KEY, afterParked: 'continue' as const } };
+  expect((await consume(['a'], adds, 1, continues)).next).toEqual(['b']);
+  await sql(`update webhooks.events set status = 'pending' where event_id = 'a'`);
+  expect((await consume(['a'], adds, 1, { queue: 'events-dead' })).next).toEqual([]);
+});
+
+it('an event whose body is gone is parked, and waited for as any parked event', async () => {
+  await arrive('a', 'one', 0);
+  await arrive('b', 'one', 1);
+  await sql(`delete from webhooks.bodies where event_id = 'a'`);
+  await consume(['a', 'b'], adds);
+  expect([await statusOf('a'), await lists()]).toEqual([{ status: 'parked', attempts: 0 }, {}]);
+});
+
 describe('a parked event', () => {
   const parking = exceptOf('a', new PermanentError('no'), adds);
 

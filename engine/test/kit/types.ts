@@ -23,6 +23,17 @@ defineSources({ stripe: { provider: 'stripe', types: [] } });
 // @ts-expect-error a source without its types
 defineSources({ stripe: { provider: stripe } });
 
+defineSources({ stripe: { provider: stripe, types: [], orderKey: '{json:data.object.customer}' } });
+defineSources({
+  stripe: { provider: stripe, types: [], orderKey: { of: ['{json:a}', '{json:b}'], afterParked: 'continue' } },
+});
+// @ts-expect-error an order key without a place, which would be the same for every event
+defineSources({ stripe: { provider: stripe, types: [], orderKey: 'customer' } });
+// @ts-expect-error a place of a kind that does not exist
+defineSources({ stripe: { provider: stripe, types: [], orderKey: '{jason:customer}' } });
+// @ts-expect-error a misspelt option of an order key
+defineSources({ stripe: { provider: stripe, types: [], orderKey: { of: '{json:a}', afterPraked: 'continue' } } });
+
 defineHandler({
   schema: v.object({ id: v.string() }),
   handle({ data }) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { pack, unpack } from '../../src/queue/forwarded.ts';
 import { isEffectTicket, isTicket, reasonUnreadable, sendTickets } from '../../src/queue/tickets.ts';
@@ -105,6 +105,21 @@ describe('a delivery that is forwarded', () => {
     }
     for (const json of ['null', '[]', '7', '{}', '{"events":7}', '{"events":["a"]}', '{"events":[{},null]}', '{']) {
       expect(await unpack(new Uint8Array(gzipSync(json))), json).toBeUndefined();
+    }
+  });
+
+  it('with order keys has a version of its own, so that a consumer without them leaves it to a later one', async () => {
+    const ordered = {
+      ...request,
+      events: request.events.map((event, n) => ({ ...event, orderKey: 'k', orderPlace: n })),
+    };
+    const message = (await pack({ ...ordered })) as Uint8Array;
+    expect(JSON.parse(gunzipSync(message).toString())).toMatchObject({ version: 2 });
+    expect(await unpack(message)).toEqual({ ...ordered, unreadable: [] });
+    for (const wrong of [{ orderKey: 7 }, { orderKey: 'a\0' }, { orderPlace: '1' }]) {
+      const [first, ...others] = ordered.events;
+      const read = await unpack(packed({ ...ordered, events: [{ ...first, ...wrong }, ...others] }, 2));
+      expect(read).toMatchObject({ events: others, unreadable: ['a'] });
     }
   });
 

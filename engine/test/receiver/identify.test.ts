@@ -1,16 +1,22 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { Source } from '../../src/kit/index.ts';
 import type { Provider, ProviderData, Signature } from '../../src/providers/types.ts';
 import { identify, keptHeaders } from '../../src/receiver/identify.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { providerOf } from '../verify/deliveries.ts';
 
 /** What becomes of a JSON body, for a provider with this data. */
-async function identified(data: Partial<ProviderData>, json: unknown, headers: Record<string, string> = {}) {
+async function identified(
+  data: Partial<ProviderData>,
+  json: unknown,
+  headers: Record<string, string> = {},
+  more: Partial<Source> = {},
+) {
   const provider = { ...providerOf('gethook'), ...data } as Provider;
   const body = new TextEncoder().encode(JSON.stringify(json));
   const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(headers), body };
-  const result = await identify({ provider, types: [] }, new DeliveryValues(delivery), randomUUID);
+  const result = await identify({ provider, types: [], ...more }, new DeliveryValues(delivery), randomUUID);
   if (result.outcome === 'unclaimable') throw new Error(result.reason);
   const [event] = result.events;
   if (!event) throw new Error('no event');
@@ -155,4 +161,33 @@ it('a kept header is cut, and the events of a batch keep only the trace, so that
   const kept = { 'user-agent': 'a'.repeat(512), 'content-type': 'b'.repeat(512), traceparent };
   expect(keptHeaders(providerOf('sendgrid'), headers)).toEqual(kept);
   expect(keptHeaders(providerOf('sendgrid'), headers, 2)).toEqual({ traceparent });
+});
+
+describe('the order key of an event', () => {
+  const keyOf = async (orderKey: Source['orderKey'], json: object) => {
+    const { orderKey: key, orderPlace } = await identified({}, { id: '1', ...json }, {}, orderKey ? { orderKey } : {});
+    return key === undefined ? undefined : [key, orderPlace];
+  };
+  const OF = '{json:object.customer}';
+
+  it.each([
+    [OF, { object: { customer: 'cus_1' } }, 'cus_1'],
+    [[OF, '{json:account}'], { account: 7 }, '7'],
+    [{ of: OF, afterParked: 'continue' as const }, { object: { customer: 'cus_1' } }, 'cus_1'],
+    ['{json:account}-{json:region}', { account: 7, region: 'eu' }, '7-eu'],
+    // More than 128 bytes do not fit into an index entry beside a long id.
+    [OF, { object: { customer: 'é'.repeat(64) } }, 'é'.repeat(64)],
+    [OF, { object: { customer: 'é'.repeat(65) } }, createHash('sha256').update('é'.repeat(65)).digest('hex')],
+  ])('made by %j of %j is %s', async (orderKey, json, expected) => {
+    expect(await keyOf(orderKey, json)).toEqual([expected, 0]);
+  });
+
+  it.each([
+    ['a source without one', undefined, { object: { customer: 'cus_1' } }],
+    ['a place that is empty', OF, { object: { customer: '' } }],
+    ['a place that is missing', OF, { object: {} }],
+    ['a text that Postgres cannot store', OF, { object: { customer: 'a\0' } }],
+  ])('is none with %s', async (_what, orderKey, json) => {
+    expect(await keyOf(orderKey, json)).toBeUndefined();
+  });
 });
