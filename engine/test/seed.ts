@@ -58,7 +58,15 @@ export async function seed(
     headers: {},
     received_at,
   }));
-  for (const [table, rows] of Object.entries({ events, bodies: body === undefined ? [] : bodies, effects })) {
+  await insertRows(sql, { events, bodies: body === undefined ? [] : bodies, effects });
+}
+
+/** Rows of a table all have the same columns. */
+export async function insertRows(
+  sql: TestDatabase['sql'],
+  tables: Readonly<Record<'events' | 'bodies' | 'effects', readonly Row[]>>,
+): Promise<void> {
+  for (const [table, rows] of Object.entries(tables)) {
     const columns = Object.keys(rows[0] ?? {});
     const records = `jsonb_populate_recordset(null::webhooks.${table}, $1)`;
     if (rows.length > 0)
