@@ -85,9 +85,6 @@ async function setUp(terminal: Terminal, environment: string): Promise<void> {
 
   // No lock was held while a person looked for a secret, because Neon ends a session that is idle for so long.
   await withDatabase(database, receiver.name, async (locked) => {
-    if (undoneIn(configs, await existing(account, configs), locked.served) !== undone) {
-      throw new UserError('somebody else has changed the Workers meanwhile: run this again');
-    }
     // From here on, every step can be the last: the next run goes on from it.
     writeFiles(terminal, configs, database.region);
     const migrations = await missingMigrations(locked.client);

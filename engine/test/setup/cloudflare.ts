@@ -72,8 +72,6 @@ interface Queue {
   consumers: Consumer[];
 }
 
-type Permission = 'Workers Scripts' | 'Queues';
-
 class Refusal extends Error {
   readonly status: number;
   readonly code: number;
@@ -90,9 +88,6 @@ export class Cloudflare {
   readonly scripts = new Map<string, Script>();
   queues: Queue[] = [];
   plan: 'paid' | 'free' = 'paid';
-  /** What the token may do. */
-  permissions: readonly Permission[] = ['Workers Scripts', 'Queues'];
-  subdomain: string | undefined = SUBDOMAIN;
   /** Every request, for example `POST /queues`: paths begin behind the account. */
   readonly calls: string[] = [];
   /** What it could not answer. A test fails if there is any. */
@@ -193,15 +188,10 @@ export class Cloudflare {
           { id: ACCOUNT, name: 'the account' },
         ];
       case 'queues':
-        this.assertMay('Queues');
         return this.routeQueue(request, rest, search);
       case 'workers': {
-        this.assertMay('Workers Scripts');
         const [kind, name = '', ...more] = rest;
-        if (kind === 'subdomain') {
-          if (this.subdomain !== undefined) return { subdomain: this.subdomain };
-          throw new Refusal(404, 10007, 'You have not registered a workers.dev subdomain');
-        }
+        if (kind === 'subdomain') return { subdomain: SUBDOMAIN };
         if (kind === 'services' && method === 'GET') return this.service(name);
         if (kind === 'scripts' && name) return this.routeScript(request, name, more);
         break;
@@ -213,10 +203,6 @@ export class Cloudflare {
   private refuse(method: string, path: string): never {
     this.unknown.push(`${method} ${path}`);
     throw new Refusal(501, 501, `the stand-in of Cloudflare does not know ${method} ${path}`);
-  }
-
-  private assertMay(permission: Permission): void {
-    if (!this.permissions.includes(permission)) throw new Refusal(403, 10000, 'Authentication error');
   }
 
   private async routeQueue(request: Request, [id, part, consumerId]: string[], search: URLSearchParams) {
@@ -289,9 +275,7 @@ export class Cloudflare {
         return this.deploy(name, (await bodyOf<Deployment>(request)).versions);
       }
       case 'GET secrets':
-        return this.deployedBindings(name)
-          .filter(isSecret)
-          .map(({ name, type }) => ({ name, type }));
+        return this.deployedBindings(name).filter(isSecret).map(withoutSecret);
       case 'PATCH secrets-bulk':
         this.changeSecrets(name, (await bodyOf<{ secrets: Record<string, Binding | null> }>(request)).secrets);
         return {};
@@ -367,7 +351,7 @@ export class Cloudflare {
   /** A request of the public to `<name>.<subdomain>.workers.dev`. */
   private async visit(host: string, request: Request): Promise<Answer> {
     const [name = '', subdomain] = host.split('.');
-    const isPublic = subdomain === this.subdomain && this.scripts.get(name)?.subdomain.enabled;
+    const isPublic = subdomain === SUBDOMAIN && this.scripts.get(name)?.subdomain.enabled;
     if (!isPublic) return { status: 404, headers: {}, body: Buffer.from('There is nothing here yet') };
     const worker = await this.workerd.worker(name, this.all());
     const response = await worker.fetch(request.url, {

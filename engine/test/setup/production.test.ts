@@ -4,7 +4,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import { WORKERS, type WorkerKind } from '../../cli/config/worker-config.ts';
 import { WAIT } from '../running.ts';
 import { signers } from '../signatures.ts';
-import { NEON_HOST, SECRET, useAccount } from './account.ts';
+import { SECRET, useAccount } from './account.ts';
 
 // One environment: from nothing to production, and what comes after.
 
@@ -90,17 +90,6 @@ it('a second run finds everything and changes nothing, and forgets nothing that 
   expect(text).toContain('be told when work fails');
   // The test before has sent something: nobody has to register that address.
   expect(text).not.toContain('register these addresses');
-});
-
-it('stops if somebody else was faster while it asked, and has shown no secret that it made up', async () => {
-  await account.sql(url, `comment on schema webhooks is 'checkout-receiver at ${NEON_HOST}: consumer receiver'`);
-  const { child, output, result } = account.run(['setup'], { DATABASE_URL: url });
-  await vi.waitFor(() => expect(output()).toContain('deploy checkout-ops in'), WAIT);
-  await account.sql(url, `comment on schema webhooks is 'checkout-receiver at ${NEON_HOST}: consumer receiver ops'`);
-  child.stdin?.end('y\n');
-  const { error, text } = await result;
-  expect(error).toBe('setup: somebody else has changed the Workers meanwhile: run this again\n');
-  expect(text).not.toContain('made up');
 });
 
 it('a queue and a Worker that are gone are made again, with what belongs to them', async () => {
