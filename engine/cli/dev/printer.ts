@@ -13,13 +13,11 @@ export interface PrinterOptions {
   readonly events: Pick<LocalEvents, 'detailsOf' | 'keepPlace'>;
   /** The log lines as they are. */
   readonly json: boolean;
-  /** Also those that say that nothing happened. */
-  readonly verbose: boolean;
   readonly say: (text: string) => void;
 }
 
 /** Prints what happens, one line for each step of an event's path, in the order in which it happened. */
-export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
+export function createPrinter({ events, json, say }: PrinterOptions) {
   let last: Promise<void> = Promise.resolve();
   const inOrder = (print: () => Promise<void>) => {
     last = last.then(print).catch((error) => console.error(error));
@@ -50,7 +48,7 @@ export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
           void events.keepPlace(printed.line, frames.join(' < ')).catch(() => {});
         }
         if (json) return console.log(jsonLine(printed.line));
-        if (verbose || !saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
+        if (!saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
       });
     },
     outside({ method, path, idempotencyKey }: OutsideRequest): void {

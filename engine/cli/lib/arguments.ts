@@ -13,7 +13,7 @@ interface Usage {
 type Parsed<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config & { allowPositionals: true }>>;
 
 /** npm knows these itself, so somebody may have set them for npm. */
-const OF_NPM = ['help', 'json', 'yes', 'dry-run', 'verbose'];
+const OF_NPM = ['help', 'json', 'yes', 'dry-run'];
 
 /**
  * Reads the command line of a script. With `--help`, the script only says how it is used. Anything that it doesn't know is

@@ -55,13 +55,14 @@ interface Changes {
   /** `null`: there is none. */
   readonly ops?: Partial<WorkerConfig> | null;
   readonly provider?: Provider | undefined;
+  readonly types?: readonly string[];
   readonly example?: Configuration['example'];
 }
 
 /** `provider` is that of the only source. */
-function check({ receiver, consumer, ops = {}, provider, example }: Changes) {
+function check({ receiver, consumer, ops = {}, provider, types = [], example }: Changes) {
   return checkConfiguration({
-    sources: provider ? { 'my-shop': { provider, types: [] } } : {},
+    sources: provider ? { 'my-shop': { provider, types } } : {},
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
     ops: ops === null ? undefined : worker('ops.toml', { ...OPS, ...ops }),
@@ -91,6 +92,11 @@ it.each<[what: string, changes: Changes, errors?: readonly (string | RegExp)[], 
     'has a source without a secret',
     { receiver: { secrets: ['DATABASE_URL'] } },
     ['source my-shop has no secret: add "MY_SHOP_WEBHOOK_SECRET" to secrets.required in receiver.toml'],
+  ],
+  [
+    'has a source that wants every type',
+    { types: ['paid', '*'] },
+    [/^source my-shop has the type "\*", which matches no/],
   ],
   [
     'has the secret of a source that is gone',

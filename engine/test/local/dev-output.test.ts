@@ -107,7 +107,7 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
 function start(json: boolean) {
   const said: string[] = [];
   const events = { detailsOf: () => Promise.reject(new Error('not needed')), keepPlace: async () => {} };
-  return { said, ...createPrinter({ events, json, verbose: false, say: (text) => said.push(text) }) };
+  return { said, ...createPrinter({ events, json, say: (text) => said.push(text) }) };
 }
 
 it('what Postgres said is printed below a line with its SQLSTATE, which is all that the Workers log', async () => {
