@@ -172,7 +172,9 @@ describe('an action', () => {
     const err = 'ops: this would retry 2 events. Say --yes if you mean it\n';
     expect(await ops('retry --status parked')).toEqual({ code: 2, out: '', err });
     expect(changes()).toEqual([]);
-    expect((await ops('rerun stripe done_1 --yes --effects')).out).toContain('1 event will run again now, and send');
+    expect((await ops('rerun stripe done_1 --yes --effects')).out).toContain(
+      '1 event and 0 effects will run again now',
+    );
     expect(changes()).toMatchObject([{ body: { effects: true, finished_at: NOW.toISOString() } }]);
   });
 
