@@ -22,19 +22,18 @@ const CRON_EVERY_MS = 60_000;
 /** `npm run db:generate` writes it. */
 const JOURNAL = 'drizzle/meta/_journal.json';
 
-const USAGE = `npm run dev [-- --fresh] [-- --tunnel] [-- --verbose] [-- --json]
+const USAGE = `npm run dev [-- --fresh] [-- --tunnel] [-- --json]
 
 Runs everything on this machine until Ctrl-C: PostgreSQL, the Neon endpoint, the Workers, and a stand-in for the outside.
 PORT is the port of deliveries and of the console: PORT=8080 npm run dev. It is 8787 otherwise.
   --fresh     starts over with an empty database
   --tunnel    lets providers reach the receiver, through a Quick Tunnel of Cloudflare. The console then asks for OPS_TOKEN
-  --verbose   also prints tickets that found nothing to do (deferred, not_due, already_finished)
-  --json      prints the Workers' log as it is, and everything else on the standard error`;
+  --json      prints the Workers' log as it is, with what found nothing to do, and everything else on the standard error`;
 
 /** The Workers with everything around them on this machine, until Ctrl-C. */
 export default async function main(): Promise<void> {
   const flag = { type: 'boolean', default: false } as const;
-  const { values } = readArguments({ usage: USAGE, options: { fresh: flag, json: flag, verbose: flag, tunnel: flag } });
+  const { values } = readArguments({ usage: USAGE, options: { fresh: flag, json: flag, tunnel: flag } });
   const port = Number(process.env.PORT ?? 8787);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UserError('PORT takes a number from 1 to 65535');
   assertOnly();
@@ -44,7 +43,7 @@ export default async function main(): Promise<void> {
 
 async function start(
   port: number,
-  { fresh, json, verbose, tunnel }: Record<'fresh' | 'json' | 'verbose' | 'tunnel', boolean>,
+  { fresh, json, tunnel }: Record<'fresh' | 'json' | 'tunnel', boolean>,
   { ends, stop, isStopping }: Lifetime,
 ): Promise<void> {
   // With --json the standard output holds nothing but the log of the Workers.
@@ -68,7 +67,7 @@ async function start(
   const tick = () => fetch(`${url}/cdn-cgi/local/scheduled`).catch(() => undefined);
   const events = openLocalEvents(stack.databaseUrl);
   ends.defer(() => events.close());
-  const printer = createPrinter({ events, json, verbose, say });
+  const printer = createPrinter({ events, json, say });
   const useSamples = async () => {
     try {
       const { answers, seed } = await loadSamples(AGAIN());

@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline/promises';
+import type * as v from 'valibot';
 import type { ActionName } from '../src/db/schema.ts';
 import { Status } from '../src/db/status.ts';
-import { ShownEvent } from '../src/ops/api.ts';
+import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { jsonLine } from '../src/shared/log.ts';
 import { opsAddress } from './cloudflare/api.ts';
-import { readArguments } from './lib/arguments.ts';
+import { readArguments, wholeNumber } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
-import { connect, listEvents, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
+import { connect, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
 import { detailsText, listLine, statusText } from './ops/print.ts';
 
@@ -22,10 +23,8 @@ npm run ops -- discard SOURCE ID | which  --reason TEXT
 npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
-npm run ops -- position [--receiver|--ops] 'POSITION'
-                                               the places in your files that "position" of a log line names. Check out
-                                               the deployed commit first. --receiver: for the steps delivery, claim and
-                                               tickets. --ops: for the step operator. All others are the consumer's
+npm run ops -- position 'POSITION'             the places in your files that "position" of a log line names. Check out
+                                               the deployed commit first
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
                                                <SOURCE>_WEBHOOK_SECRET must still be what it was at that time
 
@@ -45,6 +44,9 @@ which   --source NAME --status pending|done|ignored|parked --type TYPE --since T
 Exit code: 0 done, 1 error, 2 wrong usage or not confirmed, 3 nothing matched`;
 
 type Options = ReturnType<typeof readOptions>['values'];
+
+/** The most that the API returns at a time. */
+const PAGE = 500;
 
 /** How many words a command takes. The others take two: SOURCE and ID. */
 const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, position: 1 };
@@ -73,7 +75,7 @@ export default async function main(): Promise<void> {
     case 'rerun':
       return act(await api(), command, rest, values);
     case 'position':
-      return console.log(placesOf(rest[0], values.receiver ? 'receiver' : values.ops ? 'ops' : 'consumer').join('\n'));
+      return console.log(placesOf(rest[0]).join('\n'));
     case 'unseal':
       return console.log(await unsealed(rest));
     default:
@@ -90,16 +92,20 @@ async function status(api: OpsApi, { json }: Options): Promise<void> {
 }
 
 async function list(api: OpsApi, options: Options): Promise<void> {
-  const limit = options.all ? Number.POSITIVE_INFINITY : numberOf(options.limit);
+  const limit = options.all ? Number.POSITIVE_INFINITY : wholeNumber('limit', options.limit, WRONG_USAGE);
+  const query = new URLSearchParams(filterOf(options, new Date()));
   let count = 0;
-  let more = false;
-  for await (const page of listEvents(api, filterOf(options, new Date()), limit)) {
-    count += page.events.length;
-    more = page.more;
+  let cursor: string | null = '';
+  while (cursor !== null && count < limit) {
+    query.set('limit', String(Math.min(PAGE, limit - count)));
+    if (cursor) query.set('cursor', cursor);
+    const page: v.InferOutput<typeof EventPage> = await api.get(`/events?${query}`, EventPage);
     for (const event of page.events) console.log(options.json ? jsonLine(event) : listLine(event));
+    count += page.events.length;
+    cursor = page.next_cursor;
   }
   if (count === 0) throw new UserError('nothing matches', NOTHING_MATCHED);
-  if (more) console.error(`there are more than these ${count}: --all lists them`);
+  if (cursor !== null) console.error(`there are more than these ${count}: --all lists them`);
 }
 
 async function show(api: OpsApi, [source, id]: [string, string], { json }: Options): Promise<void> {
@@ -144,42 +150,31 @@ function endQuietlyWithReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 }
 
-function numberOf(text: string): number {
-  const limit = Number(text);
-  if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new UserError('--limit takes a whole number from 1', WRONG_USAGE);
-}
-
 function readOptions() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
-  try {
-    return readArguments({
-      usage: USAGE,
-      words: 3,
-      options: {
-        source: text,
-        status: text,
-        type: text,
-        failure: text,
-        error: text,
-        'effect-status': text,
-        id: text,
-        since: text,
-        until: text,
-        limit: { type: 'string', default: '50' },
-        all: flag,
-        reason: text,
-        effects: flag,
-        yes: flag,
-        json: flag,
-        url: text,
-        env: text,
-        receiver: flag,
-        ops: flag,
-      },
-    });
-  } catch (error) {
-    throw error instanceof UserError ? new UserError(error.message, WRONG_USAGE) : error;
-  }
+  return readArguments({
+    usage: USAGE,
+    words: 3,
+    exitCode: WRONG_USAGE,
+    options: {
+      source: text,
+      status: text,
+      type: text,
+      failure: text,
+      error: text,
+      'effect-status': text,
+      id: text,
+      since: text,
+      until: text,
+      limit: { type: 'string', default: '50' },
+      all: flag,
+      reason: text,
+      effects: flag,
+      yes: flag,
+      json: flag,
+      url: text,
+      env: text,
+    },
+  });
 }

@@ -6,6 +6,7 @@ import { readConfigs } from './config/worker-config.ts';
 import { loadHandlers, loadSources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
+import { workerAt } from './setup/account.ts';
 import { firstDelivery } from './setup/smoke.ts';
 import { pageOf, Terminal } from './setup/terminal.ts';
 
@@ -32,10 +33,7 @@ export default async function main(): Promise<void> {
   const previous = `${current}_PREVIOUS`;
 
   const account = await openAccount();
-  const has = async (secret: string) => {
-    const present = await account.get<{ name: string }[]>(`/workers/scripts/${receiver.name}/secrets`);
-    return present?.some(({ name }) => name === secret) ?? false;
-  };
+  const has = async (secret: string) => (await workerAt(account, receiver.name))?.secrets.includes(secret) ?? false;
   if (!(await has(current))) throw new UserError(`${receiver.name} has no ${current} yet: npm run setup sets it`);
 
   if (values.finish) {

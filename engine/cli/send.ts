@@ -6,7 +6,7 @@ import { secretName } from '../src/receiver/secrets.ts';
 import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
 import { judgeSecret } from './config/secret-form.ts';
 import { loadSamples, loadSources, type Sources } from './lib/app.ts';
-import { readArguments } from './lib/arguments.ts';
+import { readArguments, wholeNumber } from './lib/arguments.ts';
 import { localAddress, remedyAt } from './lib/processes.ts';
 import { UserError } from './lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
@@ -55,8 +55,8 @@ export default async function main(): Promise<void> {
   if (unknown)
     console.log(`${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored and ignored`);
   if (events.length === 0) console.log('the body holds no event: write a sample in src/samples.ts, or use --body');
-  const times = count(values.times, 'times');
-  const concurrency = count(values.concurrency, 'concurrency');
+  const times = wholeNumber('times', values.times);
+  const concurrency = wholeNumber('concurrency', values.concurrency);
   let ok = true;
   for (let sent = 0; sent < times; sent += concurrency) {
     const size = Math.min(concurrency, times - sent);
@@ -144,10 +144,4 @@ function readArgs(sources: Sources) {
       list: { type: 'boolean', default: false },
     },
   });
-}
-
-function count(text: string, name: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new UserError(`--${name} takes a whole number from 1`);
-  return value;
 }

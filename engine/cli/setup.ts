@@ -40,15 +40,11 @@ export default async function main(): Promise<void> {
   const { env: environment, yes } = values;
   if (!/^([a-z][a-z0-9-]*)?$/.test(environment))
     throw new UserError('--env takes a name such as staging: a-z, 0-9 and -');
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     // npm passes on what the terminal has sent as well: a second one must not end us before the secrets are removed.
-    process.on(signal, () => {
+    process.on(signal, (_name: string, number: number) => {
       console.log('\nstopped. Run it again: it goes on where it was');
-      process.exit(code);
+      process.exit(128 + number);
     });
   }
   const terminal = new Terminal({ asks: !yes });
@@ -85,9 +81,6 @@ async function setUp(terminal: Terminal, environment: string): Promise<void> {
 
   // No lock was held while a person looked for a secret, because Neon ends a session that is idle for so long.
   await withDatabase(database, receiver.name, async (locked) => {
-    if (undoneIn(configs, await existing(account, configs), locked.served) !== undone) {
-      throw new UserError('somebody else has changed the Workers meanwhile: run this again');
-    }
     // From here on, every step can be the last: the next run goes on from it.
     writeFiles(terminal, configs, database.region);
     const migrations = await missingMigrations(locked.client);

@@ -5,7 +5,7 @@ import { loadMatching } from '../src/db/actions.ts';
 import { openDatabase } from '../src/db/client.ts';
 import type { EventFilter } from '../src/db/filter.ts';
 import { loadMetrics, loadStatus } from '../src/db/status.ts';
-import { listEvents, loadDetails, type Cursor } from '../src/db/views.ts';
+import { type Cursor, listEvents, loadDetails } from '../src/db/views.ts';
 import { writeSection } from './page-section.ts';
 
 const EVENTS = 1_000_000;

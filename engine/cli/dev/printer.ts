@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { quoted } from '../../src/ops/words.ts';
 import { jsonLine, type LogLine } from '../../src/shared/log.ts';
@@ -13,13 +14,11 @@ export interface PrinterOptions {
   readonly events: Pick<LocalEvents, 'detailsOf' | 'keepPlace'>;
   /** The log lines as they are. */
   readonly json: boolean;
-  /** Also those that say that nothing happened. */
-  readonly verbose: boolean;
   readonly say: (text: string) => void;
 }
 
 /** Prints what happens, one line for each step of an event's path, in the order in which it happened. */
-export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
+export function createPrinter({ events, json, say }: PrinterOptions) {
   let last: Promise<void> = Promise.resolve();
   const inOrder = (print: () => Promise<void>) => {
     last = last.then(print).catch((error) => console.error(error));
@@ -50,7 +49,7 @@ export function createPrinter({ events, json, verbose, say }: PrinterOptions) {
           void events.keepPlace(printed.line, frames.join(' < ')).catch(() => {});
         }
         if (json) return console.log(jsonLine(printed.line));
-        if (verbose || !saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
+        if (!saysNothing(printed.line)) say(await textOf(printed.line, printed.worker));
       });
     },
     outside({ method, path, idempotencyKey }: OutsideRequest): void {
@@ -149,9 +148,13 @@ function text(value: LogLine[string]): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The line of an effect is logged before its failure is written: it is there soon after. */
 const LOOKS = 10;
 const LOOK_EVERY_MS = 50;
+
+/** The line of an effect is logged before its failure is written: it is there soon after. */
+async function untilWritten(isWritten: () => Promise<boolean>): Promise<void> {
+  for (let look = 1; !(await isWritten()) && look < LOOKS; look++) await sleep(LOOK_EVERY_MS);
+}
 
 /** What `npm run dev` reads and changes in the local database, beside the Workers. */
 export interface LocalEvents {
@@ -176,22 +179,20 @@ export function openLocalEvents(databaseUrl: string): LocalEvents {
       const table = step === 'effect' ? 'effects' : 'events';
       const values = [place, position, source, event_id, ...(step === 'effect' ? [name] : [])];
       const isIt = `position = $2 and source = $3 and event_id = $4 ${step === 'effect' ? 'and name = $5' : ''}`;
-      for (let look = 1; look <= LOOKS; look++) {
-        if ((await pool.query(`update webhooks.${table} set position = $1 where ${isIt}`, values)).rowCount) return;
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-      }
+      const update = `update webhooks.${table} set position = $1 where ${isIt}`;
+      await untilWritten(async () => Boolean((await pool.query(update, values)).rowCount));
     },
     async detailsOf({ source, event_id, name, step, outcome, reason }) {
       if (typeof source !== 'string' || typeof event_id !== 'string') return {};
       const query = step === 'effect' ? EFFECT : EVENT;
       const values = step === 'effect' ? [source, event_id, name] : [source, event_id];
       const failed = outcome === 'retry' || outcome === 'parked';
-      for (let look = 1; ; look++) {
-        const { rows } = await pool.query<Details>(query, values);
-        const written = !failed || rows[0]?.error?.startsWith(String(reason));
-        if (written || look === LOOKS) return rows[0] ?? {};
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-      }
+      let details: Details = {};
+      await untilWritten(async () => {
+        [details = {}] = (await pool.query<Details>(query, values)).rows;
+        return !failed || details.error?.startsWith(String(reason)) === true;
+      });
+      return details;
     },
     async makePendingDue() {
       const { rows } = await pool.query<{ pending: number }>(MAKE_DUE);

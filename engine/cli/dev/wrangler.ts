@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LogLine } from '../../src/shared/log.ts';
 import { OFFLINE, type WorkerKind } from '../config/worker-config.ts';
 import { programOf } from '../lib/app.ts';
@@ -81,14 +82,14 @@ export function startWrangler({ port, names, tunnel, onPrinted, onReload }: Wran
     exited,
     thrown: errors.thrown,
     async ready(url) {
-      while (!stopping && !(await answers(url))) await new Promise((resolve) => setTimeout(resolve, 50));
+      while (!stopping && !(await answers(url))) await sleep(50);
       if (stopping) await new Promise(() => {});
       started = true;
     },
     async stop() {
       stopping = true;
       if (child.exitCode === null && child.signalCode === null && child.kill('SIGINT')) {
-        await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, STOPS_WITHIN_MS))]);
+        await Promise.race([exited, sleep(STOPS_WITHIN_MS)]);
       }
       endGroup(child.pid);
     },
@@ -112,7 +113,7 @@ function endGroup(pid: number | undefined): void {
 }
 
 /** Holds back what hides the line that matters: workerd's words about the bundle, and where esbuild was when it was ended. */
-export function createErrorFilter() {
+function createErrorFilter() {
   const held: string[] = [];
   let part: 'wanted' | 'thrown' | 'noise' | 'deadlock' = 'wanted';
   return {

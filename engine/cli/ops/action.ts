@@ -48,7 +48,7 @@ export async function actOnMany(
   const { name } = action;
   const body = { filter, ...bodyOf(action) };
   const { matching, expected, groups } = await api.post(`/events/${name}?dry_run=1`, body, Matching);
-  if (matching === 0) throw new UserError(`nothing matches that could be changed by ${name}`, NOTHING_MATCHED);
+  if (matching === 0) throw nothingToDo(name);
   if (name === 'rerun' && matching > MAX_RERUN) {
     throw new UserError(`at most ${counted(MAX_RERUN, 'event')} are run again at a time: choose fewer`, WRONG_USAGE);
   }
@@ -78,25 +78,24 @@ function orNothing(counts: ActionCounts, { name }: Action): ActionCounts {
   throw nothingToDo(name);
 }
 
+const NOTHING: Readonly<Record<ActionName, string>> = {
+  retry: 'nothing there is parked or discarded, so there is nothing to retry',
+  discard: 'nothing there is parked, so there is nothing to discard',
+  rerun: 'only a finished event whose body is still there can run again',
+};
+
 function nothingToDo(name: ActionName): UserError {
-  const sentences: Record<ActionName, string> = {
-    retry: 'nothing there is parked or discarded, so there is nothing to retry',
-    discard: 'nothing there is parked, so there is nothing to discard',
-    rerun: 'only a finished event whose body is still there can run again',
-  };
-  return new UserError(sentences[name], NOTHING_MATCHED);
+  return new UserError(NOTHING[name], NOTHING_MATCHED);
 }
 
-export function resultText({ name, effects: again }: Action, { events, effects }: ActionCounts): string {
-  const counts = `${counted(events, 'event')} and ${counted(effects, 'effect')}`;
-  switch (name) {
-    case 'retry':
-      return `${counts} will be tried again now`;
-    case 'discard':
-      return `${counts} are discarded`;
-    case 'rerun':
-      return `${counted(events, 'event')} will run again now${again ? ', and send their effects again with the same idempotency keys' : ''}`;
-  }
+const DONE: Readonly<Record<ActionName, string>> = {
+  retry: 'will be tried again now',
+  discard: 'are discarded',
+  rerun: 'will run again now',
+};
+
+export function resultText({ name }: Action, { events, effects }: ActionCounts): string {
+  return `${counted(events, 'event')} and ${counted(effects, 'effect')} ${DONE[name]}`;
 }
 
 /** The options that say which events, as the API names them. */

@@ -1,7 +1,5 @@
 import { userInfo } from 'node:os';
 import * as v from 'valibot';
-import type { ListedEvent } from '../../src/db/views.ts';
-import { EventPage } from '../../src/ops/api.ts';
 import { isLocal, readDevVars } from '../config/dev-vars.ts';
 import { localAddress, remedyAt } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
@@ -121,27 +119,6 @@ function errorOf({ status }: Response, json: unknown, origin: string, token: str
 /** The title of the API's answer. Other Workers answer 404 too. */
 const NO_SUCH_EVENT = 'There is no such event';
 
-/** The most that the API returns at a time. */
-const PAGE = 500;
-
 export function pathOf(source: string, eventId: string): string {
   return `/events/${encodeURIComponent(source)}/${encodeURIComponent(eventId)}`;
-}
-
-/** Events that match, newest first, at most `limit` of them, page by page. */
-export async function* listEvents(
-  api: OpsApi,
-  filter: Readonly<Record<string, string>>,
-  limit: number,
-): AsyncGenerator<{ events: readonly ListedEvent[]; more: boolean }> {
-  let left = limit;
-  let cursor: string | null = '';
-  while (cursor !== null && left > 0) {
-    const query: URLSearchParams = new URLSearchParams({ ...filter, limit: String(Math.min(PAGE, left)) });
-    if (cursor) query.set('cursor', cursor);
-    const { events, next_cursor } = await api.get(`/events?${query}`, EventPage);
-    left -= events.length;
-    cursor = next_cursor;
-    yield { events, more: next_cursor !== null };
-  }
 }

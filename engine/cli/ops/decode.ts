@@ -2,10 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { basename, extname, join, relative, resolve } from 'node:path';
 import { secretName, unseal } from '../../src/receiver/secrets.ts';
 import { requireVar } from '../config/dev-vars.ts';
-import { CONFIGS, OFFLINE, readConfig, type WorkerKind, wranglerArguments } from '../config/worker-config.ts';
+import {
+  CONFIGS,
+  listed,
+  OFFLINE,
+  readConfig,
+  readConfigs,
+  type WorkerConfig,
+  wranglerArguments,
+} from '../config/worker-config.ts';
 import { programOf } from '../lib/app.ts';
 import { UserError } from '../lib/user-error.ts';
 import { WRONG_USAGE } from './api.ts';
@@ -13,11 +21,12 @@ import { WRONG_USAGE } from './api.ts';
 // What a log line says in a form that nobody can read: `position` and `sealed`.
 
 /** The places in the files of this checkout that the `position` of a log line names: the Worker is built again. */
-export function placesOf(position: string | undefined, worker: WorkerKind): string[] {
-  if (!position || !/:\d+:\d+/.test(position)) {
-    throw new UserError("position takes that of a log line, such as 'handle (consumer.js:120:9)'", WRONG_USAGE);
-  }
-  return withBundle(worker, (bundle) => mapPosition(position, bundle));
+export function placesOf(position = ''): string[] {
+  // Wrangler names the bundle after the file that is built.
+  const isIn = ({ main }: WorkerConfig) => position.includes(`${basename(main, extname(main))}.js:`);
+  const worker = listed(readConfigs()).find(isIn);
+  if (worker) return withBundle(worker, (bundle) => mapPosition(position, bundle));
+  throw new UserError("position takes that of a log line, such as 'handle (consumer.js:120:9)'", WRONG_USAGE);
 }
 
 /** The secret that a provider has sent to a source with `awaitsSecret`. */
@@ -65,10 +74,9 @@ export function readBundle(folder: string): Bundle | undefined {
 }
 
 /** Builds a Worker as a deploy does, only to read its source map, in a folder that is deleted afterwards. */
-function withBundle<Result>(worker: WorkerKind, read: (bundle: Bundle | undefined) => Result): Result {
+function withBundle<Result>(config: WorkerConfig, read: (bundle: Bundle | undefined) => Result): Result {
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-bundle-'));
-  const config = wranglerArguments({ path: CONFIGS[worker], environment: '' });
-  const args = ['deploy', '--dry-run', '--outdir', folder, ...config];
+  const args = ['deploy', '--dry-run', '--outdir', folder, ...wranglerArguments(config)];
   try {
     execFileSync(process.execPath, [programOf('wrangler'), ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -109,8 +117,9 @@ const MAX_ARGUMENT = 100_000;
 /** For a deploy of the consumer. In the way it is given, it moves no line of the bundle. */
 export function defineAppLines(): readonly string[] {
   // A minified bundle is one long line.
-  if (readConfig(CONFIGS.consumer).raw.minify) return [];
-  const lines = withBundle('consumer', (bundle) => (bundle ? appLines(bundle) : ''));
+  const consumer = readConfig(CONFIGS.consumer);
+  if (consumer.raw.minify) return [];
+  const lines = withBundle(consumer, (bundle) => (bundle ? appLines(bundle) : ''));
   return lines === '' || lines.length > MAX_ARGUMENT
     ? []
     : ['--define', `globalThis.APP_LINES:${JSON.stringify(lines)}`];

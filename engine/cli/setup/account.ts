@@ -38,7 +38,7 @@ interface Settings {
   readonly bindings: readonly { readonly name: string; readonly type: string; readonly queue_name?: string }[];
 }
 
-async function workerAt(account: Account, name: string): Promise<WorkerState | undefined> {
+export async function workerAt(account: Account, name: string): Promise<WorkerState | undefined> {
   const settings = await account.get<Settings>(`/workers/scripts/${name}/settings`);
   return (
     settings && {

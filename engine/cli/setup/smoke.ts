@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { handlerOf } from '../../src/consumer/ask-handler.ts';
 import type { Handlers, Source } from '../../src/kit/index.ts';
@@ -75,7 +76,7 @@ export async function smoke(options: SmokeOptions): Promise<string | undefined> 
           : 'leg 2, the ledger: the receiver has answered 200, and this database has no such event. Does the secret DATABASE_URL of the receiver lead to another?',
       );
     }
-    await pause(250);
+    await sleep(250);
   }
 }
 
@@ -107,7 +108,7 @@ async function untilAccepted({ url, headers, body }: SignedDelivery, isOver: () 
     );
     if (response instanceof Response && response.ok) return;
     if (isOver()) throw new UserError(`leg 1, the receiver at ${new URL(url).host}: ${adviceFor(response)}`);
-    await pause(1000);
+    await sleep(1000);
   }
 }
 
@@ -125,5 +126,3 @@ function adviceFor(response: Response | Error): string {
       return `it answers ${response.status}. Look at npx wrangler tail of the receiver, and run this again`;
   }
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -18,7 +18,7 @@ export class Terminal {
   private lines: AsyncIterator<string> | undefined;
   private hidden = false;
 
-  /** Without `asks` every question is answered by its default. */
+  /** Without `asks` every answer is empty. */
   constructor({ asks }: { readonly asks: boolean }) {
     this.isAsking = asks;
   }
@@ -31,19 +31,15 @@ export class Terminal {
     console.log(`${' '.repeat(17)}${text}`);
   }
 
-  /** The empty answer is `fallback`, and so is every answer if nobody is asked. */
-  async ask(question: string, fallback = ''): Promise<string> {
-    return (await this.answer(`${question}${fallback && ` [${fallback}]`}: `)) || fallback;
-  }
-
   /** What is typed is not shown. */
   async askHidden(question: string): Promise<string> {
     this.hidden = true;
     return this.answer(`${question}: `).finally(() => (this.hidden = false));
   }
 
+  /** The empty answer is yes, and so is the answer if nobody is asked. */
   async confirm(question: string): Promise<boolean> {
-    return !this.isAsking || /^y(es)?$/i.test(await this.ask(`${question} (y/n)`, 'y'));
+    return /^(y|yes)?$/i.test(await this.answer(`${question} (y/n) [y]: `));
   }
 
   close(): void {

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { beforeEach, expect, it } from 'vitest';
 import { loadMatching, MAX_RERUN, runAction } from '../../src/db/actions.ts';
 import { claim } from '../../src/db/claim.ts';
 import { type LoadedEffect, loadEffects, recordEffectResults } from '../../src/db/effects.ts';
@@ -7,6 +8,9 @@ import type { ActionName } from '../../src/db/schema.ts';
 import { listEvents } from '../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
+import { RUNS } from '../pure/generators.ts';
+import { insertRows, seed } from '../seed.ts';
+import { act, type ModelEvent } from './action-model.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -46,38 +50,132 @@ beforeEach(async () => {
   );
 });
 
-describe('a retry', () => {
-  it('a retry gives parked events and effects all their attempts back, and changes no others', async () => {
-    const retried = await retry({ source: 'test' });
-    expect(retried).toEqual({
-      outcome: 'changed',
-      lines: [],
-      events: 2,
-      effects: 1,
-      eventKeys: expect.arrayContaining([
-        { source: 'test', eventId: 'parked_1' },
-        { source: 'test', eventId: 'parked_2' },
-      ]),
-      effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
-      received: [NOW, NOW],
-    });
-    expect(await states()).toEqual([
-      { event_id: 'done_1', status: 'done', attempts: 1, completions: 1 },
-      { event_id: 'done_2', status: 'done', attempts: 1, completions: 1 },
-      { event_id: 'parked_1', status: 'pending', attempts: 0, completions: 0 },
-      { event_id: 'parked_2', status: 'pending', attempts: 0, completions: 0 },
-    ]);
-    expect(await effects()).toEqual([
-      { event_id: 'done_1', status: 'sent' },
-      { event_id: 'done_2', status: 'pending' },
-    ]);
+it('a retry gives the keys of what it has made due, for their tickets', async () => {
+  expect(await retry({ source: 'test' })).toEqual({
+    outcome: 'changed',
+    lines: [],
+    events: 2,
+    effects: 1,
+    eventKeys: expect.arrayContaining([
+      { source: 'test', eventId: 'parked_1' },
+      { source: 'test', eventId: 'parked_2' },
+    ]),
+    effectKeys: [{ source: 'test', eventId: 'done_2', name: 'receipt' }],
+    received: [NOW, NOW],
   });
+});
 
-  it('a retry changes only what its filter matches', async () => {
-    expect(await retry({ q: 'parked_1' })).toEqual(changed(1, 0));
-    expect(await retry({ type: 'refunded' })).toEqual(changed(1, 1));
-    expect(await retry({ source: 'other' })).toEqual(changed(0, 0));
+const part = (statuses: readonly string[]) =>
+  fc.record({
+    status: fc.constantFrom(...statuses),
+    failure: fc.constantFrom('schema', 'handler', null),
+    attempts: fc.constant(1),
+    waits: fc.boolean(),
   });
+/** Two sources have events with the same ids. */
+const modelEvents = fc.uniqueArray(
+  fc
+    .tuple(
+      part(['pending', 'done', 'ignored', 'parked']),
+      fc.record({
+        source: fc.constantFrom('a', 'b'),
+        id: fc.constantFrom('1', '2'),
+        type: fc.constantFrom('paid', 'sent'),
+        hasBody: fc.boolean(),
+        wasDiscarded: fc.boolean(),
+        effects: fc.dictionary(fc.constantFrom('mail', 'sms'), part(['pending', 'sent', 'parked']), {
+          noNullPrototype: true,
+        }),
+      }),
+    )
+    .map(([own, { wasDiscarded, ...more }]): ModelEvent => {
+      const isCompleted = own.status === 'done' || (own.status === 'ignored' && !wasDiscarded);
+      return { ...own, ...more, isCompleted, actions: [] };
+    }),
+  { minLength: 4, maxLength: 4, selector: ({ source, id }) => `${source} ${id}` },
+);
+/** Most filters have few fields, and find something. */
+const FIELDS: readonly EventFilter[] = [
+  { source: 'a' },
+  { q: '1' },
+  { type: 'paid' },
+  { status: 'pending' },
+  { status: 'ignored' },
+  { status: 'parked' },
+  { effect_status: 'pending' },
+  { effect_status: 'parked' },
+  { failure: 'schema' },
+];
+const operations = fc.record({
+  action: fc.constantFrom<ActionName>('retry', 'discard', 'rerun'),
+  filter: fc
+    .array(fc.constantFrom(...FIELDS), { maxLength: 3 })
+    .map((fields): EventFilter => Object.assign({}, ...fields)),
+  again: fc.boolean(),
+});
+
+/** What the model says of them, as rows. */
+async function writeEvents(all: readonly ModelEvent[]): Promise<void> {
+  await sql('delete from webhooks.events');
+  const key = ({ source, id }: ModelEvent) => ({ source, event_id: id });
+  const rowOf = ({ status, failure, attempts, waits }: ModelEvent['effects'][string]) => ({
+    status,
+    failure,
+    attempts,
+    not_before: waits ? LATER : null,
+    due_at: NOW,
+  });
+  const received_at = NOW;
+  await insertRows(sql, {
+    events: all.map((event) => ({
+      ...key(event),
+      ...rowOf(event),
+      received_at,
+      type: event.type,
+      completions: Number(event.isCompleted),
+    })),
+    bodies: all
+      .filter(({ hasBody }) => hasBody)
+      .map((event) => ({ ...key(event), received_at, body: '{}', headers: {} })),
+    effects: all.flatMap((event) =>
+      Object.entries(event.effects).map(([name, effect]) => ({
+        ...key(event),
+        ...rowOf(effect),
+        name,
+        kind: name,
+        payload: '',
+      })),
+    ),
+  });
+}
+
+async function readEvents(): Promise<ModelEvent[]> {
+  const columns = "'status', status, 'failure', failure, 'attempts', attempts, 'waits', not_before is not null";
+  const rows = await sql<{ event: ModelEvent }>(`
+    select jsonb_build_object('source', source, 'id', event_id, 'type', type, ${columns}, 'isCompleted', completions = 1,
+      'hasBody', exists (select from webhooks.bodies b where (b.source, b.event_id) = (e.source, e.event_id)),
+      'effects', (select coalesce(jsonb_object_agg(name, jsonb_build_object(${columns})), '{}')
+        from webhooks.effects f where (f.source, f.event_id) = (e.source, e.event_id)),
+      'actions', jsonb_path_query_array(coalesce(actions, '[]'), '$[*].action')) as event
+    from webhooks.events e order by source, event_id`);
+  return rows.map(({ event }) => event);
+}
+
+it('actions one after the other change what the model of them says, whatever the events are and the filter is', async () => {
+  await fc.assert(
+    fc.asyncProperty(modelEvents, fc.array(operations, { minLength: 1, maxLength: 3 }), async (events, all) => {
+      const model = structuredClone(events).sort((a, b) => (`${a.source}${a.id}` < `${b.source}${b.id}` ? -1 : 1));
+      await writeEvents(model);
+      for (const { action, filter, again } of all) {
+        const { expected } = await loadMatching(database.ops, action, filter);
+        const operation = { ...by, action, filter, expected, reason: 'no', sendEffectsAgain: again };
+        const { events, effects } = act(model, action, filter, again);
+        expect(await runAction(database.ops, operation)).toEqual(changed(events, effects));
+        expect(await readEvents()).toEqual(model);
+      }
+    }),
+    { ...RUNS, numRuns: 100 },
+  );
 });
 
 it.each<[ActionName, effects: number, again: string]>([
@@ -110,53 +208,6 @@ it.each<[ActionName, effects: number, again: string]>([
       [again, LATER],
     );
     expect(await act(seenNow)).toMatchObject({ outcome: 'unexpected' });
-  },
-);
-
-it('a filter by failure finds what failed so, events and effects each on their own', async () => {
-  await sql(`update webhooks.events set failure = 'schema' where event_id = 'parked_1'`);
-  await sql(`update webhooks.effects set failure = 'response' where event_id = 'done_2'`);
-  await sql(
-    `insert into webhooks.effects (source, event_id, name, kind, payload, status, failure, due_at)
-     values ('test', 'done_2', 'other', 'receipt', '{}', 'parked', 'no_handler', $1),
-            ('test', 'parked_1', 'old', 'receipt', '{}', 'parked', 'no_handler', $1)`,
-    [NOW],
-  );
-  expect(await retry({ failure: 'schema' })).toEqual(changed(1, 0));
-  expect(await discard({ failure: 'no_handler' }, 'no')).toEqual(changed(0, 2));
-  expect(await retry({ failure: 'response' })).toEqual(changed(0, 1));
-  expect(await retry({ failure: 'poison' })).toEqual(changed(0, 0));
-});
-
-it.each([
-  ['retry', 'parked_1'],
-  ['discard', 'parked_1'],
-  ['rerun', 'done_1'],
-] as const)(
-  'a %s changes nothing of an event with the same id at another source, and nothing of its effects',
-  async (action, id) => {
-    await sql(`update webhooks.effects set status = 'parked'`);
-    await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
-             values ('test', 'parked_1', 'receipt', 'receipt', '{}', 'parked', now())`);
-    for (const table of ['events', 'bodies', 'effects']) {
-      const other = `jsonb_populate_record(${table}, '{"source":"other"}')`;
-      await sql(`insert into webhooks.${table} select (${other}).* from webhooks.${table}`);
-    }
-    const all = async (source: string) => [
-      await sql('select * from webhooks.events where source = $1 order by event_id', [source]),
-      await sql('select * from webhooks.effects where source = $1 order by event_id', [source]),
-    ];
-    const [own, others] = [await all('test'), await all('other')];
-    const filter = { source: 'test', q: id };
-    expect(
-      await runAction(database.ops, { ...by, action, filter, reason: 'no', sendEffectsAgain: true }),
-    ).toMatchObject({
-      outcome: 'changed',
-      events: 1,
-    });
-    expect(await all('other')).toEqual(others);
-    expect((await all('test'))[0]).not.toEqual(own[0]);
-    expect((await all('test'))[1]).not.toEqual(own[1]);
   },
 );
 
@@ -232,35 +283,17 @@ it('an effect that is sent stays sent, whatever the result of a second send is',
   expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
 });
 
-describe('a rerun', () => {
-  it('makes finished events pending, but none that was discarded, and sends their effects again only if it says so', async () => {
-    await discard({ q: 'parked_1' }, 'sent by mistake');
-    expect(await rerun({ type: 'paid' })).toEqual(changed(1, 0));
-    expect(await states()).toContainEqual({ event_id: 'done_1', status: 'pending', attempts: 0, completions: 0 });
-    expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
-    await sql(`update webhooks.events set status = 'done', completions = 1 where event_id = 'done_1'`);
-    await rerun({ q: 'done_1' }, true);
-    expect(await effects()).toEqual([{ event_id: 'done_2', status: 'parked' }]);
-  });
-
-  it('a rerun that is repeated changes nothing, because the event has run again since it was seen', async () => {
-    const rerunOfSeen = () =>
-      runAction(database.ops, { ...by, action: 'rerun', filter: { q: 'done_1' }, finishedAt: NOW });
-    const finish = (at: string) =>
-      sql(`update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'done_1'`, [
-        at,
-      ]);
-    await finish('2026-03-01T12:00:00.000999Z');
-    expect(await rerunOfSeen()).toEqual(changed(1, 0));
-    await finish('2026-03-01T12:00:00.001Z');
-    expect(await rerunOfSeen()).toEqual(changed(0, 0));
-  });
-
-  it('a rerun leaves events finished whose bodies have been pruned, and with them their effects', async () => {
-    await sql(`delete from webhooks.bodies where event_id = 'done_1'`);
-    expect(await rerun({ source: 'test' }, true)).toEqual(changed(1, 0));
-    expect(await effects()).toEqual([{ event_id: 'done_1', status: 'sent' }]);
-  });
+it('a rerun that is repeated changes nothing, because the event has run again since it was seen', async () => {
+  const rerunOfSeen = () =>
+    runAction(database.ops, { ...by, action: 'rerun', filter: { q: 'done_1' }, finishedAt: NOW });
+  const finish = (at: string) =>
+    sql(`update webhooks.events set status = 'done', completions = 1, finished_at = $1 where event_id = 'done_1'`, [
+      at,
+    ]);
+  await finish('2026-03-01T12:00:00.000999Z');
+  expect(await rerunOfSeen()).toEqual(changed(1, 0));
+  await finish('2026-03-01T12:00:00.001Z');
+  expect(await rerunOfSeen()).toEqual(changed(0, 0));
 });
 
 it('loadMatching says by source and failure what each action would change, and locks nothing', async () => {
@@ -317,67 +350,16 @@ it('a filter by error finds what failed so, whatever ids are in it, but no other
   }
 });
 
-it('a retry of one event, or of what is pending, also ends the wait for the next attempt, and no other does', async () => {
-  await sql(`update webhooks.events set status = 'pending', not_before = $1 where event_id = 'parked_1'`, [LATER]);
-  await sql(`update webhooks.effects set status = 'pending', not_before = $1 where event_id = 'done_2'`, [LATER]);
-  for (const filter of [{ type: 'paid' }, { q: 'parked_1' }]) expect(await retry(filter)).toEqual(changed(0, 0));
-  expect(await discard({ status: 'pending' }, 'no')).toEqual(changed(0, 0));
-  expect(await loadMatching(database.ops, 'retry', { status: 'pending' })).toMatchObject({ matching: 1 });
-  expect(await retry({ status: 'pending' })).toEqual(changed(1, 0));
-  expect(await retry({ effect_status: 'pending' })).toEqual(changed(0, 1));
-  const waiting = 'select not_before from webhooks.events where event_id = $1';
-  expect(await sql(waiting, ['parked_1'])).toEqual([{ not_before: null }]);
-  expect(await retry({ status: 'pending' })).toEqual(changed(0, 0));
-  await sql(`update webhooks.events set not_before = $1 where event_id = 'parked_1'`, [LATER]);
-  const one = { source: 'test', q: 'parked_1' };
-  expect([await retry(one), await retry(one)]).toEqual([changed(1, 0), changed(0, 0)]);
-});
-
 it('more than 5,000 events are not run again at a time', async () => {
-  await sql(
-    `
-    with added as (
-      insert into webhooks.events (source, event_id, status, completions, received_at, due_at, finished_at)
-      select 'many', n, 'done', 1, now(), now(), now() from generate_series(1, $1::int) n returning source, event_id)
-    insert into webhooks.bodies (source, event_id, body, headers, received_at) select source, event_id, '{}', '{}', now() from added`,
-    [MAX_RERUN + 2],
-  );
+  const at = new Date();
+  await seed(database, { done: MAX_RERUN + 2 }, { at, event: { source: 'many' }, body: '{}' });
   expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({
     matching: MAX_RERUN + 1,
     groups: [{ others: MAX_RERUN - 4 }],
   });
   expect(await rerun({ source: 'many' })).toMatchObject({ outcome: 'too_many' });
-  await sql(`delete from webhooks.events where source = 'many' and event_id in ('1', '2')`);
+  await sql(`delete from webhooks.events where source = 'many' and event_id in ('done_1', 'done_2')`);
   expect(await rerun({ source: 'many' })).toEqual(changed(MAX_RERUN, 0));
-});
-
-describe('a discarded event', () => {
-  beforeEach(async () => {
-    await discard({ q: 'parked_1' }, 'sent by mistake');
-    // Its handler ignored this one.
-    await sql(`update webhooks.events set status = 'ignored', completions = 1 where event_id = 'done_1'`);
-  });
-
-  it('is put back by a retry of it, which runs it and takes the reason away', async () => {
-    expect(await retry({ source: 'test', q: 'parked_1' })).toEqual(changed(1, 0));
-    expect(await retry({ source: 'test', q: 'done_1' })).toEqual(changed(0, 0));
-    expect(
-      await sql(`select status, attempts, summary, finished_at from webhooks.events where event_id = 'parked_1'`),
-    ).toEqual([{ status: 'pending', attempts: 0, summary: null, finished_at: null }]);
-    expect(await actionsOf('parked_1')).toMatchObject([
-      { action: 'discard', reason: 'sent by mistake' },
-      { action: 'retry', was: { status: 'ignored' } },
-    ]);
-  });
-
-  it('is put back by a retry of many only if the filter says that it is ignored', async () => {
-    expect(await retry({ type: 'paid' })).toEqual(changed(0, 0));
-    expect(await retry({ action_at: LATER })).toEqual(changed(0, 0));
-    expect(await retry({ action_at: NOW, status: 'ignored' })).toEqual(changed(0, 0));
-    expect(await discard({ status: 'ignored' }, 'once more')).toEqual(changed(0, 0));
-    expect(await loadMatching(database.ops, 'retry', { status: 'ignored' })).toMatchObject({ matching: 1 });
-    expect(await retry({ action_at: LATER, status: 'ignored' })).toEqual(changed(1, 0));
-  });
 });
 
 it('the list of an action has its events, and those whose effects it was about', async () => {

@@ -44,65 +44,29 @@ describe('loadStatus', () => {
     expect(v.parse(Status, status)).toEqual(status);
     const { sources, effects, effect_kinds: kinds, totals } = status;
     const hours = (counts: Record<number, number>) => Array.from({ length: 24 }, (_, n) => counts[n] ?? 0);
-    expect(sources).toEqual([
-      {
-        source: 'github',
-        last_accepted_at: ago(30 * HOUR).toISOString(),
-        accepted_per_hour: hours({}),
-        accepted_last_week: 2,
-        unusually_silent: false,
-        pending: 1,
-        parked: 1,
-        oldest_pending_at: ago(30 * HOUR).toISOString(),
-        seconds_to_done: { p50: null, p95: null },
-      },
-      {
-        source: 'stripe',
-        last_accepted_at: ago(30 * MINUTE).toISOString(),
-        accepted_per_hour: hours({ 0: 2, 23: 2 }),
-        accepted_last_week: null,
-        unusually_silent: true,
-        pending: 1,
-        parked: 1,
-        oldest_pending_at: ago(30 * MINUTE).toISOString(),
-        seconds_to_done: { p50: 2, p95: 2.9 },
-      },
-      {
-        source: 'unused',
-        last_accepted_at: null,
-        accepted_per_hour: hours({}),
-        accepted_last_week: 0,
-        unusually_silent: false,
-        pending: 0,
-        parked: 0,
-        oldest_pending_at: null,
-        seconds_to_done: { p50: null, p95: null },
-      },
-    ]);
-    const [finishedFirst, finishedLast] = [23.5 * HOUR - 1000, 30 * MINUTE - 3000].map((ms) => ago(ms).toISOString());
-    expect(effects).toEqual({ pending: 2, parked: 1, sent_last_day: 1, oldest_pending_at: finishedFirst });
-    expect(totals).toEqual({ pending: 2, parked: 2, oldest_pending_at: ago(30 * HOUR).toISOString() });
-    const seconds = (ago(MINUTE).getTime() - Date.parse(finishedLast ?? '')) / 1000;
-    expect(kinds).toEqual([
-      {
-        kind: 'mail',
-        last_sent_at: ago(MINUTE).toISOString(),
-        sent_per_hour: hours({ 23: 1 }),
-        pending: 2,
-        parked: 0,
-        oldest_pending_at: finishedFirst,
-        seconds_to_sent: { p50: seconds, p95: seconds },
-      },
-      {
-        kind: 'sms',
-        last_sent_at: null,
-        sent_per_hour: hours({}),
-        pending: 0,
-        parked: 1,
-        oldest_pending_at: null,
-        seconds_to_sent: { p50: null, p95: null },
-      },
-    ]);
+    const took = (p50: number | null, p95: number | null) => ({ p50, p95 });
+    const time = (ms: number) => ago(ms).toISOString();
+    const columns = 'source last_accepted_at accepted_per_hour accepted_last_week unusually_silent'.split(' ');
+    const stuck = 'pending parked oldest_pending_at'.split(' ');
+    const row = (names: readonly string[], ...values: unknown[]) =>
+      Object.fromEntries(names.map((name, n) => [name, values[n]]));
+    expect(sources).toEqual(
+      [
+        ['github', time(30 * HOUR), hours({}), 2, false, 1, 1, time(30 * HOUR), took(null, null)],
+        ['stripe', time(30 * MINUTE), hours({ 0: 2, 23: 2 }), null, true, 1, 1, time(30 * MINUTE), took(2, 2.9)],
+        ['unused', null, hours({}), 0, false, 0, 0, null, took(null, null)],
+      ].map((values) => row([...columns, ...stuck, 'seconds_to_done'], ...values)),
+    );
+    const first = time(23.5 * HOUR - 1000);
+    expect(effects).toEqual({ ...row(stuck, 2, 1, first), sent_last_day: 1 });
+    expect(totals).toEqual(row(stuck, 2, 2, time(30 * HOUR)));
+    const seconds = (30 * MINUTE - 3000 - MINUTE) / 1000;
+    expect(kinds).toEqual(
+      [
+        ['mail', time(MINUTE), hours({ 23: 1 }), 2, 0, first, took(seconds, seconds)],
+        ['sms', null, hours({}), 0, 1, null, took(null, null)],
+      ].map((values) => row(['kind', 'last_sent_at', 'sent_per_hour', ...stuck, 'seconds_to_sent'], ...values)),
+    );
   });
 
   it('loadStatus groups what fails by source, type, failure and error, whatever ids are in the error', async () => {
@@ -163,10 +127,8 @@ describe('loadStatus', () => {
   });
 
   it('loadStatus works on an empty database', async () => {
-    const { sources, effects, totals } = await loadStatus(database.ops, [], NOW);
-    expect(sources).toEqual([]);
-    expect(effects).toEqual({ pending: 0, parked: 0, sent_last_day: 0, oldest_pending_at: null });
-    expect(totals).toEqual({ pending: 0, parked: 0, oldest_pending_at: null });
+    const { sources, totals } = await loadStatus(database.ops, [], NOW);
+    expect([sources, totals]).toEqual([[], { pending: 0, parked: 0, oldest_pending_at: null }]);
   });
 });
 

@@ -101,18 +101,6 @@ it('npm run types ends with an error if one of its files fails', async () => {
 
 it.each<[what: string, file: string, change: (text: string) => string, message: string | RegExp]>([
   [
-    'a source that wants every type',
-    'src/sources.ts',
-    (text) => text.replace("['order.paid']", "['order.paid', '*']"),
-    'source orders has the type "*", which matches no other: name each type in src/sources.ts',
-  ],
-  [
-    'a source without a secret',
-    'wrangler.toml',
-    (text) => text.replace(', "ORDERS_WEBHOOK_SECRET"', ''),
-    'source orders has no secret: add "ORDERS_WEBHOOK_SECRET" to secrets.required in wrangler.toml',
-  ],
-  [
     'a variable that is wrong only in another environment',
     'wrangler.consumer.toml',
     (text) => text.replace('[env.staging.vars]\nDEDUPE_DAYS = 30', '[env.staging.vars]\nDEDUPE_DAYS = 0'),
@@ -123,12 +111,6 @@ it.each<[what: string, file: string, change: (text: string) => string, message: 
     'wrangler.consumer.toml',
     (text) => text.replaceAll('two-dead-staging', 'two-dead'),
     '[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the queue two-dead',
-  ],
-  [
-    'an environment without a secret that the file has at the top',
-    'wrangler.ops.toml',
-    (text) => text.replace(/\[env\.staging\.secrets\]\nrequired = \[[^\]]*\]/, ''),
-    '[env.staging] in wrangler.ops.toml lacks the required secret DATABASE_URL, which the file has at the top',
   ],
   [
     'an environment that one file alone has',

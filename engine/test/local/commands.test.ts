@@ -1,35 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort, listen } from '../../cli/lib/port.ts';
-import { type Checkout, callIn, makeCheckout, runIn } from '../checkout.ts';
+import { type Checkout, makeCheckout, runIn } from '../checkout.ts';
 
 let checkout: Checkout;
 beforeAll(async () => {
   checkout = await makeCheckout();
 });
 afterAll(() => checkout.remove());
-
-describe('the arguments of', () => {
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  const ours = Object.entries(scripts).flatMap(([name, line]) => {
-    const [, command] = /^claimcheck (\w+)/.exec(line) ?? [];
-    return command === undefined ? [] : [[`npm run ${name}`, command]];
-  });
-  const makers = ['check', 'docs-providers', 'size'].map((name) => ['', `workshop/${name}`]);
-
-  // `ops` has options of its own for each action, and `init` is tried by engine/workshop/forks.ts.
-  const strict = [...ours, ...makers].filter(([, path = '']) => !['ops', 'engine/workshop/init'].includes(path));
-
-  it.each(strict)('%s (%s): an option that it does not know is refused', async (_name, path = '') => {
-    const { code, error } = await callIn('.', [path, '--nonsense']);
-    expect([code, error]).toEqual([1, expect.stringMatching(/: there is no option --nonsense: its options are --/)]);
-  });
-});
 
 it('npm run dev whose port is taken says how to see by whom, and how to choose another port', async () => {
   const server = createServer();

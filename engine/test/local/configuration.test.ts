@@ -55,13 +55,14 @@ interface Changes {
   /** `null`: there is none. */
   readonly ops?: Partial<WorkerConfig> | null;
   readonly provider?: Provider | undefined;
+  readonly types?: readonly string[];
   readonly example?: Configuration['example'];
 }
 
 /** `provider` is that of the only source. */
-function check({ receiver, consumer, ops = {}, provider, example }: Changes) {
+function check({ receiver, consumer, ops = {}, provider, types = [], example }: Changes) {
   return checkConfiguration({
-    sources: provider ? { 'my-shop': { provider, types: [] } } : {},
+    sources: provider ? { 'my-shop': { provider, types } } : {},
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
     ops: ops === null ? undefined : worker('ops.toml', { ...OPS, ...ops }),
@@ -73,65 +74,38 @@ const vars = (changes: Record<string, string | number | undefined>) => ({
   consumer: { vars: { ...VARS, ...changes } },
 });
 
-it.each<[what: string, changes: Changes, errors?: readonly (string | RegExp)[], hints?: readonly (string | RegExp)[]]>([
+it.each<[what: string, changes: Changes, errors?: readonly RegExp[], hints?: readonly RegExp[]]>([
   ['is complete', { example: { DATABASE_URL: '', MY_SHOP_WEBHOOK_SECRET: '' } }],
   ['has no ops Worker', { ops: null }],
   [
     'has an old .dev.vars.example',
-    { example: { DATABASE_URL: 'postgres://localhost/dev', DEV_LETS_EVERYBODY_IN: 'true' } },
+    { example: { DATABASE_URL: 'postgres://localhost/dev', OLD: '' } },
     [],
-    [
-      ".dev.vars.example doesn't name MY_SHOP_WEBHOOK_SECRET, which a wrangler file requires: add the line MY_SHOP_WEBHOOK_SECRET=",
-      '.dev.vars.example names DEV_LETS_EVERYBODY_IN, which no wrangler file requires',
-      '.dev.vars.example has a value for DATABASE_URL: people would deploy it, so leave it empty',
-      '.dev.vars.example has a value for DEV_LETS_EVERYBODY_IN: people would deploy it, so leave it empty',
-    ],
+    [/doesn't name MY_SHOP_WEBHOOK_SECRET/, /names OLD, which no wrangler file/, /has a value for DATABASE_URL/],
   ],
-  [
-    'has a source without a secret',
-    { receiver: { secrets: ['DATABASE_URL'] } },
-    ['source my-shop has no secret: add "MY_SHOP_WEBHOOK_SECRET" to secrets.required in receiver.toml'],
-  ],
-  [
-    'has the secret of a source that is gone',
-    { provider: undefined },
-    [],
-    [/^MY_SHOP_WEBHOOK_SECRET .* belongs to no source/],
-  ],
+  ['has a source without a secret', { receiver: { secrets: [] } }, [/add "MY_SHOP_WEBHOOK_SECRET" .* receiver\.toml$/]],
+  ['has a source that wants every type', { types: ['paid', '*'] }, [/^source my-shop has the type "\*"/]],
+  ['has the secret of a source that is gone', { provider: undefined }, [], [/^MY_SHOP_WEBHOOK_SECRET .* no source/]],
   [
     'forgets keys on the last day of retries',
     { ...vars({ DEDUPE_DAYS: 30 }), provider: adyen },
-    [
-      'source my-shop: adyen retries for 30 days, but keys are forgotten after 30: set DEDUPE_DAYS in consumer.toml to 31 or more',
-    ],
+    [/adyen retries for 30 days, .* after 30: set DEDUPE_DAYS in consumer\.toml to 31 or more/],
   ],
   ['forgets keys on the day after the last retry', { ...vars({ DEDUPE_DAYS: 31 }), provider: adyen }],
-  [
-    'has no DEDUPE_DAYS',
-    vars({ DEDUPE_DAYS: undefined }),
-    ['DEDUPE_DAYS in [vars] of consumer.toml must be a number of days'],
-  ],
+  ['has no DEDUPE_DAYS', vars({ DEDUPE_DAYS: undefined }), [/^DEDUPE_DAYS .* must be a number/]],
   [
     'has two Workers of the same name',
     { receiver: { name: 'hooks' }, ops: { name: 'hooks' } },
-    ['receiver.toml and ops.toml have the same name: the second deploy would replace the first Worker'],
+    [/^receiver\.toml and ops\.toml have the same name/],
   ],
-  ['has a Worker without a name', { receiver: { name: '' } }, ['receiver.toml has no name']],
+  ['has a Worker without a name', { receiver: { name: '' } }, [/^receiver\.toml has no name$/]],
   ['names no queue of events', vars({ EVENTS_QUEUE: undefined }), [/^EVENTS_QUEUE is missing/]],
-  [
-    'has a typo in the name of a queue',
-    vars({ EFFECTS_QUEUE: 'tow' }),
-    ["EFFECTS_QUEUE is tow, which consumer.toml doesn't consume"],
-  ],
-  [
-    'has two variables for one queue',
-    vars({ EFFECTS_QUEUE: 'one' }),
-    ['EFFECTS_QUEUE and EVENTS_QUEUE in consumer.toml are the same queue'],
-  ],
+  ['has a typo in the name of a queue', vars({ EFFECTS_QUEUE: 'tow' }), [/^EFFECTS_QUEUE is tow, .* doesn't consume$/]],
+  ['has two variables for one queue', vars({ EFFECTS_QUEUE: 'one' }), [/^EFFECTS_QUEUE and EVENTS_QUEUE .* the same/]],
   [
     'has another dead letter queue',
     { consumer: { deadLetterQueues: { one: 'two-dead', two: 'two-dead' } } },
-    ['EVENTS_DEAD_QUEUE is one-dead, but the dead letter queue of one in consumer.toml is two-dead'],
+    [/^EVENTS_DEAD_QUEUE is one-dead, .* of one in consumer\.toml is two-dead$/],
   ],
   [
     'has no dead letter queue',
@@ -141,25 +115,24 @@ it.each<[what: string, changes: Changes, errors?: readonly (string | RegExp)[], 
   [
     'has a receiver that sends to another queue',
     { receiver: { produces: { EVENTS: 'other' } } },
-    ['the producer EVENTS in receiver.toml sends to other, but EVENTS_QUEUE in consumer.toml is one'],
+    [/^the producer EVENTS in receiver\.toml sends to other, but EVENTS_QUEUE .* is one$/],
   ],
   [
     'has a consumer that sends effects nowhere, and an ops Worker that sends all to the other queue',
     { consumer: { produces: { EVENTS: 'one' } }, ops: { produces: { EVENTS: 'two', EFFECTS: 'one' } } },
     [
-      'the producer EVENTS in ops.toml sends to two, but EVENTS_QUEUE in consumer.toml is one',
-      'the producer EFFECTS in consumer.toml sends to nothing, but EFFECTS_QUEUE in consumer.toml is two',
-      'the producer EFFECTS in ops.toml sends to one, but EFFECTS_QUEUE in consumer.toml is two',
+      /EVENTS in ops\.toml sends to two/,
+      /EFFECTS in consumer\.toml sends to nothing/,
+      /EFFECTS in ops\.toml sends to one/,
     ],
   ],
   [
     'has a queue that no variable names',
     { consumer: { consumes: ['one', 'two', 'one-dead', 'two-dead', 'more'] } },
-    [/^consumer\.toml consumes more, but none of its variables/],
+    [/^consumer\.toml consumes more, /],
   ],
 ])('a configuration that %s', (_what, changes, errors = [], hints = []) => {
-  const lines = (all: readonly (string | RegExp)[]) =>
-    all.map((line) => (typeof line === 'string' ? line : expect.stringMatching(line)));
+  const lines = (all: readonly RegExp[]) => all.map((line) => expect.stringMatching(line));
   expect(check({ provider: gethook, ...changes })).toEqual({ errors: lines(errors), hints: lines(hints) });
 });
 
@@ -192,12 +165,10 @@ describe('environments', () => {
     const top = environment('', { vars: { A: 1 }, secrets: ['S'], raw });
     const queues = { producers: [{ binding: 'L', queue: 'l' }], consumers: [] };
     const staging = environment('staging', { vars: { B: 1 }, secrets: ['S'], raw: { queues } });
-    expect(differencesBetween([top, staging])).toEqual([
-      '[env.staging] in wrangler.toml lacks the variable A, which the file has at the top',
-      '[env.staging] in wrangler.toml lacks the binding K, which the file has at the top',
-      '[env.staging] in wrangler.toml has the variable B, which the file lacks at the top',
-      '[env.staging] in wrangler.toml has the binding L, which the file lacks at the top',
-    ]);
+    const lines = ['lacks the variable A', 'lacks the binding K', 'has the variable B', 'has the binding L'];
+    expect(differencesBetween([top, staging])).toEqual(
+      lines.map((line) => expect.stringContaining(`[env.staging] in wrangler.toml ${line}, which the file`)),
+    );
     expect(differencesBetween([top, environment('staging', { vars: { A: 2 }, secrets: ['S'], raw })])).toEqual([]);
   });
 
@@ -205,11 +176,9 @@ describe('environments', () => {
     const top = environment('', {});
     expect(sharedByEnvironments([top, environment('staging', {})])).toEqual([]);
     const same = { ...environment('staging', {}), consumer: { ...top.consumer, environment: 'staging' } };
+    const shared = ['name consumer', 'queue events', 'queue effects'];
     expect(sharedByEnvironments([top, same])).toEqual(
-      ['name consumer', 'queue events', 'queue effects'].map(
-        (one) =>
-          `[env.staging] in wrangler.consumer.toml and wrangler.consumer.toml share the ${one}: two environments never share one`,
-      ),
+      shared.map((one) => expect.stringContaining(`wrangler.consumer.toml share the ${one}`)),
     );
   });
 });

@@ -28,12 +28,6 @@ it.each<
     ],
   ],
   [
-    'a field that has no place of its own is printed with its name',
-    { step: 'delivery', source: 's', outcome: 'handshake', sealed: 'abc', ms: 1 },
-    {},
-    ['delivery       s  handshake  sealed abc  1 ms'],
-  ],
-  [
     'the id of a stranger is printed with its hidden characters as escapes',
     { step: 'delivery', source: 's', event_id: STRANGE_ID, outcome: 'accepted' },
     {},
@@ -103,25 +97,11 @@ it('of what wrangler prints only the Workers’ own lines and reloads are passed
   ]);
 });
 
-/** What a printer says, by `say`. */
-function start(json: boolean) {
-  const said: string[] = [];
-  const events = { detailsOf: () => Promise.reject(new Error('not needed')), keepPlace: async () => {} };
-  return { said, ...createPrinter({ events, json, verbose: false, say: (text) => said.push(text) }) };
-}
-
-it('what Postgres said is printed below a line with its SQLSTATE, which is all that the Workers log', async () => {
-  const { said, refusal, worker } = start(false);
-  refusal({ code: '23505', message: 'duplicate key value', detail: 'Key (id)=(7) already exists.' });
-  const line = { step: 'completion', outcome: 'retry', reason: 'Postgres refused with SQLSTATE 23505' } as const;
-  worker({ kind: 'log', worker: 'consumer', line });
-  await vi.waitFor(() => expect(said).toHaveLength(1));
-  expect(said[0]?.split('\n').at(-1)?.trim()).toBe('Postgres: duplicate key value. Key (id)=(7) already exists.');
-});
-
 it('with --json the log lines are printed as they are, and everything else elsewhere', async () => {
   const out = vi.spyOn(console, 'log').mockImplementation(() => {});
-  const { said, outside, worker } = start(true);
+  const said: string[] = [];
+  const events = { detailsOf: () => Promise.reject(new Error('not needed')), keepPlace: async () => {} };
+  const { outside, worker } = createPrinter({ events, json: true, say: (text) => said.push(text) });
   worker({ kind: 'log', worker: 'receiver', line: { step: 'delivery', outcome: 'accepted' } });
   const rest = { idempotencyKey: undefined, headers: {}, traceparent: undefined, body: '' };
   outside({ method: 'POST', path: '/thanks', ...rest });

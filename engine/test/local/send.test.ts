@@ -128,24 +128,18 @@ describe('npm run send', () => {
   });
 
   it.each([
-    [['nobody'], /^send: there is no source nobody in .* \(sources: orders, shop\), .*--list\)\n$/],
-    [['orders', '--body', '@nowhere.json'], /^send: --body @nowhere.json: there is no such file\n$/],
-    [
-      ['orders', '--url', 'http://127.0.0.1:1'],
-      /^send: no receiver answers at http:..127.0.0.1:1: start it with npm run dev\n$/,
-    ],
-    [['orders', '--tiems', '5'], /^send: there is no option --tiems: its options are --times, .*\n$/],
-    [['orders', 'order.paid', 'more'], /^send: unexpected argument more: its options are --times, .*\n$/],
-    [['discord', '--url', 'nowhere'], /^send: --url takes an address such as .*\n$/],
-    [['discord', '--times', 'x'], /^send: --times takes a whole number from 1\n$/],
-    [['mailgun', '--body', '{'], /^send: --body must be JSON, because .*\n$/],
-    [
-      ['standardwebhooks', '--url', 'http://127.0.0.1:1'],
-      /^send: STANDARDWEBHOOKS_WEBHOOK_SECRET is not in the form that standardwebhooks gives out: base64 after whsec_\n$/,
-    ],
+    [['nobody'], /no source nobody in .* \(sources: orders, shop\)/],
+    [['orders', '--body', '@nowhere.json'], /@nowhere.json: there is no such file/],
+    [['orders', '--url', 'http://127.0.0.1:1'], /no receiver answers at http:..127.0.0.1:1: start it with npm run dev/],
+    [['orders', '--tiems', '5'], /no option --tiems: its options are --times/],
+    [['orders', 'order.paid', 'more'], /unexpected argument more/],
+    [['discord', '--url', 'nowhere'], /--url takes an address/],
+    [['discord', '--times', 'x'], /--times takes a whole number/],
+    [['mailgun', '--body', '{'], /--body must be JSON/],
+    [['standardwebhooks'], /STANDARDWEBHOOKS_WEBHOOK_SECRET is not in the form .*: base64 after whsec_/],
   ])('%j is answered with one line that says what to do', async (args, line) => {
     const { code, error } = await send(args, { STANDARDWEBHOOKS_WEBHOOK_SECRET: 'not base64!' });
-    expect(code).toBe(1);
+    expect([code, error]).toEqual([1, expect.stringMatching(/^send: .*\n$/)]);
     expect(error).toMatch(line);
   });
 });

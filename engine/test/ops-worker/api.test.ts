@@ -9,14 +9,14 @@ import { claim } from '../../src/db/claim.ts';
 import { sha256 } from '../../src/shared/bytes.ts';
 import { openApi } from '../../workshop/ops-api.ts';
 import { useDatabase } from '../database.ts';
-import { claimRequest, newEvent } from '../new-event.ts';
+import { claimRequest } from '../new-event.ts';
+import { seed } from '../seed.ts';
 import { BEARER, startOpsWorker, TOKEN } from './start.ts';
 
 const database = useDatabase();
 const { sql } = database;
 
 const NOW = new Date('2026-03-10T12:00:00Z');
-const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
 const start = () =>
   startOpsWorker({ now: NOW, env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN } });
 const jsonOf = async <Json = unknown>(response: Response) => (await response.json()) as Json;
@@ -30,19 +30,8 @@ interface Answer {
 /** Two parked events, one done with a parked effect, and one pending that has failed. */
 beforeEach(async () => {
   await sql('delete from webhooks.events');
-  for (const [n, id] of ['parked_1', 'parked_2', 'done_1', 'pending_1'].entries()) {
-    const event = newEvent(id, { type: 'paid', body: `{"id":"${id}"}` });
-    await claim(database.receiver, claimRequest([event], { source: 'stripe', receivedAt: ago(60 - n) }));
-  }
-  await sql(`update webhooks.events set status = split_part(event_id, '_', 1), failure = 'handler', last_error = 'Error: no',
-    attempts = 2`);
-  await sql(`update webhooks.events set finished_at = received_at + interval '2 s' where status <> 'pending'`);
-  await sql(`update webhooks.events set completions = 1 where status = 'done'`);
-  await sql(
-    `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, failure, last_error)
-     values ('stripe', 'done_1', 'receipt', 'mail', '{}', 'parked', $1, 'response', 'HttpError: HTTP 410')`,
-    [NOW],
-  );
+  await seed(database, { done: 1, effects: { parked: 1 } }, { at: NOW, body: '{}' });
+  await seed(database, { parked: 2, pending: 1 }, { at: NOW, event: { attempts: 2, failure: 'handler' }, body: '{}' });
 });
 
 describe('the description of the API', () => {
@@ -118,7 +107,7 @@ it('the list is paged by its cursor', async () => {
     ids.push(...page.events.map(({ event_id }) => event_id));
     cursor = page.next_cursor;
   }
-  expect(ids).toEqual(['pending_1', 'done_1', 'parked_2', 'parked_1']);
+  expect(ids).toEqual(['parked_1', 'done_1', 'parked_2', 'pending_1']);
 });
 
 it('a list takes any time, and an event has its effects with the keys that their other sides got', async () => {
@@ -131,8 +120,8 @@ it('a list takes any time, and an event has its effects with the keys that their
     expect([until, page.events.length]).toEqual([until, count]);
   }
   expect(await jsonOf(await get('/ops/api/events/stripe/done_1'))).toMatchObject({
-    effects: [{ failure: 'response', idempotency_key: await sha256(Buffer.from('["stripe","done_1","receipt"]')) }],
-    effect_error: 'receipt: HttpError: HTTP 410',
+    effects: [{ failure: 'response', idempotency_key: await sha256(Buffer.from('["stripe","done_1","parked"]')) }],
+    effect_error: 'parked: HttpError: HTTP 410',
   });
 });
 
@@ -142,15 +131,13 @@ it('a retry sends the tickets of the events and of the effects at once', async (
   await post('/ops/api/events/stripe/done_1/retry');
   expect(sent).toMatchObject([
     { source: 'stripe', eventId: 'parked_1' },
-    { source: 'stripe', eventId: 'done_1', name: 'receipt' },
+    { source: 'stripe', eventId: 'done_1', name: 'parked' },
   ]);
   expect(lines[0]).toEqual({ step: 'operator', outcome: 'retry', events: 1, effects: 0, tickets: 'sent' });
 });
 
 it('a retry of thousands of events happens only with what a dry run has answered, and sends all their tickets', async () => {
-  await sql(`
-    insert into webhooks.events (source, event_id, status, received_at, due_at, finished_at)
-    select 'github', 'evt_' || n, 'parked', now(), now(), now() from generate_series(1, 2500) n`);
+  await seed(database, { parked: 2500 }, { at: NOW, event: { source: 'github' } });
   const { post, sent } = start();
   const filter = { source: 'github' };
   const dryRun = await jsonOf<Matching>(await post('/ops/api/events/retry?dry_run=1', { filter }));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { OPS, useRunning, WAIT } from '../running.ts';
+import { seed } from '../seed.ts';
 import { COLOURS, expectAccessible, useBrowser, widthOf } from './browser.ts';
 import { fillShopDay } from './shop-day.ts';
 import { TOKEN } from './start.ts';
@@ -258,26 +259,26 @@ const query = (fields: Record<string, string>) => new URLSearchParams(fields).to
 
 describe('hostile text in every field of an event', () => {
   beforeEach(async () => {
-    await sql(
-      `insert into webhooks.events (source, event_id, type, status, received_at, due_at, finished_at, failure, last_error,
-         failed_paths, summary, actions, completions)
-       values ('stripe', $1, $1, 'parked', now(), now(), now(), 'schema', $1, $3, $1, $2, 0),
-         ('stripe', 'done', $1, 'done', now(), now(), now(), null, null, null, $1, null, 1)`,
-      [
-        HOSTILE,
-        JSON.stringify([{ at: '2026-01-01T00:00:00Z', who: HOSTILE, action: HOSTILE, reason: HOSTILE }]),
-        JSON.stringify(['', HOSTILE, `a.${HOSTILE}`]),
-      ],
+    const action = { at: '2026-01-01T00:00:00Z', who: HOSTILE, action: HOSTILE, reason: HOSTILE };
+    const event = { type: HOSTILE, summary: HOSTILE };
+    const failed = {
+      event_id: HOSTILE,
+      failure: 'schema',
+      last_error: HOSTILE,
+      failed_paths: ['', HOSTILE, `a.${HOSTILE}`],
+    };
+    await seed(
+      running,
+      { parked: 1, effects: { parked: 1 } },
+      {
+        at: new Date(),
+        event: { ...event, ...failed, actions: [action] },
+        effect: { name: HOSTILE, kind: `kind ${HOSTILE}`, last_error: HOSTILE },
+        body: JSON.stringify({ [HOSTILE]: HOSTILE }),
+      },
     );
-    await sql(
-      `insert into webhooks.bodies (source, event_id, body, headers, received_at) values ('stripe', $1, $2, $3, now())`,
-      [HOSTILE, JSON.stringify({ [HOSTILE]: HOSTILE }), JSON.stringify({ [HOSTILE]: HOSTILE })],
-    );
-    await sql(
-      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, last_error)
-       values ('stripe', $1, $1, $2, '{}', 'parked', now(), $1)`,
-      [HOSTILE, `kind ${HOSTILE}`],
-    );
+    await sql('update webhooks.bodies set headers = $1', [JSON.stringify({ [HOSTILE]: HOSTILE })]);
+    await seed(running, { done: 1 }, { at: new Date(), event });
   });
 
   it('runs nothing, adds nothing to any page and hides nothing on it', async () => {
@@ -369,11 +370,9 @@ const PICTURES = ['overview-1440'];
 async function fill(): Promise<Record<string, string>> {
   await fillShopDay(sql);
   if (!process.env.SCREENSHOTS) {
-    await sql(
-      `insert into webhooks.events (source, event_id, type, status, received_at, due_at, attempts, failure, last_error, position)
-     values ('stripe', $1, $1, 'parked', now() - interval '1 h', now(), 12, 'handler', $2, $1)`,
-      ['x'.repeat(500), 'e'.repeat(1000)],
-    );
+    const long = 'x'.repeat(500);
+    const event = { event_id: long, type: long, last_error: 'e'.repeat(1000), position: long };
+    await seed(running, { parked: 1 }, { at: new Date(), event });
   }
   const idOf = async (condition: string) => {
     const [row] = await sql<{ id: string }>(`select event_id as id from webhooks.events where ${condition} limit 1`);

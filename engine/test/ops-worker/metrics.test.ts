@@ -1,8 +1,7 @@
 import parsePrometheus from 'parse-prometheus-text-format';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claim } from '../../src/db/claim.ts';
 import { useDatabase } from '../database.ts';
-import { claimRequest } from '../new-event.ts';
+import { seed } from '../seed.ts';
 import { access, startOpsWorker, TOKEN } from './start.ts';
 
 const database = useDatabase();
@@ -39,23 +38,26 @@ async function scrape(started: ReturnType<typeof start>, path = '/ops/metrics') 
 describe('/ops/metrics', () => {
   it('is understood by a Prometheus client, and has what the database and the queues know', async () => {
     const at = later(AFTER_CRON, -600);
-    const received = { source: 'stripe', receivedAt: at };
+    const received = { received_at: at };
     const odd = 'odd "name"\\ of\na source';
-    await claim(database.receiver, claimRequest(['a', 'b', 'c', 'd'], received));
-    await claim(database.receiver, claimRequest(['e', 'f'], { source: odd, receivedAt: at }));
-    await claim(database.receiver, claimRequest(['old'], { ...received, receivedAt: later(at, -86_400) }));
-    await sql(`update webhooks.events set status = 'parked' where event_id = 'a'`);
-    await sql(
-      `update webhooks.events set status = 'done', finished_at = $1::timestamptz + seconds * interval '1 s'
-       from (values ('b', 3), ('c', 90), ('f', 700), ('old', 3)) as row (id, seconds) where event_id = id`,
-      [at],
+    const done = (source: string, id: string, seconds: number, from = at) =>
+      seed(database, { done: 1 }, { at: later(from, seconds), event: { source, event_id: id, received_at: from } });
+    for (const source of ['stripe', odd]) await seed(database, { pending: 1 }, { at, event: { source, ...received } });
+    const sent = { name: 'yesterday', sent_at: later(at, -86_400) };
+    await seed(
+      database,
+      { parked: 1, effects: { pending: 1, parked: 1, sent: 1 } },
+      { at, event: { ...received, finished_at: later(at, 3) } },
     );
-    await sql(
-      `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at, sent_at)
-       values ('stripe', 'b', '1', 'k', '{}', 'sent', $1, $1), ('stripe', 'b', '2', 'k', '{}', 'parked', $1, null),
-              ('stripe', 'b', '3', 'k', '{}', 'pending', $1, null), ('stripe', 'b', '4', 'k', '{}', 'sent', $1, $2)`,
-      [at, later(at, -86_400)],
+    await seed(
+      database,
+      { ignored: 1, effects: { sent: 1 } },
+      { at, event: { received_at: later(at, -86_400) }, effect: sent },
     );
+    await done('stripe', 'b', 3);
+    await done('stripe', 'c', 90);
+    await done(odd, 'f', 700);
+    await done('stripe', 'old', 3, later(at, -86_400));
     const started = start(AFTER_CRON);
     const families = await scrape(started);
     const values = (name: string) => families[name]?.metrics.map(({ labels, value }) => [labels, Number(value)]);

@@ -10,6 +10,7 @@ import { beginningOf } from '../../src/ops/pages/body.tsx';
 import { bundle } from '../../workshop/bundle.ts';
 import { search } from '../canaries/canaries.ts';
 import { useDatabase } from '../database.ts';
+import { seed } from '../seed.ts';
 import { TOKEN } from './start.ts';
 
 const database = useDatabase();
@@ -40,12 +41,8 @@ async function open(path: string): Promise<{ status: number; length: number; sen
 
 async function claimed(body: string, actions: readonly object[] = []): Promise<void> {
   await sql('delete from webhooks.events');
-  await sql(
-    `insert into webhooks.events (source, event_id, status, received_at, due_at, attempts, failure, failed_paths, actions)
-     values ('stripe', 'evt_1', 'pending', now(), now(), 1, 'schema', '["", "a.b", "0.0.0"]', $1)`,
-    [JSON.stringify(actions)],
-  );
-  await sql(`insert into webhooks.bodies values ('stripe', 'evt_1', $1, '{}', now())`, [body]);
+  const event = { event_id: 'evt_1', failure: 'schema', failed_paths: ['', 'a.b', '0.0.0'], actions };
+  await seed(database, { pending: 1 }, { at: new Date(), event, body });
 }
 
 const PAGE = '/ops/event?source=stripe&event_id=evt_1';

@@ -129,16 +129,16 @@ it('in a terminal, the answer to a question is shown, and a secret is not', asyn
   const shown: unknown[] = [];
   const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => shown.push(text) > 0);
   const terminal = new Terminal({ asks: true });
-  const answers: string[] = [];
-  for (const ask of ['askHidden', 'ask'] as const) {
-    const answer = terminal[ask]('what');
-    keyboard.write(`answer to ${ask}\n`);
-    answers.push(await answer);
-  }
+  const asked = terminal.askHidden('what');
+  keyboard.write('a secret\n');
+  const secret = await asked;
+  const confirmed = terminal.confirm('sure?');
+  keyboard.write('no\n');
+  const isSure = await confirmed;
   terminal.close();
   for (const spy of [stdin, stdout]) spy.mockRestore();
-  expect(answers).toEqual(['answer to askHidden', 'answer to ask']);
-  expect(shown.join('')).toMatch(/^what: \r?\nwhat: answer to ask\s+$/);
+  expect([secret, isSure]).toEqual(['a secret', false]);
+  expect(shown.join('')).toMatch(/^what: \r?\nsure\? \(y\/n\) \[y\]: no\s+$/);
 });
 
 describe('CHANGELOG.md', () => {

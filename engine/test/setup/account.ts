@@ -18,8 +18,8 @@ export const SECRET = 'the-secret-of-the-sender';
 export interface SetupOptions {
   readonly env?: Record<string, string>;
   readonly answers?: readonly string[];
-  /** Called with each request that changes something. */
-  readonly onChange?: (call: string, stop: () => unknown) => Fault | undefined | Promise<Fault | undefined>;
+  /** Called with each request. */
+  readonly fault?: (call: string, stop: () => unknown) => Fault | undefined;
 }
 
 export interface SetupResult {
@@ -87,18 +87,17 @@ export function useAccount(): Account {
       return url.href;
     },
     run,
-    async setup(args, { env = {}, answers = [], onChange } = {}) {
+    async setup(args, { env = {}, answers = [], fault } = {}) {
       // Nobody is logged in at this home.
       const folder = join(checkout.path, 'tmp');
       mkdirSync(folder, { recursive: true });
       const { child, result } = run(['setup', ...args], { TMPDIR: folder, HOME: folder, ...env });
       child.stdin?.end(answers.map((answer) => `${answer}\n`).join(''));
       const changes: string[] = [];
-      cloudflare.fault = async (call) => {
-        if (call.startsWith('GET ')) return undefined;
-        changes.push(call);
+      cloudflare.fault = (call) => {
+        if (!call.startsWith('GET ')) changes.push(call);
         // One Ctrl-C for a step of several requests.
-        return onChange?.(call, () => child.killed || child.kill('SIGINT'));
+        return fault?.(call, () => child.killed || child.kill('SIGINT'));
       };
       const { code, text, error } = await result;
       // A wrangler that was stopped may still have sent a request.

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Hono } from 'hono';
 import { LOOPBACK, listen } from '../../cli/lib/port.ts';
 import { type Deployed, Workerd } from './workerd.ts';
 
@@ -12,7 +14,6 @@ const ACCOUNT = 'account-of-the-stand-in';
 const FREE_RETENTION_S = 86_400;
 
 export interface Fault {
-  /** 0 closes the connection without an answer, as a network does. */
   readonly status: number;
   readonly code?: number;
   readonly message?: string;
@@ -36,15 +37,12 @@ interface Metadata {
 
 interface Version {
   readonly id: string;
-  readonly created: string;
   readonly metadata: Metadata;
   /** By name: the files of the upload with their content type. */
   readonly modules: ReadonlyMap<string, { readonly type: string; readonly text: string }>;
 }
 
 interface Deployment {
-  readonly id: string;
-  readonly created_on: string;
   readonly versions: readonly { readonly version_id: string; readonly percentage: number }[];
 }
 
@@ -72,8 +70,6 @@ interface Queue {
   consumers: Consumer[];
 }
 
-type Permission = 'Workers Scripts' | 'Queues';
-
 class Refusal extends Error {
   readonly status: number;
   readonly code: number;
@@ -90,9 +86,6 @@ export class Cloudflare {
   readonly scripts = new Map<string, Script>();
   queues: Queue[] = [];
   plan: 'paid' | 'free' = 'paid';
-  /** What the token may do. */
-  permissions: readonly Permission[] = ['Workers Scripts', 'Queues'];
-  subdomain: string | undefined = SUBDOMAIN;
   /** Every request, for example `POST /queues`: paths begin behind the account. */
   readonly calls: string[] = [];
   /** What it could not answer. A test fails if there is any. */
@@ -100,11 +93,13 @@ export class Cloudflare {
   /** Called with every request before it is done. The fault that it returns is the answer. */
   fault: ((call: string) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   private readonly workerd: Workerd;
-  private readonly server = createServer((request, response) => {
-    void this.answer(request).then(
-      ({ status, headers, body }) => response.writeHead(status, headers).end(body),
-      (error) => (error === HANG_UP ? request.destroy() : response.writeHead(500).end(String(error?.stack))),
-    );
+  private readonly api = this.routes();
+  private readonly server = createServer(async (incoming, outgoing) => {
+    const response = await this.answer(incoming).catch((error) => new Response(error.stack, { status: 500 }));
+    // Node has decoded the body.
+    response.headers.delete('content-encoding');
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+    outgoing.end(Buffer.from(await response.arrayBuffer()));
   });
   private port = 0;
 
@@ -152,99 +147,123 @@ export class Cloudflare {
     return script?.versions.find(({ id }) => id === script.deployments[0]?.versions[0]?.version_id);
   }
 
-  private async answer(incoming: IncomingMessage): Promise<Answer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
+  private async answer(incoming: IncomingMessage): Promise<Response> {
     const { method = 'GET', url = '/', headers } = incoming;
     const { 'x-edge-host': host, host: _host, connection: _connection, ...others } = headers;
-    const request = new Request(new URL(url, `https://${host ?? 'api'}`), {
-      method,
-      headers: others as Record<string, string>,
-      ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
-    });
-    if (typeof host === 'string') return this.visit(host, request);
+    const body = await buffer(incoming);
+    const at = (path: string) =>
+      new Request(new URL(path, `https://${host ?? 'api'}`), {
+        method,
+        headers: others as Record<string, string>,
+        ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
+      });
+    if (typeof host === 'string') return this.visit(host, at(url));
+    return this.api.fetch(at(url.replace(/^\/client\/v4/, '').replace(`/accounts/${ACCOUNT}/`, '/')));
+  }
 
-    const { pathname, searchParams } = new URL(request.url);
-    const path = decodeURIComponent(pathname.replace(/^\/client\/v4/, '')).replace(`/accounts/${ACCOUNT}/`, '/');
-    const call = `${method} ${path}`;
-    this.calls.push(call);
-    try {
-      const fault = await this.fault?.(call);
-      if (fault?.status === 0) throw HANG_UP;
-      if (fault) throw new Refusal(fault.status, fault.code ?? 10013, fault.message ?? 'a fault of the test');
-      if (!headers.authorization?.startsWith('Bearer ')) throw new Refusal(401, 10000, 'Authentication error');
-      const result = await this.route(request, path, searchParams);
-      return asJson(200, { success: true, errors: [], messages: [], result });
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+  private routes(): Hono {
+    const api = new Hono();
+    api.onError((error) => {
+      if (!(error instanceof Refusal)) return new Response(error.stack, { status: 500 });
       const { status, code, message } = error;
-      return asJson(status, { success: false, errors: [{ code, message }], messages: [], result: null });
-    }
-  }
+      return Response.json({ success: false, errors: [{ code, message }], messages: [], result: null }, { status });
+    });
+    api.notFound(({ req }) => {
+      this.unknown.push(`${req.method} ${req.path}`);
+      return Response.json({ success: false, errors: [], messages: [], result: null }, { status: 501 });
+    });
+    api.use(async ({ req }, next) => {
+      const call = `${req.method} ${req.path}`;
+      this.calls.push(call);
+      const fault = await this.fault?.(call);
+      if (fault) throw new Refusal(fault.status, fault.code ?? 10013, fault.message ?? 'a fault of the test');
+      if (!req.header('authorization')?.startsWith('Bearer ')) throw new Refusal(401, 10000, 'Authentication error');
+      await next();
+    });
 
-  private async route(request: Request, path: string, search: URLSearchParams): Promise<unknown> {
-    const { method } = request;
-    const [, room = '', ...rest] = path.split('/');
-    switch (room) {
-      case 'accounts':
-        if (rest.length > 0) break;
-        return [
-          { id: 'another', name: 'another account' },
-          { id: ACCOUNT, name: 'the account' },
-        ];
-      case 'queues':
-        this.assertMay('Queues');
-        return this.routeQueue(request, rest, search);
-      case 'workers': {
-        this.assertMay('Workers Scripts');
-        const [kind, name = '', ...more] = rest;
-        if (kind === 'subdomain') {
-          if (this.subdomain !== undefined) return { subdomain: this.subdomain };
-          throw new Refusal(404, 10007, 'You have not registered a workers.dev subdomain');
-        }
-        if (kind === 'services' && method === 'GET') return this.service(name);
-        if (kind === 'scripts' && name) return this.routeScript(request, name, more);
-        break;
-      }
-    }
-    return this.refuse(method, path);
-  }
-
-  private refuse(method: string, path: string): never {
-    this.unknown.push(`${method} ${path}`);
-    throw new Refusal(501, 501, `the stand-in of Cloudflare does not know ${method} ${path}`);
-  }
-
-  private assertMay(permission: Permission): void {
-    if (!this.permissions.includes(permission)) throw new Refusal(403, 10000, 'Authentication error');
-  }
-
-  private async routeQueue(request: Request, [id, part, consumerId]: string[], search: URLSearchParams) {
-    const { method } = request;
-    if (id === undefined) {
-      const names = search.getAll('name');
-      if (method === 'GET') {
-        return this.queues.filter(({ queue_name }) => names.length === 0 || names.includes(queue_name)).map(asListed);
-      }
-      const { queue_name, settings } = await bodyOf<Queue>(request);
+    api.get('/accounts', () =>
+      success([
+        { id: 'another', name: 'another account' },
+        { id: ACCOUNT, name: 'the account' },
+      ]),
+    );
+    api.get('/queues', ({ req }) => {
+      const names = req.queries('name');
+      return success(this.queues.filter(({ queue_name }) => names?.includes(queue_name) ?? true).map(asListed));
+    });
+    api.post('/queues', async ({ req }) => {
+      const { queue_name, settings } = await req.json<Queue>();
       if (this.queues.some((queue) => queue.queue_name === queue_name)) {
         throw new Refusal(409, 11009, `Queue name '${queue_name}' is already taken. Please use a different name`);
       }
       const queue: Queue = { queue_id: randomUUID(), queue_name, settings: this.settings(settings), consumers: [] };
       this.queues.push(queue);
-      return asListed(queue);
-    }
-    const queue = this.queues.find(({ queue_id }) => queue_id === id);
-    if (!queue) throw new Refusal(404, 11000, 'Queue not found');
-    if (part !== 'consumers' || !/POST|PUT/.test(method)) return this.refuse(method, `/queues/${id}/${part}`);
-    if (method === 'POST' && queue.consumers.length > 0) {
-      throw new Refusal(409, 11004, `Queue already has a consumer`);
-    }
-    const { script_name: script, ...wanted } = await bodyOf<Consumer & { script_name: string }>(request);
-    const consumer = { ...wanted, script, consumer_id: consumerId ?? randomUUID() };
-    if (!this.scripts.has(consumer.script)) throw missingWorker();
-    queue.consumers = [consumer];
-    return consumer;
+      return success(asListed(queue));
+    });
+    api.on(['POST', 'PUT'], '/queues/:id/consumers/:consumer?', async ({ req }) => {
+      const queue = this.queues.find(({ queue_id }) => queue_id === req.param('id'));
+      if (!queue) throw new Refusal(404, 11000, 'Queue not found');
+      if (req.method === 'POST' && queue.consumers.length > 0) {
+        throw new Refusal(409, 11004, 'Queue already has a consumer');
+      }
+      const { script_name: script, ...wanted } = await req.json<Consumer & { script_name: string }>();
+      this.script(script);
+      const consumer = { ...wanted, script, consumer_id: req.param('consumer') ?? randomUUID() };
+      queue.consumers = [consumer];
+      return success(consumer);
+    });
+
+    api.get('/workers/subdomain', () => success({ subdomain: SUBDOMAIN }));
+    api.get('/workers/services/:name', ({ req }) => {
+      const name = req.param('name');
+      const script = { id: name, tag: name, tags: this.script(name).tags, last_deployed_from: 'wrangler' };
+      return success({ id: name, default_environment: { environment: 'production', script } });
+    });
+    const worker = '/workers/scripts/:name';
+    api.put(worker, async ({ req }) => {
+      const version = await this.upload(req.param('name'), await req.formData());
+      this.deploy(req.param('name'), version);
+      return success({ id: req.param('name'), deployment_id: version.id, etag: version.id, startup_time_ms: 1 });
+    });
+    api.post(`${worker}/versions`, async ({ req }) => {
+      this.script(req.param('name'));
+      const { id } = await this.upload(req.param('name'), await req.formData());
+      return success({ id, startup_time_ms: 1, resources: { script: { etag: id }, script_runtime: {} } });
+    });
+    api.get(`${worker}/deployments`, ({ req }) => {
+      return success({ deployments: this.script(req.param('name')).deployments });
+    });
+    api.post(`${worker}/deployments`, async ({ req }) => {
+      const deployment = { ...(await req.json<Deployment>()), id: randomUUID() };
+      this.script(req.param('name')).deployments.unshift(deployment);
+      return success(deployment);
+    });
+    api.get(`${worker}/secrets`, ({ req }) => {
+      return success(this.bindingsOf(req.param('name')).filter(isSecret).map(withoutSecret));
+    });
+    api.patch(`${worker}/secrets-bulk`, async ({ req }) => {
+      const { secrets } = await req.json<{ secrets: Record<string, Binding | null> }>();
+      this.changeSecrets(req.param('name'), secrets);
+      return success({});
+    });
+    api.get(`${worker}/settings`, ({ req }) => {
+      return success({ bindings: this.bindingsOf(req.param('name')).map(withoutSecret) });
+    });
+    api.patch(`${worker}/script-settings`, async ({ req }) => {
+      const { tags = [] } = await req.json<{ tags?: string[] }>();
+      this.script(req.param('name')).tags = tags;
+      return success({});
+    });
+    api.get(`${worker}/subdomain`, ({ req }) => success(this.script(req.param('name')).subdomain));
+    api.post(`${worker}/subdomain`, async ({ req }) => {
+      this.script(req.param('name')).subdomain = await req.json();
+      return success(this.script(req.param('name')).subdomain);
+    });
+    api.put(`${worker}/schedules`, async ({ req }) => {
+      this.script(req.param('name')).schedules = await req.json();
+      return success({});
+    });
+    return api;
   }
 
   private settings(wanted: Partial<Queue['settings']> | undefined): Queue['settings'] {
@@ -255,72 +274,19 @@ export class Cloudflare {
     return { ...wanted, message_retention_period: period };
   }
 
-  private service(name: string): unknown {
-    const script = this.script(name);
-    return {
-      id: name,
-      default_environment: {
-        environment: 'production',
-        script: { id: name, tag: name, tags: script.tags, last_deployed_from: 'wrangler' },
-      },
-    };
-  }
-
   private script(name: string): Script {
     const script = this.scripts.get(name);
     if (!script) throw missingWorker();
     return script;
   }
 
-  private async routeScript(request: Request, name: string, [part = '', id]: string[]): Promise<unknown> {
-    const { method } = request;
-    switch (`${method} ${part}${id === undefined ? '' : '/'}`) {
-      case 'PUT ': {
-        const version = await this.upload(name, request);
-        this.deploy(name, [{ version_id: version.id, percentage: 100 }]);
-        return { id: name, deployment_id: version.id, etag: version.id, startup_time_ms: 1 };
-      }
-      case 'POST versions':
-        this.script(name);
-        return { ...asVersion(await this.upload(name, request)), startup_time_ms: 1 };
-      case 'GET deployments':
-        return { deployments: this.script(name).deployments };
-      case 'POST deployments': {
-        return this.deploy(name, (await bodyOf<Deployment>(request)).versions);
-      }
-      case 'GET secrets':
-        return this.deployedBindings(name)
-          .filter(isSecret)
-          .map(({ name, type }) => ({ name, type }));
-      case 'PATCH secrets-bulk':
-        this.changeSecrets(name, (await bodyOf<{ secrets: Record<string, Binding | null> }>(request)).secrets);
-        return {};
-      case 'GET settings':
-        return { bindings: this.deployedBindings(name).map(withoutSecret) };
-      case 'PATCH script-settings':
-        this.script(name).tags = (await bodyOf<{ tags?: string[] }>(request)).tags ?? this.script(name).tags;
-        return {};
-      case 'GET subdomain':
-        return this.script(name).subdomain;
-      case 'POST subdomain':
-        this.script(name).subdomain = await bodyOf(request);
-        return this.script(name).subdomain;
-      case 'PUT schedules':
-        this.script(name).schedules = await bodyOf(request);
-        return {};
-      default:
-        return this.refuse(method, `/workers/scripts/${name}/${part}`);
-    }
-  }
-
-  private deployedBindings(name: string): readonly Binding[] {
+  private bindingsOf(name: string): readonly Binding[] {
     this.script(name);
     return this.deployed(name)?.metadata.bindings ?? [];
   }
 
   /** A secret that the upload doesn't name is kept, as Cloudflare does. A binding that it inherits must be there. */
-  private async upload(name: string, request: Request): Promise<Version> {
-    const form = await request.formData();
+  private async upload(name: string, form: FormData): Promise<Version> {
     const metadata: Metadata = JSON.parse(String(form.get('metadata')));
     const modules = new Map<string, { type: string; text: string }>();
     for (const [key, value] of form) {
@@ -342,15 +308,13 @@ export class Cloudflare {
   private add(name: string, version: Pick<Version, 'metadata' | 'modules'>): Version {
     const script = this.scripts.get(name) ?? newScript();
     this.scripts.set(name, script);
-    const added = { ...version, id: randomUUID(), created: new Date().toISOString() };
+    const added = { ...version, id: randomUUID() };
     script.versions.unshift(added);
     return added;
   }
 
-  private deploy(name: string, versions: Deployment['versions']): Deployment {
-    const deployment = { id: randomUUID(), created_on: new Date().toISOString(), versions };
-    this.script(name).deployments.unshift(deployment);
-    return deployment;
+  private deploy(name: string, { id }: Version): void {
+    this.script(name).deployments.unshift({ versions: [{ version_id: id, percentage: 100 }] });
   }
 
   /** A changed secret is a new version, which is deployed at once. */
@@ -360,24 +324,27 @@ export class Cloudflare {
     const bindings = now.metadata.bindings.filter((one) => !(one.name in changes));
     for (const change of Object.values(changes)) if (change) bindings.push(change);
     const metadata = { ...now.metadata, bindings, annotations: { 'workers/triggered_by': 'secret' } };
-    const { id } = this.add(name, { metadata, modules: now.modules });
-    this.deploy(name, [{ version_id: id, percentage: 100 }]);
+    this.deploy(name, this.add(name, { metadata, modules: now.modules }));
   }
 
   /** A request of the public to `<name>.<subdomain>.workers.dev`. */
-  private async visit(host: string, request: Request): Promise<Answer> {
+  private async visit(host: string, request: Request): Promise<Response> {
     const [name = '', subdomain] = host.split('.');
-    const isPublic = subdomain === this.subdomain && this.scripts.get(name)?.subdomain.enabled;
-    if (!isPublic) return { status: 404, headers: {}, body: Buffer.from('There is nothing here yet') };
+    const isPublic = subdomain === SUBDOMAIN && this.scripts.get(name)?.subdomain.enabled;
+    if (!isPublic) return new Response('There is nothing here yet', { status: 404 });
     const worker = await this.workerd.worker(name, this.all());
-    const response = await worker.fetch(request.url, {
-      method: request.method,
-      headers: Object.fromEntries(request.headers),
+    const { method, headers } = request;
+    const body = request.body ? { body: await request.arrayBuffer() } : {};
+    const answer = await worker.fetch(request.url, {
+      method,
+      headers: Object.fromEntries(headers),
       redirect: 'manual',
-      ...(request.body ? { body: await request.arrayBuffer() } : {}),
+      ...body,
     });
-    const { 'content-encoding': _encoding, ...others } = Object.fromEntries(response.headers);
-    return { status: response.status, headers: others, body: Buffer.from(await response.arrayBuffer()) };
+    return new Response(await answer.arrayBuffer(), {
+      status: answer.status,
+      headers: Object.fromEntries(answer.headers),
+    });
   }
 
   private all(): Deployed[] {
@@ -403,19 +370,7 @@ export class Cloudflare {
   }
 }
 
-const HANG_UP = new Error('hang up');
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly body: Buffer;
-}
-
-function asJson(status: number, json: unknown): Answer {
-  return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(json)) };
-}
-
-const bodyOf = async <Body>(request: Request) => (await request.json()) as Body;
+const success = (result: unknown) => Response.json({ success: true, errors: [], messages: [], result });
 
 /** A Worker that nobody has deployed yet. */
 export function newScript(): Script {
@@ -430,9 +385,4 @@ const withoutSecret = (one: Binding) => (isSecret(one) ? { name: one.name, type:
 
 function asListed(queue: Queue) {
   return { ...queue, consumers_total_count: queue.consumers.length, producers: [], producers_total_count: 0 };
-}
-
-function asVersion({ id, created, metadata: { annotations = {}, bindings } }: Version) {
-  const resources = { bindings: bindings.map(withoutSecret), script: { etag: id }, script_runtime: {} };
-  return { id, metadata: { created_on: created }, annotations, resources };
 }

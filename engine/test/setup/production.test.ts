@@ -4,7 +4,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import { WORKERS, type WorkerKind } from '../../cli/config/worker-config.ts';
 import { WAIT } from '../running.ts';
 import { signers } from '../signatures.ts';
-import { NEON_HOST, SECRET, useAccount } from './account.ts';
+import { SECRET, useAccount } from './account.ts';
 
 // One environment: from nothing to production, and what comes after.
 
@@ -34,6 +34,8 @@ import { orderPaid } from './order-paid.ts';
 export const handlers = defineHandlers(sources, { orders: { 'order.paid': orderPaid } });
 `;
 
+const DELIVERED = /\bdelivery +signed as orders: 200 after \d+ ms, ignored by the consumer/;
+
 const setup = (args: readonly string[]) => account.setup(args, { env: { DATABASE_URL: url } });
 const deploy = (args: readonly string[] = [], env = {}) =>
   account.run(['deploy', ...args], { DATABASE_URL: url, ...env }).result;
@@ -45,9 +47,7 @@ const runningTag = (worker: WorkerKind) =>
 it('goes from nothing to a delivery that the deployed Workers have worked, and asks three questions', async () => {
   const { code, text, outcomes } = await account.setup([], { answers: [url, SECRET, 'y'] });
   expect([code, outcomes], text).toEqual([0, ['ok', 'ok', ...Array(8).fill('done')]]);
-  expect(text).toMatch(
-    /^done {2}delivery {3}signed as orders: 200 after \d+ ms, ignored by the consumer \d+ ms later$/m,
-  );
+  expect(text).toMatch(DELIVERED);
   expect(text.match(/^ {2}\d /gm)?.length).toBeLessThanOrEqual(5);
   expect(text).not.toContain(SECRET);
   expect(text).toMatch(/register these addresses [\s\S]*\/webhooks\/orders/);
@@ -83,24 +83,15 @@ it('the console says in which line of which file an event failed in the deployed
 it('a second run finds everything and changes nothing, and forgets nothing that is left to do', async () => {
   const { code, text, outcomes, changes } = await setup(['--yes']);
   expect([code, outcomes, changes]).toEqual([0, Array(10).fill('ok'), []]);
-  expect(text).toContain(
-    'receiver  https://checkout-receiver.stand-in.workers.dev/webhooks/<source>\nconsole   https://checkout-ops.stand-in.workers.dev/ops\n',
-  );
-  expect(text).toContain('protect the console');
-  expect(text).toContain('be told when work fails');
+  const left = [
+    'checkout-receiver.stand-in',
+    'checkout-ops.stand-in',
+    'protect the console',
+    'be told when work fails',
+  ];
+  for (const part of left) expect(text).toContain(part);
   // The test before has sent something: nobody has to register that address.
   expect(text).not.toContain('register these addresses');
-});
-
-it('stops if somebody else was faster while it asked, and has shown no secret that it made up', async () => {
-  await account.sql(url, `comment on schema webhooks is 'checkout-receiver at ${NEON_HOST}: consumer receiver'`);
-  const { child, output, result } = account.run(['setup'], { DATABASE_URL: url });
-  await vi.waitFor(() => expect(output()).toContain('deploy checkout-ops in'), WAIT);
-  await account.sql(url, `comment on schema webhooks is 'checkout-receiver at ${NEON_HOST}: consumer receiver ops'`);
-  child.stdin?.end('y\n');
-  const { error, text } = await result;
-  expect(error).toBe('setup: somebody else has changed the Workers meanwhile: run this again\n');
-  expect(text).not.toContain('made up');
 });
 
 it('a queue and a Worker that are gone are made again, with what belongs to them', async () => {
@@ -141,15 +132,15 @@ it('what would fail halfway is refused before anything is changed, in a line eac
   const before = cloudflare.calls.length;
   const { code, text } = await deploy([], { SMOKE_SOURCE: 'nobody', SMOKE_SECRET: SECRET });
   expect(code).toBe(1);
-  expect(text.split('\n')).toEqual([
-    'looking for what would fail',
-    'deploy: nothing was changed, because',
-    'checkout-receiver has no ONE_MORE: npx wrangler secret put ONE_MORE -c wrangler.toml',
-    'there is no Worker checkout-ops yet: npm run setup creates it',
-    'there is no queue two-dead: npm run setup creates it',
-    'drizzle/0009_next.sql drops public.invoices.currency, which the deployed Workers use: deploy code without it first, and do this with the next release',
-    'there is no delivery of nobody that SMOKE_SECRET could sign',
-  ]);
+  const reasons = [
+    'no ONE_MORE',
+    'no Worker checkout-ops',
+    'no queue two-dead',
+    'drops public.invoices.currency',
+    'no delivery of nobody',
+  ];
+  const lines = ['nothing was changed', ...reasons].map((part) => expect.stringContaining(part));
+  expect(text.split('\n').slice(1)).toEqual(lines);
   expect(cloudflare.calls.slice(before).filter((call) => !call.startsWith('GET '))).toEqual([]);
   expect(
     await account.sql(url, `select 1 as there from information_schema.columns where column_name = 'currency'`),
@@ -172,12 +163,8 @@ it('a deploy that fails halfway leaves Workers that work together, refuses anoth
   let result = { error: '', text: '' };
   expect(await changesBy(async () => (result = await deploy()))).toEqual(['consumer', 'receiver']);
   cloudflare.fault = undefined;
-  expect(other?.error).toMatch(
-    /^deploy: gave up after 1s, because the lock of setup and deploy is held by another session: /,
-  );
-  expect(result.error.trim().split('\n').at(-1)).toBe(
-    'deploy: the Worker checkout-ops was not deployed: wrangler says above why. Already deployed: consumer and receiver. What is new works with what is old: run this again, or go back (docs/runbook.md, Change tables, and roll back)',
-  );
+  expect(other?.error).toContain('the lock of setup and deploy is held by another session');
+  expect(result.error).toContain('Already deployed: consumer and receiver.');
   expect(runningTag('consumer')).toBe(runningTag('receiver'));
 
   // Inside Workers Builds, which renames what is deployed.
@@ -185,7 +172,7 @@ it('a deploy that fails halfway leaves Workers that work together, refuses anoth
   const smoke = { SMOKE_SOURCE: 'orders', SMOKE_SECRET: SECRET };
   const redeploy = changesBy(async () => (result = await deploy([], { ...builds, ...smoke })));
   expect(await redeploy).toEqual(['consumer', 'receiver', 'ops']);
-  expect(result.text).toMatch(/^a delivery signed as orders: 200 after \d+ ms, ignored by the consumer \d+ ms later$/m);
+  expect(result.text).toMatch(DELIVERED);
   expect(new Set(WORKERS.map(runningTag)).size).toBe(1);
   expect(cloudflare.valuesOf(nameOf('receiver'))).toHaveProperty('ORDERS_WEBHOOK_SECRET');
   expect(cloudflare.valuesOf(nameOf('consumer'))).toHaveProperty('EVENTS_DEAD_QUEUE');
@@ -208,17 +195,12 @@ it('a rotation that fails has changed nothing, and is done by the next run', asy
   const { cloudflare } = account;
   const BULK = 'PATCH /workers/scripts/checkout-receiver/secrets-bulk';
   const mistyped = await rotate([], ['mistyped', 'second']);
-  expect([mistyped.code, mistyped.text.split('\n').at(-1)]).toEqual([
-    1,
-    'secret: the receiver refuses what is signed with that secret in use now: nothing was changed',
-  ]);
+  expect([mistyped.code, mistyped.text]).toEqual([1, expect.stringContaining('nothing was changed')]);
   // Somebody has deleted the Worker in this moment.
   cloudflare.fault = (call) => (call === BULK ? { status: 404, code: 10007, message: 'Not there' } : undefined);
   const failed = await rotate([], [SECRET, '']);
   cloudflare.fault = undefined;
-  expect(failed.error.trim()).toBe(
-    'secret: Cloudflare did not take /workers/scripts/checkout-receiver/secrets-bulk: Not there (10007). Run this again',
-  );
+  expect(failed.error).toContain('Not there (10007)');
   expect(failed.text).toMatch(/^made up, and shown only now: \w+$/m);
   expect([failed.code, secrets()]).toEqual([1, [SECRET, undefined]]);
 
@@ -226,14 +208,12 @@ it('a rotation that fails has changed nothing, and is done by the next run', asy
   await vi.waitFor(() => expect(slow.output()).toContain('signs with now'), WAIT);
   const { code, text } = await rotate([], [SECRET, 'second']);
   slow.child.stdin?.end(`${SECRET}\nthird\n`);
-  expect((await slow.result).error).toBe('secret: orders has got two secrets meanwhile: nothing was changed\n');
+  expect((await slow.result).error).toContain('orders has got two secrets meanwhile');
   expect([code, secrets()]).toEqual([0, ['second', SECRET]]);
   expect(text).toContain('\n1  enter the new secret at the sender\n');
   const again = await rotate();
   expect([again.code, secrets()]).toEqual([0, ['second', SECRET]]);
-  expect(again.text).toMatch(
-    /^orders has two secrets already, and accepts both\. .*: npm run secret -- rotate orders --finish$/,
-  );
+  expect(again.text).toMatch(/npm run secret -- rotate orders --finish$/);
   for (const output of [mistyped.text, failed.text, text, again.text]) {
     expect(output).not.toMatch(/the-secret-of-the-sender|\bsecond\b/);
   }
@@ -247,14 +227,12 @@ const PARK_WHAT_IS_IGNORED = `
 
 it('the end of a rotation takes the old secret away, and a deploy says which leg of its delivery has failed', async () => {
   const { text } = await rotate(['--finish']);
-  expect([text, secrets()]).toEqual(['done: orders accepts only its current secret', ['second', undefined]]);
-  expect((await rotate(['--finish'])).text).toBe('orders has no previous secret: there is nothing to finish');
+  expect([text, secrets()]).toEqual([expect.stringContaining('only its current secret'), ['second', undefined]]);
+  expect((await rotate(['--finish'])).text).toContain('there is nothing to finish');
   await account.sql(url, PARK_WHAT_IS_IGNORED);
   const { code, error } = await deploy([], { SMOKE_SOURCE: 'orders', SMOKE_SECRET: 'second' });
   expect([code, error]).toEqual([
     1,
-    expect.stringMatching(
-      /^deploy: everything is deployed, but .*: leg 3, the consumer: the event is parked \(permanent/,
-    ),
+    expect.stringMatching(/everything is deployed, but .*leg 3, .*parked \(permanent/),
   ]);
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { useDatabase } from '../database.ts';
+import { seed } from '../seed.ts';
 
 const database = useDatabase();
 
@@ -8,23 +9,21 @@ it('the SQL of docs/deploy.md that erases a person leaves the keys, and nothing 
   const [, erase = ''] = /```sql\n(begin;\n.*?)```/s.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
   expect(erase).toContain('jane@example.com');
   const { sql } = database;
-  await sql(`
-    insert into webhooks.events (source, event_id, received_at, due_at, status, failure, last_error, completions) values
-      ('s', 'done', now(), now(), 'done', null, null, 1),
-      ('s', 'parked', now(), now(), 'parked', 'handler', null, 0),
-      ('s', 'pending', now(), now(), 'pending', null, null, 0),
-      ('s', 'in an error', now(), now(), 'parked', 'handler', 'no such customer: jane@example.com', 0),
-      ('s', 'in an effect', now(), now(), 'done', null, null, 1),
-      ('s', 'of another', now(), now(), 'parked', 'handler', 'john@example.com', 0)`);
-  await sql(`
-    insert into webhooks.bodies (source, event_id, body, headers, received_at)
-    select source, event_id,
-      case when event_id in ('done', 'parked', 'pending') then '{"to":"jane@example.com"}' else '{}' end, '{}', now()
-    from webhooks.events`);
-  await sql(`
-    insert into webhooks.effects (source, event_id, name, kind, payload, due_at)
-    select source, event_id, 'mail', 'mail', case event_id when 'of another' then '{}' else '{"to":"jane@example.com"}' end, now()
-    from webhooks.events where event_id like 'in an effect' or event_id like 'of another'`);
+  const jane = '{"to":"jane@example.com"}';
+  const at = new Date();
+  const write = (event_id: string, body: string, effect: string | undefined, event = {}) =>
+    seed(
+      database,
+      { parked: 1, effects: effect ? { pending: 1 } : {} },
+      { at, event: { event_id, last_error: null, ...event }, effect: { payload: effect }, body },
+    );
+  const done = { status: 'done', completions: 1, failure: null };
+  await write('done', jane, undefined, done);
+  await write('parked', jane, undefined);
+  await write('pending', jane, undefined, { status: 'pending', failure: null, finished_at: null });
+  await write('in an error', '{}', undefined, { last_error: 'no such customer: jane@example.com' });
+  await write('in an effect', '{}', jane, done);
+  await write('of another', '{}', '{}', { last_error: 'john@example.com' });
 
   for (let n = 0; n < 2; n++) await sql(erase);
 

@@ -1,48 +1,43 @@
-import { beforeAll, expect, it } from 'vitest';
-import { useAccount } from './account.ts';
+import { expect, it } from 'vitest';
+import { type SetupOptions, useAccount } from './account.ts';
 import { newScript } from './cloudflare.ts';
 
 const account = useAccount();
-const setup = (env: Record<string, string> = {}) => account.setup(['--yes'], { env });
-let url: string;
-beforeAll(async () => {
-  url = await account.newDatabase('empty');
-});
+const setup = (env: Record<string, string> = {}, fault?: SetupOptions['fault']) =>
+  account.setup(['--yes'], { env, ...(fault ? { fault } : {}) });
+const refusing = (path: string, status: number, code: number) =>
+  setup({}, (call) => (call === `GET ${path}` ? { status, code, message: 'No' } : undefined));
 
 const BAD: [what: string, run: () => Promise<{ error: string }>, line: string][] = [
   [
     "a DATABASE_URL that is not Neon's",
     () => setup({ DATABASE_URL: 'postgres://me:secret@db.example.com/app' }),
-    "DATABASE_URL is on db.example.com, which is not Neon's",
+    "on db.example.com, which is not Neon's",
   ],
   [
     'a role without rights',
     async () => {
-      await account.sql(url, `create role weak login password 'weak-password'`);
-      return setup({ DATABASE_URL: Object.assign(new URL(url), { username: 'weak', password: 'weak-password' }).href });
+      const url = new URL(await account.newDatabase('empty'));
+      await account.sql(url.href, `create role weak login password 'weak-password'`);
+      return setup({ DATABASE_URL: Object.assign(url, { username: 'weak', password: 'weak-password' }).href });
     },
-    'the role weak may not create roles and schemas',
+    'the role weak may not create',
   ],
-  [
-    'an account without an address for Workers',
-    () => {
-      account.cloudflare.subdomain = undefined;
-      return setup();
-    },
-    'the account has no workers.dev subdomain yet: open https://dash.cloudflare.com/account-of-the-stand-in/workers/onboarding',
-  ],
+  ['an account without an address', () => refusing('/workers/subdomain', 404, 10007), '/workers/onboarding'],
   [
     'a login with several accounts',
     () => setup({ CLOUDFLARE_ACCOUNT_ID: '' }),
-    'set CLOUDFLARE_ACCOUNT_ID to the account that is meant: another (another account), account-of-the-stand-in',
+    'another (another account), account-of-the-stand-in',
   ],
+  ['a token without a permission', () => refusing('/queues', 403, 10000), 'A token needs Workers Scripts: Edit and'],
+  ['nobody logged in', () => setup({ CLOUDFLARE_API_TOKEN: '' }), 'npx wrangler login, or make a token'],
   [
     'a taken name',
     () => {
       account.cloudflare.scripts.set('checkout-ops', newScript());
       return setup();
     },
-    "the account has another Worker named checkout-ops, which doesn't send to the queue one: choose another name",
+    'another Worker named checkout-ops',
   ],
   [
     'a queue with another consumer',
@@ -52,20 +47,7 @@ const BAD: [what: string, run: () => Promise<{ error: string }>, line: string][]
       account.cloudflare.queues = [{ queue_id: 'q', queue_name: 'one', settings, consumers }];
       return setup();
     },
-    'the queue one is consumed by billing, and a queue has one consumer: npx wrangler queues consumer remove one billing',
-  ],
-  [
-    'a token without a permission',
-    () => {
-      account.cloudflare.permissions = ['Workers Scripts'];
-      return setup();
-    },
-    'this login or token may not read /queues at Cloudflare: Authentication error (10000). A token needs Workers Scripts: Edit and Queues: Edit',
-  ],
-  [
-    'nobody logged in',
-    () => setup({ CLOUDFLARE_API_TOKEN: '' }),
-    'nobody is logged in to Cloudflare: npx wrangler login, or make a token with',
+    'npx wrangler queues consumer remove one billing',
   ],
 ];
 

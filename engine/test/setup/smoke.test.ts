@@ -5,6 +5,7 @@ import { listen } from '../../cli/lib/port.ts';
 import { smoke } from '../../cli/setup/smoke.ts';
 import { useDatabase } from '../database.ts';
 import { sources } from '../fixture/sources.ts';
+import { seed } from '../seed.ts';
 
 const database = useDatabase();
 let client: pg.Client;
@@ -25,12 +26,8 @@ afterAll(async () => {
   server.close();
 });
 
-async function claim(id: string, status: string, failure: string | null = null): Promise<number> {
-  await client.query(
-    `insert into webhooks.events (source, event_id, type, status, failure, received_at, due_at, finished_at)
-     values ('stripe', $1, 'setup.check', $2, $3, now(), now(), case when $2 = 'parked' then now() end)`,
-    [id, status, failure],
-  );
+async function claim(event_id: string, event: object): Promise<number> {
+  await seed(database, { pending: 1 }, { at: new Date(), event: { event_id, type: 'setup.check', ...event } });
   return 200;
 }
 
@@ -42,10 +39,10 @@ it.each<[what: string, answer: (id: string) => Promise<number>, line: string]>([
     async () => 200,
     'leg 2, the ledger: the receiver has answered 200, and this database has no such event',
   ],
-  ['a consumer that does not come', (id) => claim(id, 'pending'), 'leg 3, the queue and the consumer'],
+  ['a consumer that does not come', (id) => claim(id, {}), 'leg 3, the queue and the consumer'],
   [
     'a consumer that parks it',
-    (id) => claim(id, 'parked', 'permanent'),
+    (id) => claim(id, { status: 'parked', failure: 'permanent', finished_at: new Date() }),
     'leg 3, the consumer: the event is parked (permanent',
   ],
 ])('%s is known by the leg of the delivery that fails', async (_what, answers, line) => {
