@@ -27,12 +27,15 @@ const batch = defineProvider({
   type: ['{json:type}'],
 });
 
-const types = ['charge', 'reads', 'flaky', 'hopeless', 'state', 'kills'] as const;
+const types = ['charge', 'reads', 'flaky', 'hopeless', 'state', 'kills', 'appends', 'adds'] as const;
 
 export const sources = defineSources({
   stripe: { provider: stripe, types },
   github: { provider: github, types: ['push'] },
   batch: { provider: batch, types },
+  keyed: { provider: stripe, types, orderKey: '{json:data.customer}' },
+  // A suspected replay must not hold the key, and what is parked must not either.
+  going: { provider: batch, types, orderKey: { of: '{json:data.customer}', afterParked: 'continue' } },
 });
 
 export type SourceName = keyof typeof sources;
@@ -93,6 +96,38 @@ const state = defineHandler({
   },
 });
 
+/** Appends its id to the list of its customer, which it has read. */
+const appends = defineHandler({
+  schema: Body,
+  async handle({ id, orderKey, late, occurredAt, receivedAt, data }, { db }) {
+    const thing = orderKey ?? '';
+    const [row] = await db.select().from(states).where(eq(states.thing, thing));
+    const list = [row?.state, late ? `${id} late` : id].filter(Boolean).join(',');
+    const changed = { thing, state: list, changedAt: occurredAt, receivedAt, changedBy: id };
+    return [
+      db.insert(states).values(changed).onConflictDoUpdate({ target: states.thing, set: changed }),
+      ...changesOf(data.data, db),
+    ];
+  },
+});
+
+/** The same without reading. */
+const adds = defineHandler({
+  schema: Body,
+  handle({ id, orderKey, late, occurredAt, receivedAt, data }, { db }) {
+    const thing = orderKey ?? '';
+    const own = late ? `${id} late` : id;
+    const set = { state: sql`${states.state} || ',' || ${own}` };
+    return [
+      db
+        .insert(states)
+        .values({ thing, state: own, changedAt: occurredAt, receivedAt, changedBy: id })
+        .onConflictDoUpdate({ target: states.thing, set }),
+      ...changesOf(data.data, db),
+    ];
+  },
+});
+
 /** Ends its run, as an isolate without memory does. */
 const kills = defineHandler({
   handle() {
@@ -113,6 +148,12 @@ export function createHandlers() {
       return changesOf(data.data, db);
     },
   });
-  const ofTypes = { charge, reads, flaky, hopeless, state, kills };
-  return defineHandlers(sources, { stripe: ofTypes, batch: ofTypes, github: { push: charge } });
+  const ofTypes = { charge, reads, flaky, hopeless, state, kills, appends, adds };
+  return defineHandlers(sources, {
+    stripe: ofTypes,
+    batch: ofTypes,
+    keyed: ofTypes,
+    going: ofTypes,
+    github: { push: charge },
+  });
 }

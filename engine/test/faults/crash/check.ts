@@ -20,6 +20,7 @@ export async function violationsOf(world: World, scenario: Scenario, sql: Sql): 
     ...(await wrongEffects(world, expected, statuses, sql)),
     ...(await wrongPruning(expected, statuses, sql)),
     ...(await wrongState(statuses, sql)),
+    ...(await wrongOrder(sql)),
     ...(await wrongAlerts(sql)),
   ];
 }
@@ -123,6 +124,28 @@ async function wrongState(statuses: Statuses, sql: Sql): Promise<string[]> {
   if (!statuses.has(keyOf({ source: 'stripe', id: 'evt_newer' }))) return [];
   const [row] = await sql<{ state: string }>('select state from fixture.states');
   return row?.state === 'evt_newer' ? [] : [`the state is that of ${row?.state}`];
+}
+
+/**
+ * Of each order key, every event that has appended to its list is there once, and each is late exactly if a later one was
+ * worked before it.
+ */
+async function wrongOrder(sql: Sql): Promise<string[]> {
+  const lines = await sql<{ key: string; ids: string[]; list: string | null }>(
+    `select order_key as key, array_agg(event_id order by received_at, order_place, event_id) as ids,
+       (select state from fixture.states where thing = order_key) as list
+     from webhooks.events
+     where order_key is not null and type in ('appends', 'adds') and status = 'done' group by order_key`,
+  );
+  return lines.flatMap(({ key, ids, list }) => {
+    const found = (list ?? '').split(',').map((entry) => entry.split(' '));
+    const places = found.map(([id = '']) => ids.indexOf(id));
+    const isComplete = places.toSorted((a, b) => a - b).join() === [...ids.keys()].join();
+    const isRight = found.every(
+      ([, late], n) => (late === 'late') === places.slice(0, n).some((one) => one > (places[n] ?? 0)),
+    );
+    return isComplete && isRight ? [] : [`the list of ${key} is ${list}, and the events came as ${ids}`];
+  });
 }
 
 /** The operator was alerted about everything that is parked. */

@@ -3,7 +3,13 @@ import { SECRET } from './bindings.ts';
 import type { Sending } from './scenarios.ts';
 
 /** How each provider signs. */
-const SIGNERS = { stripe: signers.stripe, github: signers.github, batch: signers.gethook };
+const SIGNERS = {
+  stripe: signers.stripe,
+  keyed: signers.stripe,
+  github: signers.github,
+  batch: signers.gethook,
+  going: signers.gethook,
+};
 
 const MINUTE = 60_000;
 

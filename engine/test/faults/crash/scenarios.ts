@@ -54,12 +54,16 @@ function bodyOf({ id, type, charge, at = '2027-01-01T00:00:00Z' }: Item) {
   return { id, type, created: Date.parse(at) / 1000, data: charge ?? {} };
 }
 
+function fromKeyed(item: Item, options: Options = {}): Sending {
+  return { source: 'keyed', body: JSON.stringify(bodyOf(item)), events: [item], ...defaults, ...options };
+}
+
 function fromStripe(item: Item, options: Options = {}): Sending {
   return { source: 'stripe', body: JSON.stringify(bodyOf(item)), events: [item], ...defaults, ...options };
 }
 
-function fromBatch(items: readonly Item[], options: Options = {}): Sending {
-  return { source: 'batch', body: JSON.stringify(items.map(bodyOf)), events: items, ...defaults, ...options };
+function fromBatch(items: readonly Item[], options: Options = {}, source: 'batch' | 'going' = 'batch'): Sending {
+  return { source, body: JSON.stringify(items.map(bodyOf)), events: items, ...defaults, ...options };
 }
 
 /** All of these have the same body, so all but the first that is claimed are suspected replays. */
@@ -176,5 +180,32 @@ export const OLD: Scenario = {
     expected: 'done',
     charge: { customer: 'old', amount: 2 ** n },
   })),
+  maxRetries: 100,
+};
+
+/** Events with order keys, in all the ways in which they may come: together, late, by the queue, twice, failing. */
+export const ORDERED: Scenario = {
+  name: 'ordered',
+  sendings: [
+    fromKeyed({ id: 'a_1', type: 'appends', expected: 'done', charge: charge('eve') }, { postgresAway: true }),
+    fromKeyed({ id: 'a_2', type: 'adds', expected: 'done', charge: charge('eve', [OK]) }, { times: 2 }),
+    fromKeyed({ id: 'a_3', type: 'flaky', expected: 'done', charge: charge('eve') }),
+    fromKeyed({ id: 'a_4', type: 'appends', expected: 'done', charge: charge('eve') }, { postgresAway: true }),
+    fromKeyed({ id: 'a_5', type: 'appends', expected: 'done', charge: charge('eve') }),
+    fromKeyed({ id: 'a_6', type: 'adds', expected: 'done', charge: charge('eve') }, { atMinute: 1 }),
+    fromKeyed({ id: 'b_1', type: 'adds', expected: 'done', charge: charge('fay') }),
+    fromBatch(
+      [
+        { id: 'c_1', type: 'appends', expected: 'done', charge: charge('gus') },
+        { id: 'c_2', type: 'hopeless', expected: 'parked', charge: { customer: 'gus', amount: 0 } },
+        { id: 'c_3', type: 'adds', expected: 'done', charge: charge('gus') },
+        { id: 'c_4', type: 'appends', expected: 'done', charge: charge('hal') },
+      ],
+      {},
+      'going',
+    ),
+  ],
+  ticks: [15, 30],
+  old: [],
   maxRetries: 100,
 };

@@ -18,7 +18,7 @@ export interface Tried {
 }
 
 const EMPTY = `
-  delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours;
+  delete from webhooks.events; delete from webhooks.order_keys; delete from webhooks.alerts; delete from webhooks.hours;
   delete from fixture.balances; delete from fixture.states`;
 
 /** Plays a scenario with its faults until nothing is left to do, and looks at what is in Postgres then. */
