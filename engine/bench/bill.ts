@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
-import { CONFIGS } from '../cli/config/worker-config.ts';
-import { buildWorker } from '../workshop/built.ts';
+import { CONFIGS, readConfig } from '../cli/config/worker-config.ts';
 import { bundle } from './bundle.ts';
 import { entryOf, startReceiver } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
@@ -22,7 +20,7 @@ export async function benchBill({ rounds }: Length): Promise<Row[]> {
   const rows = new Rows();
   rows.add('bundle, gzipped', 'receiver', { KiB: bundle('engine/bench/workers/one-source.ts').gzipped / 1024 });
   for (const worker of ['consumer', 'ops'] as const) {
-    rows.add('bundle, gzipped', worker, { KiB: gzipSync(buildWorker(CONFIGS[worker]).code).length / 1024 });
+    rows.add('bundle, gzipped', worker, { KiB: bundle(readConfig(CONFIGS[worker]).main, worker).gzipped / 1024 });
   }
   const keys = makeKeys();
   await using database = await startDatabase();

@@ -20,7 +20,7 @@ describe('the arguments of', () => {
     const [, command] = /^claimcheck (\w+)/.exec(line) ?? [];
     return command === undefined ? [] : [[`npm run ${name}`, command]];
   });
-  const makers = ['check', 'docs-providers', 'size'].map((name) => ['', `workshop/${name}`]);
+  const makers = ['check', 'docs-providers'].map((name) => ['', `workshop/${name}`]);
 
   // `ops` has options of its own for each action, and `init` is tried by engine/workshop/forks.ts.
   const strict = [...ours, ...makers].filter(([, path = '']) => !['ops', 'engine/workshop/init'].includes(path));
