@@ -15,10 +15,6 @@ export interface MeasuredRatio {
   readonly title: string;
   readonly aim: string;
   readonly value: number;
-  /** Another run would be between these: nine of ten draws of the rounds, and as much again as equals differed by. */
-  readonly low: number;
-  readonly high: number;
-  readonly rounds: number;
   /** Undefined if nothing was aimed at. */
   readonly met: boolean | undefined;
   /** The ratio of equals in the same rounds was as far from 1 as this one. */
@@ -51,9 +47,8 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
     drainTo(`${OURS}, SQL by hand`, 'graphile-worker, local queue', { atLeast: 1.5 }),
     drainTo(`${OURS}, after an outage`, OURS, { atLeast: 0.5 }),
     ...growing('1,000,000'),
-    pruning('100,000'),
   ],
-  long: [...growing('10,000,000'), pruning('1,000,000')],
+  long: growing('10,000,000'),
 };
 
 function waitToBareWorker(ms: number, aim?: Ratio['aim']): Ratio {
@@ -106,65 +101,26 @@ function growing(size: string): Ratio[] {
   });
 }
 
-function pruning(events: string): Ratio {
-  const row = `ack, GitHub, 32 connections, new events, while ${events} events are pruned`;
-  return {
-    title: `ack, 32 connections: p99 while ${events} events are pruned, to the p99 without pruning`,
-    of: { row, variant: 'with pruning', metric: 'p99 ms' },
-    to: { row, variant: 'without', metric: 'p99 ms' },
-  };
-}
-
 /** Undefined if the figures have not been measured. */
 export function measure(ratio: Ratio, results: Results): MeasuredRatio | undefined {
-  const found = spreadOf(ratio, results);
-  if (!found) return undefined;
-  const { aim, chance } = ratio;
-  const equals = chance && spreadOf(chance, results);
-  // Two processes of the same program differ in all of their rounds, which the rounds of one of them can't show.
-  const chanceOfEquals = equals ? Math.max(equals.high, 1 / equals.low) : 1;
+  const value = ratioOf(ratio, results);
+  if (value === undefined) return undefined;
+  const { title, aim, chance } = ratio;
+  const equals = (chance && ratioOf(chance, results)) ?? 1;
   return {
-    title: ratio.title,
+    title,
     aim: aimOf(ratio),
-    ...found,
-    low: found.low / chanceOfEquals,
-    high: found.high * chanceOfEquals,
-    met: aim && ('atLeast' in aim ? found.value >= aim.atLeast : found.value <= aim.atMost),
-    isChance: Math.max(found.value, 1 / found.value) < chanceOfEquals,
+    value,
+    met: aim && ('atLeast' in aim ? value >= aim.atLeast : value <= aim.atMost),
+    isChance: Math.max(value, 1 / value) < Math.max(equals, 1 / equals),
   };
 }
 
-function spreadOf({ of, to }: Pick<Ratio, 'of' | 'to'>, results: Results) {
+function ratioOf({ of, to }: Pick<Ratio, 'of' | 'to'>, results: Results): number | undefined {
   const over = valuesOf(results, of);
-  const under = to ? valuesOf(results, to) : over?.map(() => 1);
-  if (!over || !under) return undefined;
-  const ratioOf = (rounds: readonly number[]) =>
-    overall(
-      of.metric,
-      rounds.map((round) => over[round] as number),
-    ) /
-    overall(
-      of.metric,
-      rounds.map((round) => under[round] as number),
-    );
-  const rounds = over.map((_, round) => round);
-  const others = resamples(rounds)
-    .map(ratioOf)
-    .sort((a, b) => a - b);
-  const at = (part: number) => others[Math.floor(others.length * part)] as number;
-  return { value: ratioOf(rounds), low: at(0.05), high: at(0.95), rounds: rounds.length };
-}
-
-const RESAMPLES = 1000;
-
-/** Rounds drawn anew from the same ones (a bootstrap). The same draw each time: a page must not change when nothing was measured. */
-function resamples(rounds: readonly number[]): number[][] {
-  let state = 1;
-  const draw = () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % rounds.length;
-  };
-  return Array.from({ length: RESAMPLES }, () => rounds.map(draw));
+  const under = to && valuesOf(results, to);
+  if (!over || (to && !under)) return undefined;
+  return overall(of.metric, over) / (under ? overall(of.metric, under) : 1);
 }
 
 function aimOf({ aim }: Ratio): string {
