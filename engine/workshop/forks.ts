@@ -98,7 +98,6 @@ async function tryAll(nodes: readonly string[], kinds: readonly string[]): Promi
       if (Number(version) >= OLDEST_OF_ITS_OWN) fork.run('npm', 'uninstall', 'node', '--no-audit', '--no-fund');
       for (const command of ['check', 'test', 'demo']) fork.run('npm', 'run', command);
       fork.checkPositions(kind === 'source' ? 'engine' : undefined);
-      for (const config of CONFIGS) fork.run('npx', 'wrangler', 'deploy', '--dry-run', '-c', config);
       await fork.develop(SENT[kind] ?? '');
       await fork.developPlainly(SENT[kind] ?? '');
       rmSync(fork.folder, { recursive: true, force: true });
