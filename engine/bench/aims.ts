@@ -6,19 +6,17 @@ export interface Ratio {
   readonly title: string;
   readonly of: Figure;
   readonly to?: Figure;
-  readonly aim?: { readonly atLeast: number } | { readonly atMost: number };
+  readonly aim?: Aim | undefined;
   /** A second run of one of the two: what the ratio of equals was in these rounds. */
   readonly chance?: { readonly of: Figure; readonly to: Figure };
 }
+
+type Aim = { readonly atLeast: number } | { readonly atMost: number };
 
 export interface MeasuredRatio {
   readonly title: string;
   readonly aim: string;
   readonly value: number;
-  /** Another run would be between these: nine of ten draws of the rounds, and as much again as equals differed by. */
-  readonly low: number;
-  readonly high: number;
-  readonly rounds: number;
   /** Undefined if nothing was aimed at. */
   readonly met: boolean | undefined;
   /** The ratio of equals in the same rounds was as far from 1 as this one. */
@@ -26,68 +24,42 @@ export interface MeasuredRatio {
 }
 
 const OURS = 'claimcheck';
-const GITHUB = 'GitHub (replay key)';
-const SENDGRID = 'SendGrid (batch of 100)';
+const ACK = ['GitHub (replay key)', 'SendGrid (batch of 100)'] as const;
 
 /** All ratios that are published, by the form that measures them. */
 export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
   default: [
-    waitToBareWorker(1),
-    waitToBareWorker(5, { atMost: 1.03 }),
-    waitToBareWorker(30),
-    waitToBareWorker(80),
-    ackToBareWorker(GITHUB, 'new events/s', 'deliveries/s'),
-    ackToBareWorker(GITHUB, 'CPU', 'CPU ms per delivery', { atMost: 1.35 }),
-    ackToBareWorker(SENDGRID, 'new events/s', 'deliveries/s'),
-    ackToBareWorker(SENDGRID, 'CPU', 'CPU ms per delivery', { atMost: 1.8 }),
+    toBareWorker(waitRow(5), 'p50 ms', { atMost: 1.03 }),
+    toBareWorker(`ack, ${ACK[0]}, new events`, 'deliveries/s'),
+    toBareWorker(`ack, ${ACK[0]}, new events`, 'CPU ms per delivery', { atMost: 1.35 }),
+    toBareWorker(`ack, ${ACK[1]}, new events`, 'deliveries/s'),
+    toBareWorker(`ack, ${ACK[1]}, new events`, 'CPU ms per delivery', { atMost: 1.8 }),
     {
       title: 'receiver bundle, gzipped, in KiB',
       of: { row: 'bundle, gzipped', variant: 'receiver', metric: 'KiB' },
       aim: { atMost: 80 },
     },
-    drainTo(OURS, 'graphile-worker', { atLeast: 2.3 }),
-    drainTo(OURS, 'graphile-worker, local queue', { atLeast: 1.3 }),
-    drainTo(`${OURS}, SQL by hand`, 'graphile-worker', { atLeast: 2.6 }),
-    drainTo(`${OURS}, SQL by hand`, 'graphile-worker, local queue', { atLeast: 1.5 }),
-    drainTo(`${OURS}, after an outage`, OURS, { atLeast: 0.5 }),
+    drainTo(OURS, 'graphile-worker', 2.3),
+    drainTo(OURS, 'graphile-worker, local queue', 1.3),
+    drainTo(`${OURS}, SQL by hand`, 'graphile-worker', 2.6),
+    drainTo(`${OURS}, SQL by hand`, 'graphile-worker, local queue', 1.5),
+    drainTo(`${OURS}, after an outage`, OURS, 0.5),
     ...growing('1,000,000'),
-    pruning('100,000'),
   ],
-  long: [...growing('10,000,000'), pruning('1,000,000')],
+  long: growing('10,000,000'),
 };
 
-function waitToBareWorker(ms: number, aim?: Ratio['aim']): Ratio {
-  return toBareWorker(`wait for the 200, ${ms} ms from Postgres: p50`, waitRow(ms), 'p50 ms', aim);
-}
-
-function ackToBareWorker(source: string, what: string, metric: string, aim?: Ratio['aim']): Ratio {
-  return toBareWorker(`ack, ${source}: ${what}`, `ack, ${source}, new events`, metric, aim);
-}
-
-function toBareWorker(title: string, row: string, metric: string, aim: Ratio['aim']): Ratio {
+function toBareWorker(row: string, metric: string, aim?: Aim): Ratio {
   const figure = (variant: string) => ({ row, variant, metric });
-  return {
-    title: `${title}, to the bare Worker`,
-    of: figure(OURS),
-    to: figure('floor'),
-    chance: { of: figure('floor again'), to: figure('floor') },
-    ...(aim ? { aim } : {}),
-  };
+  const floor = figure('floor');
+  const title = `${row}: ${metric}, to the bare Worker`;
+  return { title, of: figure(OURS), to: floor, chance: { of: figure('floor again'), to: floor }, aim };
 }
 
-function drainTo(of: string, to: string, aim: NonNullable<Ratio['aim']>): Ratio {
-  const figure = (variant: string) => ({
-    row: 'drain of 10,000 events, 10 consumers',
-    variant,
-    metric: 'events/s',
-  });
-  return {
-    title: `drain: events/s of ${of}, to ${to}`,
-    of: figure(of),
-    to: figure(to),
-    chance: { of: figure(`${OURS} again`), to: figure(OURS) },
-    aim,
-  };
+function drainTo(of: string, to: string, atLeast: number): Ratio {
+  const figure = (variant: string) => ({ row: 'drain of 10,000 events, 10 consumers', variant, metric: 'events/s' });
+  const chance = { of: figure(`${OURS} again`), to: figure(OURS) };
+  return { title: `drain: events/s of ${of}, to ${to}`, of: figure(of), to: figure(to), chance, aim: { atLeast } };
 }
 
 function growing(size: string): Ratio[] {
@@ -97,77 +69,26 @@ function growing(size: string): Ratio[] {
       variant: `${events} events`,
       metric: 'CPU ms per event in Postgres',
     });
-    return {
-      title: `${what}, in Postgres, with ${size} events: to 10,000 events`,
-      of: figure(size),
-      to: figure('10,000'),
-      aim: { atMost: 1.2 },
-    };
+    const title = `${what}, in Postgres, with ${size} events: to 10,000 events`;
+    return { title, of: figure(size), to: figure('10,000'), aim: { atMost: 1.2 } };
   });
 }
 
-function pruning(events: string): Ratio {
-  const row = `ack, GitHub, 32 connections, new events, while ${events} events are pruned`;
-  return {
-    title: `ack, 32 connections: p99 while ${events} events are pruned, to the p99 without pruning`,
-    of: { row, variant: 'with pruning', metric: 'p99 ms' },
-    to: { row, variant: 'without', metric: 'p99 ms' },
-  };
-}
-
 /** Undefined if the figures have not been measured. */
-export function measure(ratio: Ratio, results: Results): MeasuredRatio | undefined {
-  const found = spreadOf(ratio, results);
-  if (!found) return undefined;
-  const { aim, chance } = ratio;
-  const equals = chance && spreadOf(chance, results);
-  // Two processes of the same program differ in all of their rounds, which the rounds of one of them can't show.
-  const chanceOfEquals = equals ? Math.max(equals.high, 1 / equals.low) : 1;
-  return {
-    title: ratio.title,
-    aim: aimOf(ratio),
-    ...found,
-    low: found.low / chanceOfEquals,
-    high: found.high * chanceOfEquals,
-    met: aim && ('atLeast' in aim ? found.value >= aim.atLeast : found.value <= aim.atMost),
-    isChance: Math.max(found.value, 1 / found.value) < chanceOfEquals,
-  };
+export function measure({ title, aim, chance, ...figures }: Ratio, results: Results): MeasuredRatio | undefined {
+  const value = ratioOf(figures, results);
+  if (value === undefined) return undefined;
+  const equals = (chance && ratioOf(chance, results)) ?? 1;
+  const isChance = Math.max(value, 1 / value) < Math.max(equals, 1 / equals);
+  if (!aim) return { title, value, isChance, aim: '', met: undefined };
+  return 'atLeast' in aim
+    ? { title, value, isChance, aim: `at least ${aim.atLeast}`, met: value >= aim.atLeast }
+    : { title, value, isChance, aim: `at most ${aim.atMost}`, met: value <= aim.atMost };
 }
 
-function spreadOf({ of, to }: Pick<Ratio, 'of' | 'to'>, results: Results) {
+function ratioOf({ of, to }: Pick<Ratio, 'of' | 'to'>, results: Results): number | undefined {
   const over = valuesOf(results, of);
-  const under = to ? valuesOf(results, to) : over?.map(() => 1);
-  if (!over || !under) return undefined;
-  const ratioOf = (rounds: readonly number[]) =>
-    overall(
-      of.metric,
-      rounds.map((round) => over[round] as number),
-    ) /
-    overall(
-      of.metric,
-      rounds.map((round) => under[round] as number),
-    );
-  const rounds = over.map((_, round) => round);
-  const others = resamples(rounds)
-    .map(ratioOf)
-    .sort((a, b) => a - b);
-  const at = (part: number) => others[Math.floor(others.length * part)] as number;
-  return { value: ratioOf(rounds), low: at(0.05), high: at(0.95), rounds: rounds.length };
-}
-
-const RESAMPLES = 1000;
-
-/** Rounds drawn anew from the same ones (a bootstrap). The same draw each time: a page must not change when nothing was measured. */
-function resamples(rounds: readonly number[]): number[][] {
-  let state = 1;
-  const draw = () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % rounds.length;
-  };
-  return Array.from({ length: RESAMPLES }, () => rounds.map(draw));
-}
-
-function aimOf({ aim }: Ratio): string {
-  if (!aim) return '';
-  return 'atLeast' in aim ? `at least ${aim.atLeast}` : `at most ${aim.atMost}`;
+  const under = to && valuesOf(results, to);
+  if (!over || (to && !under)) return undefined;
+  return overall(of.metric, over) / (under ? overall(of.metric, under) : 1);
 }

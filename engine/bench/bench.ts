@@ -2,12 +2,13 @@ import { readArguments } from '../cli/lib/arguments.ts';
 import { UserError } from '../cli/lib/user-error.ts';
 import { measure, RATIOS } from './aims.ts';
 import { checkFigures, ratioTable, writeFigures } from './figures.ts';
+import type { Form, Part } from './parts.ts';
 import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writeResults } from './results.ts';
 
 const USAGE = 'npm run -w engine bench -- [--short | --long] [part …]';
 
 /**
- * Measures what engine/bench/figures.md says, and writes it there: everything but the parts that take much longer, or with `--long`
+ * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long`
  * only those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the
  * last run, if that was on this machine with the same versions.
  */
@@ -32,14 +33,16 @@ export default async function main(): Promise<void> {
 
   // Without this, a signal ends the process before it has ended its children.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-  const before = kept(published, thisMachine());
+  // Only now: for --help and --check its modules take too long to load.
+  const { parts } = await import('./parts.ts');
+  const before = kept(published, parts);
   const needsOthers = form === 'long' || (form === 'default' && names.length > 0);
   if (needsOthers && Object.keys(before).length === 0) {
     throw new UserError(
       'engine/bench/results.json is of another machine or other versions: run npm run -w engine bench first',
     );
   }
-  const measured = await run(form, names);
+  const measured = await run(parts, form, names);
   const results = { ...thisMachine(), parts: measured };
   console.log(`\n${ratioTable(results, [...RATIOS.default, ...RATIOS.long]).join('\n')}`);
   if (form === 'short') return;
@@ -48,7 +51,7 @@ export default async function main(): Promise<void> {
   writeResults(all);
   writeFigures(all);
   console.log(
-    '\nwrote engine/bench/results.json and engine/bench/figures.md. Written by hand from them: README.md, docs/scale.md and docs/deploy.md',
+    '\nwrote engine/bench/results.json, and from it the tables of docs/scale.md and docs/deploy.md. README.md has figures written by hand',
   );
   if (names.length > 0) return;
   // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
@@ -57,11 +60,10 @@ export default async function main(): Promise<void> {
 }
 
 async function run(
-  form: 'short' | 'default' | 'long',
+  parts: Readonly<Record<string, Part>>,
+  form: Form,
   names: readonly string[],
 ): Promise<Record<string, MeasuredPart>> {
-  // Only now: for --help and --check its modules take too long to load.
-  const { parts } = await import('./parts.ts');
   const unknown = names.filter((name) => !(name in parts));
   if (unknown.length > 0)
     throw new UserError(`there is no part ${unknown.join(', ')}, but ${Object.keys(parts).join(', ')}`);
@@ -79,8 +81,10 @@ async function run(
   return measured;
 }
 
-/** What was measured before with this machine and these versions. Other figures would be compared with the new ones. */
-function kept(published: Results | undefined, { machine, versions }: ReturnType<typeof thisMachine>): Results['parts'] {
+/** What was measured before with this machine and these versions, and still is. Other figures would be compared with the new ones. */
+function kept(published: Results | undefined, parts: object): Results['parts'] {
+  const { machine, versions } = thisMachine();
   const isSame = JSON.stringify([published?.machine, published?.versions]) === JSON.stringify([machine, versions]);
-  return published && isSame ? published.parts : {};
+  if (!published || !isSame) return {};
+  return Object.fromEntries(Object.entries(published.parts).filter(([name]) => name in parts));
 }

@@ -22,12 +22,11 @@ export async function startReceiver(
   name: 'claimcheck' | 'floor',
   database: BenchDatabase,
   keys: SigningKeys,
-  options: { isInspected?: boolean } = {},
 ): Promise<Contender & Workerd> {
   const vars = { DATABASE_URL: database.url, ...secretsFor(keys) };
   const receiver = { script: bundle(entryOf(name)).script, vars, queues: { EVENTS: 'sink' } };
   const sink = { script: bundle('engine/bench/workers/sink.ts').script };
-  const workerd = await startWorkerd({ receiver, sink }, options);
+  const workerd = await startWorkerd({ receiver, sink });
   return { ...workerd, name };
 }
 

@@ -46,13 +46,3 @@ function timesOf(pid: number): (number[] & { parent?: number }) | undefined {
     return undefined;
   }
 }
-
-/** Memory that a process occupies, in MiB. `NaN` without /proc. */
-export function residentOf(pid: number): number {
-  try {
-    const kib = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return Number(kib) / 1024;
-  } catch {
-    return Number.NaN;
-  }
-}

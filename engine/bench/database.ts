@@ -7,7 +7,7 @@ import { LOOPBACK } from '../cli/lib/port.ts';
 import { startPostgres } from '../cli/local/postgres.ts';
 import { createDatabase, createRole } from '../cli/local/stack.ts';
 import { startChild } from './child.ts';
-import { cpuOf, cpuOfFamily } from './cpu.ts';
+import { cpuOfFamily } from './cpu.ts';
 import { FOLDER } from './folder.ts';
 
 export interface BenchDatabase extends AsyncDisposable {
@@ -20,12 +20,8 @@ export interface BenchDatabase extends AsyncDisposable {
   readonly client: pg.Client;
   /** CPU time of Postgres, with all its processes, in ms. */
   cpu(): number;
-  /** CPU time of the endpoint, in ms. It takes the place of Neon's proxy, which has machines of its own. */
-  endpointCpu(): number;
   /** Makes every answer of the endpoint and of `delayedUrl` come this much later. */
   setLatency(ms: number): Promise<void>;
-  /** What was asked of the endpoint since the last time. */
-  counts(): Promise<{ requests: number; statements: number }>;
 }
 
 const ROLE = 'claimcheck';
@@ -49,7 +45,7 @@ export async function startDatabase(): Promise<BenchDatabase> {
   await client.connect();
   started.defer(() => client.end());
   const where = [String(postgres.port), ROLE, PASSWORD, DATABASE];
-  const neon = started.use(await startChild<number>('neon.ts', ...where, '0'));
+  const neon = started.use(await startChild<number>('neon.ts', ...where));
   const delay = started.use(await startChild<number>('peers/delay.ts', String(postgres.port)));
   const pid = Number(readFileSync(join(postgres.dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
   const all = started.move();
@@ -59,12 +55,10 @@ export async function startDatabase(): Promise<BenchDatabase> {
     delayedUrl: urlWith(delay.started),
     client,
     cpu: () => cpuOfFamily(pid),
-    endpointCpu: () => cpuOf(neon.pid),
-    async setLatency(latencyMs) {
-      await neon.ask({ latencyMs });
-      await delay.ask(latencyMs);
+    async setLatency(ms) {
+      await neon.ask(ms);
+      await delay.ask(ms);
     },
-    counts: () => neon.ask('counts'),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -1,43 +1,112 @@
 import { UserError } from '../cli/lib/user-error.ts';
 import { type Section, sectionLines, writeSection } from '../workshop/page-section.ts';
-import { type MeasuredRatio, measure, RATIOS, type Ratio } from './aims.ts';
-import { writePlot } from './plot.ts';
-import { checkCosts } from './prices.ts';
-import { type Results, readResults } from './results.ts';
-import { overall, type Row } from './rows.ts';
+import { measure, RATIOS, type Ratio } from './aims.ts';
+import { costTable } from './prices.ts';
+import { type Results, readResults, valuesOf } from './results.ts';
+import { DISTANCES, overall, waitRow } from './rows.ts';
 
-const NOT_MEASURED = 'Not measured yet.';
+const COMMAND = 'npm run -w engine bench';
 
-const PAGE = { page: 'engine/bench/figures.md', command: 'npm run -w engine bench' };
+/** Who is who in the tables. The others are called by their own names. */
+const NAMES: Readonly<Record<string, string>> = {
+  claimcheck: 'Claimcheck',
+  floor: 'the bare Worker',
+  'floor again': 'the bare Worker, again',
+};
+const RECEIVERS = ['claimcheck', 'floor', 'floor again'];
 
-/** What the page says about these results, by section. */
+/** The parts of the pages that the results decide. */
 function sections(results: Results): { section: Section; lines: string[] }[] {
-  const of = (name: string, lines: string[]) => ({ section: { ...PAGE, name }, lines });
-  const parts = ['wait', 'ack', 'through', 'drain', 'footprint', 'growth', 'pruning', 'disk'];
+  /** Metrics of one variant in one cell. */
+  const cell = (row: string, variant: string, ...metrics: string[]) =>
+    metrics
+      .map((metric) => {
+        const values = valuesOf(results, { row, variant, metric });
+        return values ? digits(overall(metric, values)) : 'not measured';
+      })
+      .join(' / ');
+  const nameOf = (variant: string) => NAMES[variant] ?? variant.replace('claimcheck', 'Claimcheck');
+  /** The first column has the variants that were measured in a row, or those given; the others a cell each. */
+  const rows = (row: string, columns: readonly (readonly string[])[], variants = variantsOf(results, row)) =>
+    variants.map((variant) => [nameOf(variant), ...columns.map((metrics) => cell(row, variant, ...metrics))]);
+
+  const [first = 1] = DISTANCES;
+  const wait = variantsOf(results, waitRow(first)).map((variant) => [
+    nameOf(variant),
+    ...DISTANCES.map((ms) => cell(waitRow(ms), variant, 'p50 ms', 'p99 ms')),
+  ]);
+  const ack = ['GitHub (replay key)', 'SendGrid (batch of 100)'].flatMap((source) =>
+    ['new events', 'duplicates'].flatMap((what) =>
+      rows(
+        `ack, ${source}, ${what}`,
+        [['deliveries/s'], ['p50 ms', 'p99 ms'], ['CPU ms per delivery'], ['CPU ms per delivery in Postgres']],
+        RECEIVERS,
+      ).map((cells) => [`${source}, ${what}`, ...cells]),
+    ),
+  );
+  const drain = rows('drain of 10,000 events, 10 consumers', [
+    ['events/s'],
+    ['CPU ms per event'],
+    ['CPU ms per event in Postgres'],
+  ]);
+  const coldStart = rows('cold start to the first answer', [['CPU ms'], ['ms']], ['claimcheck', 'floor']);
+  const sizes = ['receiver', 'consumer', 'ops'].map((worker) => [worker, cell('bundle, gzipped', worker, 'KiB')]);
+  const growth = ['1,000,000', '10,000,000'].flatMap((largest) =>
+    variantsOf(results, `growth to ${largest} events, claim of an event`).map((size) => [
+      size,
+      ...['claim of an event', 'completion of an event, in batches of 100'].map((what) =>
+        cell(`growth to ${largest} events, ${what}`, size, 'CPU ms per event in Postgres'),
+      ),
+      cell(`growth to ${largest} events, sweep of 1,000 overdue events`, size, 'ms'),
+    ]),
+  );
+  const disk = rows(
+    'bytes per event on disk',
+    ['row in the ledger', 'its index entries', 'body, with its index', 'WAL'].map((what) => [`bytes: ${what}`]),
+  );
+  const scale: Readonly<Record<string, readonly string[]>> = {
+    machine: [machineLine(results)],
+    wait: table(['p50 / p99 in ms', ...DISTANCES.map((ms) => `Postgres ${ms} ms away`)], wait),
+    ack: table(['deliveries of', 'to', 'a second', 'p50 / p99, ms', 'CPU ms', 'CPU ms in Postgres'], ack),
+    through: table(['', 'events/s'], rows('from the delivery to the completion, 32 connections', [['events/s']])),
+    drain: table(['', 'events/s', 'CPU ms per event', 'CPU ms per event in Postgres'], drain),
+    'cold start': table(['cold start to the first answer', 'CPU ms', 'ms'], coldStart),
+    sizes: table(['Worker', 'KiB, compressed'], sizes),
+    growth: table(['CPU ms in Postgres, in a ledger of', 'claim', 'completion', 'sweep of 1,000, ms'], growth),
+    disk: table(['bytes per event', 'row in the ledger', 'its index entries', 'body, with its index', 'WAL'], disk),
+    ratios: ratioTable(results, [...RATIOS.default, ...RATIOS.long]),
+  };
   return [
-    of('machine', [machineLine(results)]),
-    of('ratios', ratioTable(results, [...RATIOS.default, ...RATIOS.long])),
-    ...parts.map((part) => of(part, partTables(results, part))),
+    ...Object.entries(scale).map(([name, lines]) => ({
+      section: { page: 'docs/scale.md', name, command: COMMAND },
+      lines: [...lines],
+    })),
+    {
+      section: { page: 'docs/deploy.md', name: 'costs', command: "the template's benchmark" },
+      lines: costTable(results),
+    },
   ];
 }
 
 export function writeFigures(results: Results): void {
   for (const { section, lines } of sections(results)) writeSection(section, lines);
-  writePlot(results);
 }
 
-/** Every figure in the page comes from engine/bench/results.json. */
+/** Every figure in the sections comes from engine/bench/results.json. */
 export function checkFigures(): void {
   const results = readResults();
   if (!results) throw new UserError('there is no engine/bench/results.json: run npm run -w engine bench');
-  checkCosts(results);
   for (const { section, lines } of sections(results)) {
-    if (sectionLines(section).join('\n') !== lines.join('\n')) {
-      throw new UserError(
-        `the section "${section.name}" of ${section.page} is not what engine/bench/results.json says: run npm run -w engine bench -- --figures`,
-      );
-    }
+    if (sectionLines(section).join('\n') === lines.join('\n')) continue;
+    throw new UserError(
+      `the section "${section.name}" of ${section.page} is not what engine/bench/results.json says: run ${COMMAND} -- --figures`,
+    );
   }
+}
+
+function variantsOf({ parts }: Results, row: string): string[] {
+  const rows = Object.values(parts).flatMap((part) => part.rows);
+  return [...new Set(rows.filter((one) => one.row === row).map(({ variant }) => variant))];
 }
 
 function machineLine({ machine, versions, parts }: Results): string {
@@ -49,36 +118,15 @@ function machineLine({ machine, versions, parts }: Results): string {
 
 /** As it is printed, and as it is on the page. */
 export function ratioTable(results: Results, ratios: readonly Ratio[]): string[] {
-  const found = ratios.flatMap((ratio) => measure(ratio, results) ?? []);
-  const lines = found.map((ratio) => [
-    ratio.title,
-    `${digits(ratio.value)}${ratio.isChance ? ' (no difference)' : ''}`,
-    ratio.rounds === 1 ? '' : `${digits(ratio.low)} to ${digits(ratio.high)}`,
-    ratio.aim,
-    verdictOf(ratio),
-  ]);
-  return table(['ratio', 'measured', 'by chance between', 'aim', 'met'], lines);
-}
-
-function verdictOf({ met }: MeasuredRatio): string {
-  return met === undefined ? '' : met ? 'yes' : '**no**';
-}
-
-/** The rows of a part, and of its long form: a table for each set of metrics, a line for each variant. */
-function partTables({ parts }: Results, name: string): string[] {
-  const rows = [parts[name], parts[`long ${name}`]].flatMap((part) => part?.rows ?? []);
-  if (rows.length === 0) return [NOT_MEASURED];
-  const lines = Map.groupBy(rows, ({ row, variant }) => JSON.stringify([row, variant]));
-  const tables = Map.groupBy(lines.values(), (line) => JSON.stringify(line.map(({ metric }) => metric)));
-  return [...tables.values()].flatMap((all) => {
-    const metrics = all[0]?.map(({ metric }) => metric) ?? [];
-    return [...table(['', '', ...metrics], all.map(lineOf)), ''];
-  });
-}
-
-function lineOf(line: readonly Row[]): string[] {
-  const [first] = line;
-  return [first?.row ?? '', first?.variant ?? '', ...line.map(({ metric, values }) => digits(overall(metric, values)))];
+  const lines = ratios
+    .flatMap((ratio) => measure(ratio, results) ?? [])
+    .map(({ title, value, isChance, aim, met }) => [
+      title,
+      `${digits(value)}${isChance ? ' (no difference)' : ''}`,
+      aim,
+      met === undefined ? '' : met ? 'yes' : '**no**',
+    ]);
+  return table(['ratio', 'measured', 'aim', 'met'], lines);
 }
 
 function table(head: readonly string[], lines: readonly (readonly string[])[]): string[] {

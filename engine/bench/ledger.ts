@@ -4,17 +4,13 @@ import type { BenchDatabase } from './database.ts';
 export interface Ledger {
   /** Finished events, received during the last DEDUPE_DAYS days. Those of the last BODY_DAYS days have their bodies. */
   readonly done: number;
-  /** Whether the bodies of all these events are still there. */
-  readonly oldBodies?: boolean;
   /** Pending events whose tickets are overdue, spread over all others. */
-  readonly overdue?: number;
-  /** Finished events that are older than DEDUPE_DAYS, without bodies. */
-  readonly old?: number;
+  readonly overdue: number;
 }
 
 /** The settings of wrangler.consumer.toml. */
-export const DEDUPE_DAYS = 30;
-export const BODY_DAYS = 7;
+const DEDUPE_DAYS = 30;
+const BODY_DAYS = 7;
 
 /** About the size of a small event of Stripe. */
 const BODY_BYTES = 1000;
@@ -23,10 +19,7 @@ const BODY_BYTES = 1000;
  * Writes rows in the order of their receipt, as claims do. Ids and replay keys are random, as GitHub's are: each goes to
  * another page of its index, so no ledger is more expensive than this one.
  */
-export async function fillLedger(
-  { client }: BenchDatabase,
-  { done, oldBodies = false, overdue = 0, old = 0 }: Ledger,
-): Promise<void> {
+export async function fillLedger({ client }: BenchDatabase, { done, overdue }: Ledger): Promise<void> {
   await client.query('truncate webhooks.events cascade');
   await client.query(
     `insert into webhooks.events (source, event_id, type, received_at, status, due_at, attempts, summary, finished_at,
@@ -35,12 +28,12 @@ export async function fillLedger(
        at + interval '10 minutes', case when pending then 0 else 1 end,
        case when not pending then '1 change' end, case when not pending then at end,
        case when pending then 0 else 1 end, encode(sha256(random()::text::bytea), 'hex')
-     from generate_series(1, $1::int + $2::int + $3::int) n,
+     from generate_series(1, $1::int + $2::int) n,
        -- An hour ago at the latest: every pending event is overdue.
-       lateral (select now() - interval '1 hour' - case when n <= $3 then make_interval(days => ${DEDUPE_DAYS + 1})
-         else ($1 + $2 + $3 - n) * (make_interval(days => ${DEDUPE_DAYS - 1}) / ($1 + $2)) end as at) as received,
-       lateral (select $2 > 0 and n > $3 and (n - $3) % greatest(($1 + $2) / greatest($2, 1), 1) = 0 as pending) as status`,
-    [done, overdue, old],
+       lateral (select now() - interval '1 hour' - ($1 + $2 - n) * (make_interval(days => ${DEDUPE_DAYS - 1}) / ($1 + $2)) as at)
+         as received,
+       lateral (select n % (($1 + $2) / $2) = 0 as pending) as status`,
+    [done, overdue],
   );
   await client.query(
     `insert into webhooks.bodies (source, event_id, body, headers, received_at)
@@ -48,7 +41,7 @@ export async function fillLedger(
      from webhooks.events
      where status = 'pending' or received_at > now() - make_interval(days => $1)
      order by received_at`,
-    [oldBodies ? DEDUPE_DAYS : BODY_DAYS],
+    [BODY_DAYS],
   );
   // Otherwise autovacuum would do this at any time, and so in the middle of a measurement.
   await client.query('vacuum analyze webhooks.events, webhooks.bodies');

@@ -9,9 +9,8 @@ export interface Job {
   readonly keys: SigningKeys;
   readonly run: string;
   readonly amount: number;
+  /** Each sends its next delivery as soon as it has an answer. */
   readonly connections: number;
-  /** Deliveries per second, in equal intervals. Without it, each connection sends the next one as soon as it has an answer. */
-  readonly rate?: number | undefined;
   /** Sends the deliveries of the last job again, byte for byte, as a provider does that has missed the answer. */
   readonly again?: boolean;
 }

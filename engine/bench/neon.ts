@@ -1,4 +1,5 @@
-// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database> <added latency in ms>`.
+// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database>`. Its parent says by how many ms its answers come
+// later.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,10 +15,8 @@ import { Session } from '../cli/local/neon/session.ts';
 /** Neon's proxy keeps 20 connections for an endpoint. */
 const CONNECTIONS = 20;
 
-const [port, user, password, database, latency] = process.argv.slice(2);
-const settings = { latencyMs: Number(latency) };
-/** What has been asked since the last time somebody wanted to know. */
-const asked = { requests: 0, statements: 0 };
+const [port, user, password, database] = process.argv.slice(2);
+let latencyMs = 0;
 
 const pool = new pg.Pool({
   host: LOOPBACK,
@@ -41,19 +40,14 @@ const server = createServer({ keepAlive: true }, (request, response) => {
 server.keepAliveTimeout = 600_000;
 const own = await listen(server, 0);
 
-process.on('message', (message: Partial<typeof settings> | 'counts') => {
-  if (message === 'counts') {
-    process.send?.({ ...asked });
-    Object.assign(asked, { requests: 0, statements: 0 });
-  } else {
-    Object.assign(settings, message);
-    process.send?.('set');
-  }
+process.on('message', (ms: number) => {
+  latencyMs = ms;
+  process.send?.('set');
 });
 process.send?.(own);
 
 async function answer({ headers }: IncomingMessage, text: string, response: ServerResponse): Promise<void> {
-  if (settings.latencyMs > 0) await sleep(settings.latencyMs);
+  if (latencyMs > 0) await sleep(latencyMs);
   const { queries, query = '', params = [] }: NeonRequest = JSON.parse(text);
   const client = await pool.connect();
   const session = new Session(client, {
@@ -61,8 +55,6 @@ async function answer({ headers }: IncomingMessage, text: string, response: Serv
     maxBytes: Number.POSITIVE_INFINITY,
     hungUp: never,
   });
-  asked.requests++;
-  asked.statements += queries?.length ?? 1;
   let status = 200;
   let answered: object;
   try {

@@ -3,7 +3,6 @@ import { benchBill } from './bill.ts';
 import { benchDisk } from './disk.ts';
 import { benchDrain } from './drain.ts';
 import { benchGrowth } from './growth.ts';
-import { benchPruning } from './pruning.ts';
 import type { Length, Row } from './rows.ts';
 import { benchThrough } from './through.ts';
 import { benchWait } from './wait.ts';
@@ -11,7 +10,7 @@ import { benchWait } from './wait.ts';
 /** `short` shows that everything works. `long` has the parts that take longer than all others together. */
 export type Form = 'short' | 'default' | 'long';
 
-type Part = Partial<Readonly<Record<Form, () => Promise<Row[]>>>>;
+export type Part = Partial<Readonly<Record<Form, () => Promise<Row[]>>>>;
 
 const SHORT: Length = { rounds: 1, part: 0.05 };
 
@@ -27,10 +26,5 @@ export const parts: Readonly<Record<string, Part>> = {
     short: () => benchGrowth(SHORT, [2000, 4000]),
     default: () => benchGrowth({ rounds: 5, part: 0.5 }, [10_000, 100_000, 1_000_000]),
   },
-  pruning: {
-    short: () => benchPruning(SHORT, 2000),
-    default: () => benchPruning({ rounds: 1, part: 1 }, 100_000),
-  },
   'long growth': { long: () => benchGrowth({ rounds: 5, part: 2 }, [10_000, 10_000_000]) },
-  'long pruning': { long: () => benchPruning({ rounds: 1, part: 1 }, 1_000_000) },
 };

@@ -1,33 +1,26 @@
 import { CONFIGS, readConfig } from '../cli/config/worker-config.ts';
 import { startWorkerd as start, type WorkerdWorker } from '../workshop/workerd.ts';
-import { cpuOf, residentOf } from './cpu.ts';
+import { cpuOf } from './cpu.ts';
 
 export interface Workerd extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
   /** CPU time of the process, with all its Workers, in ms. */
   cpu(): number;
-  /** Memory of the process in MiB. */
-  resident(): number;
-  /** What the JavaScript of a Worker occupies now, in MiB. Only of one that was started to be inspected. */
-  heap(worker: string): Promise<number>;
 }
 
 /** Runs Workers in workerd itself. The first gets the HTTP requests. Log lines are thrown away. */
 export async function startWorkerd(
   workers: Readonly<Record<string, Omit<WorkerdWorker, 'compatibilityDate'>>>,
-  options: { readonly isInspected?: boolean } = {},
 ): Promise<Workerd> {
   const { compatibility_date: compatibilityDate } = readConfig(CONFIGS.receiver).raw;
   const dated = Object.entries(workers).map(([name, worker]) => [name, { ...worker, compatibilityDate }] as const);
   const [first = ''] = Object.keys(workers);
-  const { pid, urlOf, heap, stop } = await start(Object.fromEntries(dated), { sockets: { main: first }, ...options });
+  const { pid, urlOf, stop } = await start(Object.fromEntries(dated), { sockets: { main: first } });
   return {
     url: urlOf('main'),
     pid,
     cpu: () => cpuOf(pid),
-    resident: () => residentOf(pid),
-    heap,
     [Symbol.asyncDispose]: stop,
   };
 }

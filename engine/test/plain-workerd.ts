@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -13,8 +13,6 @@ export interface PlainWorkerd {
   readonly port: number;
   /** The memory that the process occupies, in MiB. */
   readonly memory: () => number;
-  /** The time that its thread has computed, in nanoseconds. Other processes don't count. Only on Linux. */
-  readonly computed: () => number;
   /** What the Worker's JavaScript needs once its garbage is collected, in MiB. */
   readonly heap: () => Promise<number>;
   /** What the Worker has logged. */
@@ -59,7 +57,6 @@ export function usePlainWorkerd(main: string, vars: () => Record<string, string>
       return Number(new URL(workerd.urlOf('http')).port);
     },
     memory: () => Number(execFileSync('ps', ['-o', 'rss=', '-p', String(workerd.pid)], { encoding: 'utf8' })) / 1024,
-    computed: () => Number(readFileSync(`/proc/${workerd.pid}/schedstat`, 'utf8').split(' ')[0]),
     heap: () => workerd.heap('receiver', { collected: true }),
     lines: () => lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)),
   };

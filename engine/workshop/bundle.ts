@@ -10,7 +10,10 @@ interface BuildSettings {
   readonly keep_names?: boolean | undefined;
 }
 
-/** Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first. */
+/**
+ * Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first, and gets a
+ * `meta.json`, in which esbuild says what is in the Worker.
+ */
 export function bundle(
   main: string,
   { compatibility_date, minify, keep_names }: BuildSettings,
@@ -25,9 +28,10 @@ export function bundle(
   );
   // Absolute, because wrangler resolves it from the folder of its configuration.
   const out = resolve(folder, 'out');
+  const wrangler = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run'];
   execFileSync(
     process.execPath,
-    ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', out, '-c', config],
+    [...wrangler, '--outdir', out, '--metafile', resolve(folder, 'meta.json'), '-c', config],
     { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, ...OFFLINE } },
   );
   return join(out, `${parse(main).name}.js`);

@@ -1,23 +1,36 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readArguments } from '../cli/lib/arguments.ts';
 import { UserError } from '../cli/lib/user-error.ts';
 import { atMost } from '../src/shared/at-most.ts';
-import { makeCopy } from './mutants/copy.ts';
-import { mutants } from './mutants/list.ts';
-import { type Mutant, misplaced } from './mutants/mutant.ts';
-import { runTests, type TestRun } from './mutants/run-tests.ts';
+import { copyWithEngine } from './checkout.ts';
+import { type Mutant, mutants } from './mutant-list.ts';
 
 /** Most tests wait for Postgres or for a process to start. One run more than there are cores uses that time. */
 const AT_ONCE = availableParallelism() + 1;
 
+/** For a fault that keeps vitest itself from ending. All of the tests together take minutes. */
+const TIME_LIMIT_MS = 30 * 60_000;
+
 /** What one fault may add to the output. The end of it says what failed. */
 const MAX_OUTPUT = 3000;
 
+/** `expect.poll` and `expect(…).rejects` throw a plain error, and fast-check one that tells of the assertion. */
+const ASSERTION =
+  /^(AssertionError|Error: (expected|promise (resolved|rejected)) |Error: Property failed .*AssertionError)/s;
+
+/** What the tests of the engine need beside it. */
+const COPIED = [
+  ...['src', 'test', 'drizzle', 'docs', 'wrangler.toml', 'wrangler.consumer.toml', 'wrangler.ops.toml'],
+  ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'drizzle.config.ts'],
+];
+
 /**
  * Puts each fault of the list into a copy of this checkout, and runs the tests there of which one must fail. Words after the
- * command choose the mutants whose sentence contains them.
+ * command choose the faults whose sentence contains them.
  */
 export default async function main(): Promise<void> {
   const { positionals } = readArguments({ words: Number.POSITIVE_INFINITY });
@@ -25,8 +38,6 @@ export default async function main(): Promise<void> {
   const chosen = mutants.filter(({ fault }) => fault.includes(words));
   if (chosen.length === 0) throw new UserError(`no mutant's sentence contains "${words}"`);
   const wrong = chosen.flatMap((mutant) => misplaced(mutant) ?? []);
-  const repeated = chosen.filter(({ fault }, n) => chosen.findIndex((other) => other.fault === fault) < n);
-  wrong.push(...repeated.map(({ fault }) => `two mutants are called "${fault}"`));
   if (wrong.length > 0) throw new UserError(wrong.join('\n'));
 
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-mutants-'));
@@ -41,38 +52,86 @@ export default async function main(): Promise<void> {
   if (count < chosen.length) throw new UserError('a fault that no test catches could be in the code already');
 }
 
+/** Why a fault can't be put into its file, in one sentence. `undefined` if it can. */
+function misplaced({ fault, file, find }: Mutant): string | undefined {
+  const count = readFileSync(file, 'utf8').split(find).length - 1;
+  if (count === 1) return undefined;
+  return `${file} contains ${JSON.stringify(find)} ${count} times, and not once: adapt the mutant "${fault}"`;
+}
+
 /** Without a fault every test must pass. Otherwise its failure would say nothing about the fault. */
 async function checkWithoutFault(chosen: readonly Mutant[], folder: string): Promise<void> {
   const started = performance.now();
-  makeCopy(folder);
+  copyWithEngine(folder, COPIED);
   const files = [...new Set(chosen.flatMap(({ tests }) => tests))];
-  const run = await runTests(folder, files, []);
-  const problems = files.flatMap((file) => {
-    const results = run.results.filter((result) => result.file === file);
-    if (results.length === 0) return `${file} does not run`;
-    return results
-      .filter(({ outcome }) => outcome !== 'passed')
-      .map(({ name }) => `${file}: "${name}" fails without a fault`);
-  });
-  if (problems.length > 0) throw new UserError([...problems, run.output.slice(-MAX_OUTPUT)].join('\n'));
+  const { tests, output } = await runTests(folder, files, []);
+  const problems = [
+    ...files.filter((file) => !tests.some((test) => test.file === file)).map((file) => `${file} does not run`),
+    ...tests.filter(({ status }) => status === 'failed').map(({ name }) => `"${name}" fails without a fault`),
+  ];
+  if (problems.length > 0) throw new UserError([...problems, output.slice(-MAX_OUTPUT)].join('\n'));
   console.log(`without a fault, all of their tests pass (${seconds(started)})`);
 }
 
-async function isCaught(mutant: Mutant, folder: string): Promise<boolean> {
+/** A test that fails at no assertion shows nothing: the code may not even have run. */
+async function isCaught({ fault, file, find, replace, tests: files }: Mutant, folder: string): Promise<boolean> {
   const started = performance.now();
-  makeCopy(folder, mutant);
+  copyWithEngine(folder, COPIED);
+  const path = join(folder, file);
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(find, () => replace),
+  );
   // Other copies run at the same time, and one failed test is enough.
-  const run = await runTests(folder, mutant.tests, ['--bail=1', '--maxWorkers=1']);
+  const { tests, output } = await runTests(folder, files, ['--bail=1', '--maxWorkers=1']);
   rmSync(folder, { recursive: true, force: true });
-  const failed = run.results.find(({ outcome }) => outcome === 'failed');
-  const [word, by] = failed ? ['caught', `${failed.file}: ${failed.name}`] : ['NOT CAUGHT', explain(run)];
-  console.log(`${word.padEnd(10)} ${seconds(started).padStart(6)}  ${mutant.fault}\n${' '.repeat(19)}${by}`);
-  return failed !== undefined;
+  const by = tests.find(({ failures }) => failures.some((message) => ASSERTION.test(message)));
+  const passes = tests.length > 0 && tests.every(({ status }) => status === 'passed');
+  const why = passes
+    ? 'its tests pass'
+    : `its tests fail at no assertion, or do not run:\n${output.slice(-MAX_OUTPUT)}`;
+  const took = seconds(started).padStart(6);
+  console.log(
+    `${by ? 'caught    ' : 'NOT CAUGHT'} ${took}  ${fault}\n${' '.repeat(19)}${by ? `${by.file}: ${by.name}` : why}`,
+  );
+  return by !== undefined;
 }
 
-function explain({ results, output }: TestRun): string {
-  if (results.length > 0 && results.every(({ outcome }) => outcome === 'passed')) return 'its tests pass';
-  return `its tests fail at no assertion, or do not run:\n${output.slice(-MAX_OUTPUT)}`;
+/** The parts of vitest's report that are read here. They have the form of Jest's. */
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[] | null;
+    }[];
+  }[];
+}
+
+/** The tests that ran in a copy of the checkout, and what vitest printed. */
+async function runTests(folder: string, files: readonly string[], flags: readonly string[]) {
+  const file = join(folder, 'report.json');
+  const options = ['--reporter=json', `--outputFile=${file}`, '--silent', ...flags];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '-c', 'engine/test/vitest.config.ts'];
+  const child = spawn(process.execPath, [...vitest, ...files, ...options], { cwd: folder, timeout: TIME_LIMIT_MS });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(`${chunk}`));
+  await once(child, 'close');
+  const report: Report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { testResults: [] };
+  const tests = report.testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'passed' || status === 'failed')
+      .map(({ fullName, status, failureMessages }) => ({
+        file: name.slice(name.indexOf('engine/test/')),
+        name: fullName,
+        status,
+        failures: failureMessages ?? [],
+      })),
+  );
+  const messages = report.testResults.map(({ message }) => message);
+  return { tests, output: [...output, ...messages, ...tests.flatMap(({ failures }) => failures)].join('\n').trim() };
 }
 
 function seconds(since: number): string {

@@ -77,7 +77,7 @@ export function addTexts(folder: string): void {
 }
 
 /** Pages and pictures about how the template was made. */
-const FOR_MAKERS = /docs[\\/](scale\.md|images[\\/](wait\.svg|.*-dark\.png))$/;
+const FOR_MAKERS = /docs[\\/](scale\.md|images[\\/].*-dark\.png)$/;
 
 /** A provider's proof is for makers. */
 function isPacked(path: string): boolean {

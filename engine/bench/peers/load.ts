@@ -1,6 +1,5 @@
 // A program: sends deliveries to a URL, as its parent asks.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { deliveryOf } from '../deliveries.ts';
 import type { Answers, Job, LoadReport } from '../load.ts';
@@ -19,7 +18,7 @@ type Sent = Omit<LoadReport & Answers, 'signingSeconds'>;
 
 let signed: Signed[] = [];
 
-async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport & Answers> {
+async function run({ url, source, keys, run, amount, connections, again }: Job): Promise<LoadReport & Answers> {
   const started = performance.now();
   if (!again) {
     signed = Array.from({ length: amount }, (_, n) => {
@@ -28,8 +27,7 @@ async function run({ url, source, keys, run, amount, connections, rate, again }:
     });
   }
   const signingSeconds = (performance.now() - started) / 1000;
-  const sent = rate === undefined ? sendAll(url, amount, connections) : sendEvenly(url, amount, rate);
-  return { signingSeconds, ...(await sent) };
+  return { signingSeconds, ...(await sendAll(url, amount, connections)) };
 }
 
 /** Every connection sends its next delivery when it has an answer. */
@@ -63,27 +61,4 @@ async function sendAll(url: string, amount: number, connections: number): Promis
     load.on('reqError', () => count('no answer'));
   });
   return { seconds: (ended - started) / 1000, latencies, answers };
-}
-
-/** One delivery after the other, in equal intervals. autocannon would send one on every connection at once, and then none for a while. */
-async function sendEvenly(url: string, amount: number, rate: number): Promise<Sent> {
-  const latencies: number[] = [];
-  const answers: Record<string, number> = {};
-  const started = performance.now();
-  const sendOne = async ({ path, ...delivery }: Signed) => {
-    const begun = performance.now();
-    const response = await fetch(url + path, delivery);
-    await response.arrayBuffer();
-    latencies.push(performance.now() - begun);
-    answers[response.status] = (answers[response.status] ?? 0) + 1;
-  };
-  const sending: Promise<void>[] = [];
-  for (let n = 0; n < amount; n++) {
-    const due = started + (n * 1000) / rate;
-    // Timers count whole milliseconds, so one may end a little too soon.
-    while (performance.now() < due) await sleep(Math.max(1, due - performance.now()));
-    sending.push(sendOne(signed[n] as Signed));
-  }
-  await Promise.all(sending);
-  return { seconds: (performance.now() - started) / 1000, latencies, answers };
 }

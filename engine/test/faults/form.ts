@@ -8,7 +8,7 @@ export const isLong = FAULTS_FORM === 'long';
 /** For everything that is chosen at random, so that a run can be repeated. Print it with what has failed. */
 export const seed = Number(FAULTS_SEED);
 
-/** One row of a section's table in docs/guarantees.md. All rows of a section have the same columns. */
+/** One row of a section's table in engine/workshop/evidence.md. All rows of a section have the same columns. */
 export function report(section: string, row: Readonly<Record<string, string | number>>): void {
   if (FAULTS_FIGURES) appendFileSync(FAULTS_FIGURES, `${JSON.stringify({ section, row })}\n`);
 }

@@ -104,8 +104,6 @@ it.each([
   },
 );
 
-/** The cron waits for all that it does. */
-
 interface Happening {
   readonly at: number;
   readonly happens: () => Promise<unknown> | undefined;

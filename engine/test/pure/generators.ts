@@ -53,7 +53,7 @@ export const claimRequests = fc.record({
   events: newEvents,
   headers: fc.dictionary(fc.constantFrom('content-type', 'traceparent'), ids, { noNullPrototype: true }),
   receivedAt: dates,
-  unsignedIds: fc.constant(false),
+  unsignedIds: fc.boolean(),
 });
 
 export const effectKeys = fc.record({ source: sourceNames, eventId: ids, name: ids });
