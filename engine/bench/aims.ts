@@ -1,5 +1,5 @@
 import { type Figure, type Results, valuesOf } from './results.ts';
-import { overall, waitRow } from './rows.ts';
+import { LINE_ROW, overall, RATES, throughRow, WAITS, waitName, waitRow } from './rows.ts';
 
 /** One figure divided by another of the same rounds, or one figure alone. */
 export interface Ratio {
@@ -44,6 +44,19 @@ export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
     drainTo(`${OURS}, SQL by hand`, 'graphile-worker', 2.6),
     drainTo(`${OURS}, SQL by hand`, 'graphile-worker, local queue', 1.5),
     drainTo(`${OURS}, after an outage`, OURS, 0.5),
+    drainTo(`${OURS}, 1,000 order keys`, OURS, 0.5),
+    oneLine('handlers that only write', 1000),
+    oneLine('handlers that read', 60),
+    {
+      title: 'from the delivery to the completion when it is calm, p50 in ms',
+      of: { row: throughRow(RATES[0]), variant: waitName(WAITS[0]), metric: 'p50 ms' },
+      aim: { atMost: 30 },
+    },
+    {
+      title: 'from the delivery to the completion when it is calm, p99 in ms',
+      of: { row: throughRow(RATES[0]), variant: waitName(WAITS[0]), metric: 'p99 ms' },
+      aim: { atMost: 100 },
+    },
     ...growing('1,000,000'),
   ],
   long: growing('10,000,000'),
@@ -60,6 +73,14 @@ function drainTo(of: string, to: string, atLeast: number): Ratio {
   const figure = (variant: string) => ({ row: 'drain of 10,000 events, 10 consumers', variant, metric: 'events/s' });
   const chance = { of: figure(`${OURS} again`), to: figure(OURS) };
   return { title: `drain: events/s of ${of}, to ${to}`, of: figure(of), to: figure(to), chance, aim: { atLeast } };
+}
+
+function oneLine(variant: string, atLeast: number): Ratio {
+  return {
+    title: `${LINE_ROW}, ${variant}: events/s`,
+    of: { row: LINE_ROW, variant, metric: 'events/s' },
+    aim: { atLeast },
+  };
 }
 
 function growing(size: string): Ratio[] {

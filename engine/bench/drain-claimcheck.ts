@@ -16,6 +16,8 @@ export interface Work {
   readonly batch: number;
   /** The type of all events, which chooses their handler. Peers have only one. */
   readonly type: keyof typeof handlers;
+  /** How many order keys the events have, if they have any. */
+  readonly keys?: number;
   /** How often each ticket has been delivered, this time included. During an outage, Postgres learns nothing of it. */
   readonly deliveries: number;
 }
@@ -61,10 +63,10 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
   });
   return {
     name: 'claimcheck',
-    async drain({ events, customers, consumers, batch, type, deliveries }) {
+    async drain({ events, customers, consumers, batch, type, keys, deliveries }) {
       const job: Job = { events, batch, consumers, deliveries };
       await emptyTables(database);
-      await addEvents(database, events, customers, type);
+      await addEvents(database, events, customers, type, keys);
       const measured = await measure(events, workerd.cpu, database, async () => {
         const response = await fetch(workerd.url, { method: 'POST', body: JSON.stringify(job) });
         if (!response.ok) throw new Error(`the queue ended with ${response.status}`);
@@ -97,16 +99,26 @@ export async function measure(
 }
 
 export async function emptyTables({ client }: BenchDatabase): Promise<void> {
-  await client.query('truncate webhooks.events, bench.invoices, bench.balances, bench.done cascade');
+  await client.query(
+    'truncate webhooks.events, webhooks.order_keys, bench.invoices, bench.balances, bench.done cascade',
+  );
 }
 
 /** The rows that the receiver would have written. */
-async function addEvents(database: BenchDatabase, events: number, customers: number, type: string): Promise<void> {
+async function addEvents(
+  database: BenchDatabase,
+  events: number,
+  customers: number,
+  type: string,
+  keys?: number,
+): Promise<void> {
   const { client } = database;
   await client.query(
-    `insert into webhooks.events (source, event_id, type, received_at, due_at)
-     select 'bench', 'evt_' || n, $2, now(), now() + interval '10 minutes' from generate_series(0, $1::int - 1) n`,
-    [events, type],
+    `insert into webhooks.events (source, event_id, type, received_at, due_at, order_key, order_place)
+     select 'bench', 'evt_' || n, $2, now() + n * interval '1 ms', now() + interval '10 minutes',
+       case when $3::int > 0 then 'key_' || n % $3::int end, case when $3::int > 0 then 0 end
+     from generate_series(0, $1::int - 1) n`,
+    [events, type, keys ?? 0],
   );
   await client.query(
     `insert into webhooks.bodies (source, event_id, body, headers, received_at)

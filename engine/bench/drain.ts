@@ -1,7 +1,7 @@
 import { startDatabase } from './database.ts';
 import { createTables, type Drainer, startClaimcheck, type Work } from './drain-claimcheck.ts';
 import { startGraphile, startWire } from './drain-peers.ts';
-import { alternate, type Length, type Row, Rows } from './rows.ts';
+import { alternate, type Length, LINE_MS, LINE_ROW, type Row, Rows } from './rows.ts';
 
 /** How many customers the events of a measurement have. */
 const HOT = 10;
@@ -53,6 +53,19 @@ export async function benchDrain({ rounds, part, maxSeconds }: Length): Promise<
   compare(await start(startGraphile('local queue', 10, database)));
   compare(await start(startGraphile('tuned', 24, database)), '', {}, true);
   compare(await start(startWire(database)), '', {}, true);
+
+  compare(ours, ', 1,000 order keys', { keys: 1000 });
+  // One line, so one consumer at a time, with Postgres as far away as in another building.
+  const oneKey = (what: string, type: Work['type'], number: number) =>
+    tasks.push(async (round) => {
+      if (round > 0) return;
+      await database.setLatency(LINE_MS);
+      const measured = await ours.drain({ ...USUAL, events: Math.ceil(number * part), type, keys: 1 });
+      await database.setLatency(0);
+      rows.add(LINE_ROW, what, measured);
+    });
+  oneKey('handlers that only write', 'paid', 5000);
+  oneKey('handlers that read', 'paid, reading', 500);
 
   await alternate(rounds, tasks, maxSeconds);
   return rows.all();

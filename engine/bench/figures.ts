@@ -3,7 +3,7 @@ import { type Section, sectionLines, writeSection } from '../workshop/page-secti
 import { measure, RATIOS, type Ratio } from './aims.ts';
 import { costTable } from './prices.ts';
 import { type Results, readResults, valuesOf } from './results.ts';
-import { DISTANCES, overall, waitRow } from './rows.ts';
+import { DISTANCES, LINE_ROW, overall, RATES, throughRow, WAITS, waitName, waitRow } from './rows.ts';
 
 const COMMAND = 'npm run -w engine bench';
 
@@ -68,7 +68,21 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
     machine: [machineLine(results)],
     wait: table(['p50 / p99 in ms', ...DISTANCES.map((ms) => `Postgres ${ms} ms away`)], wait),
     ack: table(['deliveries of', 'to', 'a second', 'p50 / p99, ms', 'CPU ms', 'CPU ms in Postgres'], ack),
-    through: table(['', 'events/s'], rows('from the delivery to the completion, 32 connections', [['events/s']])),
+    through: table(
+      [
+        '',
+        'at full speed, events/s',
+        ...RATES.map((rate) => `${rate} a second: p50 / p99, ms`),
+        'consumer runs per event',
+      ],
+      WAITS.map(waitName).map((variant) => [
+        `\`${variant}\``,
+        cell(throughRow(), variant, 'events/s'),
+        ...RATES.map((rate) => cell(throughRow(rate), variant, 'p50 ms', 'p99 ms')),
+        cell(throughRow(RATES[1]), variant, 'consumer runs per event'),
+      ]),
+    ),
+    order: table(['', 'events/s'], rows(LINE_ROW, [['events/s']])),
     drain: table(['', 'events/s', 'CPU ms per event', 'CPU ms per event in Postgres'], drain),
     'cold start': table(['cold start to the first answer', 'CPU ms', 'ms'], coldStart),
     sizes: table(['Worker', 'KiB, compressed'], sizes),

@@ -11,6 +11,8 @@ export interface Job {
   readonly amount: number;
   /** Each sends its next delivery as soon as it has an answer. */
   readonly connections: number;
+  /** Deliveries a second. Default: as fast as the connections can. */
+  readonly rate?: number;
   /** Sends the deliveries of the last job again, byte for byte, as a provider does that has missed the answer. */
   readonly again?: boolean;
 }

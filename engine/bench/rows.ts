@@ -92,3 +92,23 @@ export const DISTANCES = [1, 5, 30, 80] as const;
 export function waitRow(ms: number): string {
   return `wait for the 200, GitHub, ${ms} ms from Postgres`;
 }
+
+/** At full speed, each of these sends its next delivery when it has an answer. */
+export const CONNECTIONS = 32;
+
+/** How long the queue waits for a batch to fill: `max_batch_timeout`, in milliseconds. */
+export const WAITS = [0, 50, 1000] as const;
+
+/** Deliveries a second when it is calm, and when it is not. */
+export const RATES = [10, 100] as const;
+export function throughRow(rate?: number): string {
+  return `from the delivery to the completion, ${rate === undefined ? `${CONNECTIONS} connections` : `${rate} a second`}`;
+}
+
+export function waitName(ms: number): string {
+  return `max_batch_timeout = ${ms / 1000}`;
+}
+
+/** How far Postgres is away while the events of one order key are worked. */
+export const LINE_MS = 5;
+export const LINE_ROW = `events of one order key, ${LINE_MS} ms from Postgres`;

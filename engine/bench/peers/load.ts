@@ -18,7 +18,7 @@ type Sent = Omit<LoadReport & Answers, 'signingSeconds'>;
 
 let signed: Signed[] = [];
 
-async function run({ url, source, keys, run, amount, connections, again }: Job): Promise<LoadReport & Answers> {
+async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport & Answers> {
   const started = performance.now();
   if (!again) {
     signed = Array.from({ length: amount }, (_, n) => {
@@ -27,11 +27,11 @@ async function run({ url, source, keys, run, amount, connections, again }: Job):
     });
   }
   const signingSeconds = (performance.now() - started) / 1000;
-  return { signingSeconds, ...(await sendAll(url, amount, connections)) };
+  return { signingSeconds, ...(await sendAll(url, amount, connections, rate)) };
 }
 
-/** Every connection sends its next delivery when it has an answer. */
-async function sendAll(url: string, amount: number, connections: number): Promise<Sent> {
+/** Every connection sends its next delivery when it has an answer, or with a rate when it is time. */
+async function sendAll(url: string, amount: number, connections: number, rate?: number): Promise<Sent> {
   let next = 0;
   const latencies: number[] = [];
   const answers: Record<string, number> = {};
@@ -46,6 +46,7 @@ async function sendAll(url: string, amount: number, connections: number): Promis
         url,
         connections,
         amount,
+        ...(rate && { overallRate: rate }),
         // How often it looks whether it has finished. Its usual second would be longer than most measurements.
         sampleInt: 50,
         // Every request is taken from the list once: the events of two requests are never the same.

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { createConsumer } from '../../src/consumer/consumer.ts';
 import { defineEffect, defineEffects, defineHandler } from '../../src/kit/index.ts';
@@ -52,10 +52,30 @@ const paidByHand = defineHandler({
   },
 });
 
+/** Reads what the event before may have written. */
+const paidReading = defineHandler({
+  schema: Paid,
+  async handle({ data }, { db }) {
+    const { id, customer, amount_paid: amount } = data.data.object;
+    await db.select().from(invoices).where(eq(invoices.id, id));
+    return [
+      db.insert(invoices).values({ id, customer, amount }),
+      db
+        .insert(balances)
+        .values({ customer, balance: amount })
+        .onConflictDoUpdate({
+          target: balances.customer,
+          set: { balance: sql`${balances.balance} + excluded.balance` },
+        }),
+    ];
+  },
+});
+
 export const handlers = {
   paid: paid(false),
   'paid, with an effect': paid(true),
   'paid, SQL by hand': paidByHand,
+  'paid, reading': paidReading,
 };
 
 // As engine/src/consumer/index.ts, log lines included.

@@ -4,8 +4,13 @@ import type { Consumer, Ticket } from './queue.ts';
 // returns fails the measurement.
 
 const BATCH = 100;
-const TIMEOUT_MS = 1000;
 const CONSUMERS = 10;
+
+interface Env {
+  readonly CONSUMER: Consumer;
+  /** `max_batch_timeout`, in milliseconds. */
+  readonly WAIT_MS: string;
+}
 
 const waiting: Ticket[] = [];
 let sent = 0;
@@ -13,26 +18,28 @@ let consumers = 0;
 let isCollecting = false;
 
 export default {
-  async fetch(request, { CONSUMER }, context): Promise<Response> {
+  async fetch(request, { CONSUMER, WAIT_MS }, context): Promise<Response> {
     const { messages } = await request.json<{ messages: { body: string }[] }>();
     for (const message of messages) {
       waiting.push({ id: String(++sent), timestamp: new Date(), attempts: 1, body: JSON.parse(atob(message.body)) });
     }
-    if (waiting.length >= BATCH && consumers < CONSUMERS) context.waitUntil(consume(CONSUMER, BATCH));
-    if (!isCollecting) context.waitUntil(collect(CONSUMER));
+    if (waiting.length >= BATCH) context.waitUntil(consume(CONSUMER, BATCH));
+    if (!isCollecting) context.waitUntil(collect(CONSUMER, Number(WAIT_MS)));
     return Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
   },
-} satisfies ExportedHandler<{ readonly CONSUMER: Consumer }>;
+} satisfies ExportedHandler<Env>;
 
 /** A batch that isn't full waits. */
-async function collect(consumer: Consumer): Promise<void> {
+async function collect(consumer: Consumer, waitMs: number): Promise<void> {
   isCollecting = true;
-  await scheduler.wait(TIMEOUT_MS);
+  if (waitMs > 0) await scheduler.wait(waitMs);
   isCollecting = false;
   await consume(consumer, 1);
 }
 
+/** If all consumers are busy, each takes the next batch when it has done its own. */
 async function consume(consumer: Consumer, atLeast: number): Promise<void> {
+  if (consumers >= CONSUMERS) return;
   consumers++;
   try {
     while (waiting.length >= atLeast) {
