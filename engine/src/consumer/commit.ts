@@ -2,7 +2,7 @@ import type { Database } from '../db/client.ts';
 import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import { type Completion, complete, loadEvents, type WorkableEvent } from '../db/events.ts';
 import { keyText } from '../db/keys.ts';
-import { type Line, takeTurns } from '../db/order.ts';
+import { firstOfLines, type Line, linesIn, takeTurns } from '../db/order.ts';
 import { changesSettings } from '../db/user-statement.ts';
 import { PermanentError, withFailure } from '../kit/errors.ts';
 import type { HandlerResult } from './ask-handler.ts';
@@ -126,9 +126,19 @@ async function errorOfCommit(db: Database, group: readonly Run<ToCommit>[], now:
       const last = events.at(-1)?.event;
       return line && last ? [{ line, last, next: crypto.randomUUID() }] : [];
     });
-    const completions = group.map(({ events }) => events.map(({ result }) => result));
-    await complete(db, inLockOrder(completions), now, turns.length > 0 ? takeTurns(turns) : undefined);
-    for (const { line, next } of turns) line.turn = next;
+    const completions = inLockOrder(group.map(({ events }) => events.map(({ result }) => result)));
+    if (turns.length === 0) {
+      await complete(db, completions, now);
+      return undefined;
+    }
+    const lines = turns.map(({ line }) => line);
+    const lookFor = Math.max(...lines.map((line) => line.lookFor ?? 0));
+    const look = lookFor > 0 ? firstOfLines(lines, lookFor) : undefined;
+    const seen = linesIn(await complete(db, completions, now, { turns: takeTurns(turns), look }));
+    for (const { line, next } of turns) {
+      line.turn = next;
+      line.next = seen.find(({ source, orderKey }) => source === line.source && orderKey === line.orderKey)?.events;
+    }
     return undefined;
   } catch (error) {
     return error;

@@ -2,7 +2,7 @@ import type { Database } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { isWorkable, parkEvents } from '../db/events.ts';
 import type { EventKey } from '../db/keys.ts';
-import { findNext, type Line, type LoadedLine, lineText, loadLines } from '../db/order.ts';
+import { findNext, type Line, type LineKey, type LoadedLine, lineText, loadLines } from '../db/order.ts';
 import type { Failure } from '../db/schema.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import type { ConsumerBindings } from '../shared/runtime.ts';
@@ -20,7 +20,7 @@ const MAX_LOADED = 2 * MAX_GROUP;
 /**
  * Works the events with an order key that are first in their line, and then the events behind them, so that nobody waits for
  * another ticket. Any other event is not worked, and its ticket is acknowledged: whoever completes the one before it looks for
- * the next one, after the commit. (In the commit, it could miss an event that is claimed at the same moment.)
+ * the next one.
  *
  * A ticket is acknowledged once the next event of its line is worked or has a ticket. If a run ends between its commit and its
  * look, its ticket comes again, finds its event finished, and looks. Then it only sends a ticket: if the next event kills the
@@ -62,29 +62,32 @@ export async function workInOrder(
     if (!obstacle) going.push(line);
   }
 
+  // Handlers that read take one event at a time.
+  let perLine = 2;
   while (going.length > 0) {
-    const done: Line[] = [];
-    let tookAll = true;
+    const isLast = () => isAgain || isLate() || now().getTime() > until;
+    const done: LoadedLine[] = [];
+    const tookAll: boolean[] = [];
     for (const lines of groupsOf(going)) {
+      for (const line of lines) line.lookFor = isLast() ? 0 : perLine;
       const runs = lines.map((line) => ({ line, events: workableIn(line, isAgain ? 1 : MAX_GROUP) }));
       const worked = await workGroup(runs, db, env, dependencies);
-      for (const [n, { line, events }] of worked.entries()) {
+      for (const [n, line] of lines.entries()) {
+        const { events = [] } = worked[n] ?? {};
         const last = events.at(-1);
-        if (!line || !last) continue;
-        tookAll &&= events.length === runs[n]?.events.length;
-        if (isFinished(last)) done.push(line);
-        else wakeIf(comesAgain(last) && !keyed.some((work) => work === last), line);
+        tookAll.push(events.length === runs[n]?.events.length);
+        if (last && isFinished(last)) done.push(line);
+        else wakeIf(last !== undefined && comesAgain(last) && !keyed.some((work) => work === last), line);
       }
     }
+    perLine = tookAll.every(Boolean) ? Math.max(2, Math.ceil(MAX_LOADED / going.length)) : 2;
     going = [];
-    if (done.length === 0) break;
-    if (isAgain || isLate() || now().getTime() > until) {
+    if (isLast()) {
       toWake.push(...done);
       break;
     }
     try {
-      // Handlers that read take one event at a time.
-      for (const line of await load(done, tookAll ? MAX_LOADED : 2)) {
+      for (const line of await behind(done)) {
         const [first] = line.events;
         // One that has failed before is worked with a ticket of its own.
         if (first && obstacleTo(first, true, now())) wakeIf(first.status === 'pending', line);
@@ -100,8 +103,23 @@ export async function workInOrder(
     if (problem) keepTickets(toWake, problem);
   }
 
-  function load(lines: readonly Pick<Line, 'source' | 'orderKey'>[], count: number): Promise<LoadedLine[]> {
-    return lines.length > 0 ? loadLines(db, lines, Math.max(2, Math.ceil(count / lines.length))) : Promise.resolve([]);
+  function load(lines: readonly LineKey[], count: number): Promise<LoadedLine[]> {
+    return lines.length > 0 ? loadLines(db, lines, count) : Promise.resolve([]);
+  }
+
+  /**
+   * What comes next in these lines. Where the commit has seen something, that goes on. Where it has seen nothing, it may have
+   * missed an event that was claimed at the same moment: a look after the commit can't.
+   */
+  async function behind(lines: readonly LoadedLine[]): Promise<readonly LoadedLine[]> {
+    const seen = lines.flatMap((line) => (line.next?.length ? [{ ...line, events: line.next }] : []));
+    return [
+      ...seen,
+      ...(await load(
+        lines.filter(({ next }) => !next?.length),
+        perLine,
+      )),
+    ];
   }
 
   /** The event at the beginning of a line, and those behind it that can be worked in one go. */
@@ -129,7 +147,7 @@ export async function workInOrder(
  * Sends tickets for the first events of lines, each when it is due. Returns why that was not possible, if it was not.
  */
 export async function wake(
-  lines: readonly Pick<Line, 'source' | 'orderKey'>[],
+  lines: readonly LineKey[],
   db: Database,
   env: Pick<ConsumerBindings, 'EVENTS'>,
   now: Date,

@@ -84,15 +84,24 @@ export async function run<Row extends object>(db: Database, statement: SQL | Que
 
 /**
  * One request, one transaction, no statement in between. Returned rows are not read, so that nothing can fail after the
- * commit.
+ * commit, except those of `look`, the last statement, which must be of ours.
  */
-export async function commit(db: Database, statements: readonly (SQL | Query)[]): Promise<void> {
+export async function commit<Row extends object>(
+  db: Database,
+  statements: readonly (SQL | Query)[],
+  look?: SQL,
+): Promise<Row[]> {
   const queries = statements.map((statement) => {
     const { sql, params } = queryIn(statement);
     return db.neon.query(sql, [...params], AS_THEY_COME);
   });
+  if (look) {
+    const { sql, params } = textOf(look);
+    queries.push(db.neon.query(sql, [...params], { types: PARSERS }));
+  }
   try {
-    await db.neon.transaction(queries, db.options);
+    const results = await db.neon.transaction(queries, db.options);
+    return look ? ((results.at(-1) ?? []) as Row[]) : [];
   } catch (error) {
     throw DatabaseError.fromDriver(error);
   }

@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
 import { enqueueEffects } from './effects.ts';
 import type { EventKey } from './keys.ts';
+import type { LineRow } from './order.ts';
 import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
 
@@ -137,8 +138,15 @@ const GROUP_LOCK_TIMEOUT = '3s';
  * pending (done by another consumer, parked or discarded meanwhile) breaks `completed_at_most_once` in the same way. If the
  * row of an event is gone, the count is wrong, and raises an error as well: `nth_value` refuses a 0, and its SQLSTATE is
  * of no other function. Rows are locked in the order of their keys: two batches that share events can't deadlock over them.
+ *
+ * Of events with order keys, `turns` is the first statement of all, and `look` the last one, whose rows are returned.
  */
-export async function complete(db: Database, completed: readonly Completion[], now: Date, turns?: SQL): Promise<void> {
+export async function complete(
+  db: Database,
+  completed: readonly Completion[],
+  now: Date,
+  line?: { readonly turns: SQL; readonly look: SQL | undefined },
+): Promise<LineRow[]> {
   const [first] = completed;
   const finished = first !== undefined && completed.length === 1 ? oneFinished(first) : lockedInOrder(completed);
   const completions = sql`
@@ -160,14 +168,14 @@ export async function complete(db: Database, completed: readonly Completion[], n
     effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
   );
   const changes = [
-    ...(turns ? [turns] : []),
+    ...(line ? [line.turns] : []),
     completions,
     ...completed.flatMap(({ statements }) => statements),
     ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
   ];
-  if (completed.length === 1) return commit(db, changes);
+  if (completed.length === 1) return commit<LineRow>(db, changes, line?.look);
   const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;
-  return commit(db, [limit, ...changes]);
+  return commit<LineRow>(db, [limit, ...changes], line?.look);
 }
 
 /** One row needs no order. With plain values and without the join, the statement takes 15 % less time. */

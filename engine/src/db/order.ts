@@ -6,12 +6,19 @@ import type { EventKey } from './keys.ts';
 import { bodies, events, orderKeys } from './schema.ts';
 import { columnNames, lockName, rowsOf } from './sql.ts';
 
-/** The events of one source with the same order key. */
-export interface Line {
+export interface LineKey {
   readonly source: string;
   readonly orderKey: string;
+}
+
+/** The events of one source with the same order key. */
+export interface Line extends LineKey {
   /** Changes with each completion. Null as long as none was completed. Load it before a handler reads what they write. */
   turn: string | null;
+  /** How many events behind its own a run wants to see in its commit. */
+  lookFor?: number;
+  /** Those that the last commit has seen. */
+  next?: readonly LoadedEvent[] | undefined;
 }
 
 /** A line, and its first events in their order. */
@@ -46,14 +53,17 @@ export const WAITING = sql`(case when ${events.orderKey} is null or not (${event
         and other.status = 'pending' and ${placeOf('other')} > ${PLACE}) end)`;
 
 /** Loads the turns of lines, and their first events: at most `perLine` of each. */
-export async function loadLines(
-  db: Database,
-  lines: readonly Omit<Line, 'turn'>[],
-  perLine: number,
-): Promise<LoadedLine[]> {
-  const rows = await run<LoadedRow & { readonly turn: string | null }>(
-    db,
-    sql`
+export async function loadLines(db: Database, lines: readonly LineKey[], perLine: number): Promise<LoadedLine[]> {
+  return linesIn(await run<LineRow>(db, firstOfLines(lines, perLine)));
+}
+
+export interface LineRow extends LoadedRow {
+  readonly turn: string | null;
+}
+
+/** The statement of `loadLines`. */
+export function firstOfLines(lines: readonly LineKey[], perLine: number): SQL {
+  return sql`
     select ${LOADED}, ${orderKeys.turn} as turn,
            coalesce(${PLACE} <= (${orderKeys.receivedAt}, ${orderKeys.orderPlace}, ${orderKeys.eventId}), false) as late,
            case when sum(octet_length(${bodies.body})) over (order by line.number, line.source, line.event_id)
@@ -68,21 +78,24 @@ export async function loadLines(
     ) as line
     join ${events} on (${events.source}, ${events.eventId}) = (line.source, line.event_id)
     left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (line.source, line.event_id)
-    order by line.source, ${events.orderKey}, line.number`,
-  );
-  const loaded = Map.groupBy(rows, ({ source, orderKey }) => lineText({ source, orderKey: orderKey ?? '' }));
-  return lines.flatMap(({ source, orderKey }) => {
-    const those = loaded.get(lineText({ source, orderKey })) ?? [];
-    return those[0]
-      ? [{ source, orderKey, turn: those[0].turn, events: those.map(({ turn, ...row }) => eventOf(row)) }]
-      : [];
+    order by line.source, ${events.orderKey}, line.number`;
+}
+
+/** The lines that have events, with those. */
+export function linesIn(rows: readonly LineRow[]): LoadedLine[] {
+  const byLine = Map.groupBy(rows, ({ source, orderKey }) => lineText({ source, orderKey: orderKey ?? '' }));
+  return [...byLine.values()].flatMap((those) => {
+    const [first] = those;
+    if (!first) return [];
+    const { source, orderKey, turn } = first;
+    return [{ source, orderKey: orderKey ?? '', turn, events: those.map(({ turn, ...row }) => eventOf(row)) }];
   });
 }
 
 /** The first event of each of these lines, if it is pending. */
 export async function findNext(
   db: Database,
-  lines: readonly Omit<Line, 'turn'>[],
+  lines: readonly LineKey[],
 ): Promise<(EventKey & { readonly notBefore: Date | null })[]> {
   const rows = await run<EventKey & { readonly notBefore: string | null }>(
     db,
@@ -100,8 +113,8 @@ export async function findNext(
 }
 
 const LINE_KEY = {
-  source: ['text', ({ source }: Omit<Line, 'turn'>) => source],
-  order_key: ['text', ({ orderKey }: Omit<Line, 'turn'>) => orderKey],
+  source: ['text', ({ source }: LineKey) => source],
+  order_key: ['text', ({ orderKey }: LineKey) => orderKey],
 } as const;
 
 /** A completion of events of one line, and the turn after it. */
@@ -153,6 +166,6 @@ export function takeTurns(turns: readonly Turn[]): SQL {
 const NO_TURN = sql.raw(`'00000000-0000-0000-0000-000000000000'::uuid`);
 
 /** A line as one string, for maps. */
-export function lineText({ source, orderKey }: Omit<Line, 'turn'>): string {
+export function lineText({ source, orderKey }: LineKey): string {
   return JSON.stringify([source, orderKey]);
 }

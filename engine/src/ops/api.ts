@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type ActionResult, loadMatching, MAX_RERUN, runAction } from '../db/actions.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
-import { findNext, type Line } from '../db/order.ts';
+import { findNext, type LineKey } from '../db/order.ts';
 import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
@@ -130,7 +130,7 @@ export async function runActionNow(
 }
 
 /** The next events of these lines can be worked now. */
-async function sendNext(queue: Queue, db: Database, lines: readonly Omit<Line, 'turn'>[]): Promise<boolean> {
+async function sendNext(queue: Queue, db: Database, lines: readonly LineKey[]): Promise<boolean> {
   const next = await findNext(db, lines);
   return sendAll(
     queue,

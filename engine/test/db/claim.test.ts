@@ -240,6 +240,8 @@ describe('an event with a known id and another replay key, of a provider that do
   });
 });
 
+const withSignedIds = claimRequests.map((request) => ({ ...request, unsignedIds: false }));
+
 describe('whatever two sources deliver, in whatever order', () => {
   interface Row {
     readonly source: string;
@@ -251,7 +253,7 @@ describe('whatever two sources deliver, in whatever order', () => {
 
   it('each event is claimed once, parked if its replay key is known at its source, or dropped if enough of these are', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(claimRequests, { minLength: 1, maxLength: 5 }), async (deliveries) => {
+      fc.asyncProperty(fc.array(withSignedIds, { minLength: 1, maxLength: 5 }), async (deliveries) => {
         await sql('delete from webhooks.events');
         // Of one source eight replays wait already, and its first event is parked for another reason. Of the other all ten do.
         await sql(
