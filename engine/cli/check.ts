@@ -5,7 +5,7 @@ import {
   sharedByEnvironments,
   typesWithoutHandler,
 } from './config/configuration.ts';
-import { problemsInDevVars, readExample } from './config/dev-vars.ts';
+import { problemsInDevVars } from './config/dev-vars.ts';
 import { unconfirmedNotes } from './config/notes.ts';
 import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
@@ -40,7 +40,7 @@ export default async function main(): Promise<void> {
       return undefined;
     });
   const checked = step('the wrangler files fit each other and the sources', () => {
-    const [found = []] = environments.map((each) => assertConfigured({ sources, ...each, example: readExample() }));
+    const [found = []] = environments.map((each) => assertConfigured({ sources, ...each }));
     const problems = [...sharedByEnvironments(environments), ...differencesBetween(environments)];
     if (problems.length > 0) throw new UserError(problems.join('\n'));
     return found;

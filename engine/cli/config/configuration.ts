@@ -6,8 +6,6 @@ import { listed, type WorkerConfig, type WorkerConfigs } from './worker-config.t
 
 export interface Configuration extends WorkerConfigs {
   readonly sources: Readonly<Record<string, Source>>;
-  /** What .dev.vars.example names, if there is one. */
-  readonly example?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface Findings {
@@ -27,7 +25,7 @@ export function checkConfiguration(configuration: Configuration): Findings {
       ...wrongNames(configuration),
       ...wrongQueues(configuration),
     ],
-    hints: [...unusedSecrets(configuration), ...staleExample(configuration)],
+    hints: [...unusedSecrets(configuration)],
   };
 }
 
@@ -52,24 +50,6 @@ function unusedSecrets({ sources, receiver }: Configuration): string[] {
   return receiver.secrets
     .filter((name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name))
     .map((name) => `${name} in secrets.required of ${receiver.path} belongs to no source: a deploy would demand it`);
-}
-
-/** The example is committed: it names every secret that a deploy needs, and holds no value. */
-function staleExample(configuration: Configuration): string[] {
-  const { example } = configuration;
-  if (!example) return [];
-  const names = Object.keys(example);
-  const required = [...new Set(listed(configuration).flatMap(({ secrets }) => secrets))];
-  const missing = required.filter((name) => !names.includes(name));
-  const unused = names.filter((name) => !required.includes(name));
-  const filled = names.filter((name) => example[name] !== '');
-  return [
-    ...missing.map(
-      (name) => `.dev.vars.example doesn't name ${name}, which a wrangler file requires: add the line ${name}=`,
-    ),
-    ...unused.map((name) => `.dev.vars.example names ${name}, which no wrangler file requires`),
-    ...filled.map((name) => `.dev.vars.example has a value for ${name}: people would deploy it, so leave it empty`),
-  ];
 }
 
 /** An event that is sent again after its key has been forgotten is worked a second time. */

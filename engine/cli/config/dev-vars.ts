@@ -12,7 +12,6 @@ import { judgeSecret } from './secret-form.ts';
 import { randomSecrets, type WorkerConfig } from './worker-config.ts';
 
 export const DEV_VARS = '.dev.vars';
-const EXAMPLE = '.dev.vars.example';
 
 const HEADER = `# Local secrets, made by npm run dev. Never committed, never deployed.
 # npm run dev replaces every URL in [vars] of the wrangler files, and every secret whose name ends in _URL, by a local stand-in. A
@@ -50,7 +49,9 @@ export async function ensureDevVars(
 }
 
 export function readDevVars(): Record<string, string> {
-  return readVars(DEV_VARS) ?? {};
+  if (!existsSync(DEV_VARS)) return {};
+  const entries = Object.entries(parseEnv(readFileSync(DEV_VARS, 'utf8')));
+  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
 }
 
 /** What is wrong or suspicious with the secrets in `.dev.vars`: those of the sources, and those that are URLs. */
@@ -64,17 +65,6 @@ export async function problemsInDevVars(sources: Readonly<Record<string, Source>
     if (finding && finding.outcome !== 'fine') found.push(`in ${DEV_VARS}, ${finding.sentence}`);
   }
   return found;
-}
-
-/** The names in the committed example, with their values. Not what is optional, behind a #. */
-export function readExample(): Record<string, string> | undefined {
-  return readVars(EXAMPLE);
-}
-
-function readVars(file: string): Record<string, string> | undefined {
-  if (!existsSync(file)) return undefined;
-  const entries = Object.entries(parseEnv(readFileSync(file, 'utf8')));
-  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
 }
 
 /** From the shell, or else from `.dev.vars`. */

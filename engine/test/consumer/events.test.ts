@@ -55,6 +55,8 @@ describe('a handler', () => {
     expect(line?.got).toEqual({
       source: 'test',
       id: 'a',
+      orderKey: null,
+      late: false,
       type: 'notes what it gets',
       occurredAt: occurredAt.getTime(),
       receivedAt: expect.any(Number),

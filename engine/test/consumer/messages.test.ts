@@ -118,7 +118,7 @@ const BROKEN: [string, object, object?][] = [
   ['a null id', { eventId: null }],
   ['an id that is too long for an index', { eventId: Array.from({ length: 4000 }, () => Math.random()).join() }],
   ['headers that are not text', {}, { headers: { a: 1 } }],
-  ['a newer version', {}, { version: 2 }],
+  ['a newer version', {}, { version: 3 }],
 ];
 
 describe('what cannot be read', () => {

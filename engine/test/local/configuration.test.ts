@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type Configuration,
   checkConfiguration,
   differencesBetween,
   sharedByEnvironments,
@@ -56,17 +55,15 @@ interface Changes {
   readonly ops?: Partial<WorkerConfig> | null;
   readonly provider?: Provider | undefined;
   readonly types?: readonly string[];
-  readonly example?: Configuration['example'];
 }
 
 /** `provider` is that of the only source. */
-function check({ receiver, consumer, ops = {}, provider, types = [], example }: Changes) {
+function check({ receiver, consumer, ops = {}, provider, types = [] }: Changes) {
   return checkConfiguration({
     sources: provider ? { 'my-shop': { provider, types } } : {},
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
     ops: ops === null ? undefined : worker('ops.toml', { ...OPS, ...ops }),
-    example,
   });
 }
 
@@ -75,14 +72,8 @@ const vars = (changes: Record<string, string | number | undefined>) => ({
 });
 
 it.each<[what: string, changes: Changes, errors?: readonly RegExp[], hints?: readonly RegExp[]]>([
-  ['is complete', { example: { DATABASE_URL: '', MY_SHOP_WEBHOOK_SECRET: '' } }],
+  ['is complete', {}],
   ['has no ops Worker', { ops: null }],
-  [
-    'has an old .dev.vars.example',
-    { example: { DATABASE_URL: 'postgres://localhost/dev', OLD: '' } },
-    [],
-    [/doesn't name MY_SHOP_WEBHOOK_SECRET/, /names OLD, which no wrangler file/, /has a value for DATABASE_URL/],
-  ],
   ['has a source without a secret', { receiver: { secrets: [] } }, [/add "MY_SHOP_WEBHOOK_SECRET" .* receiver\.toml$/]],
   ['has a source that wants every type', { types: ['paid', '*'] }, [/^source my-shop has the type "\*"/]],
   ['has the secret of a source that is gone', { provider: undefined }, [], [/^MY_SHOP_WEBHOOK_SECRET .* no source/]],

@@ -1,25 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { readExample } from '../../cli/config/dev-vars.ts';
-import { CONFIGS, listed, readConfigs } from '../../cli/config/worker-config.ts';
+import { CONFIGS } from '../../cli/config/worker-config.ts';
 
 // Small files that tools and people expect at the root, and that nothing else would notice when they are out of date.
 
 const read = (path: string) => readFileSync(path, 'utf8');
 const { devDependencies } = JSON.parse(read('package.json'));
-
-it('.dev.vars.example names what the wrangler files require, without values', () => {
-  const required = new Set(listed(readConfigs()).flatMap(({ secrets }) => secrets));
-  expect(readExample()).toEqual(Object.fromEntries([...required].map((name) => [name, ''])));
-});
-
-it('that of a fork without the sample app differs only in the sources', () => {
-  const ofFork = read('.dev.vars.example').replace(
-    /# Stripe.*GETHOOK_WEBHOOK_SECRET=/s,
-    '# You choose it: `openssl rand -hex 32`. The shop signs with it.\nORDERS_WEBHOOK_SECRET=',
-  );
-  expect(read('engine/workshop/init/empty/.dev.vars.example')).toBe(ofFork);
-});
 
 it.each(Object.values(CONFIGS))('%s uploads source maps', (path) => {
   expect(read(path)).toMatch(/^upload_source_maps = true$/m);
