@@ -5,7 +5,7 @@ export default {
   vitest: { configFile: 'engine/workshop/stryker/vitest.config.ts', related: false },
   mutate: [
     'engine/src/{shared,queue,kit,verify}/*.ts',
-    'engine/src/consumer/{batch,judge}.ts',
+    'engine/src/consumer/{portions,outcomes,judge,hide-secrets,app-lines}.ts',
     'engine/src/receiver/{body,handshake,identify,secrets}.ts',
     'engine/src/ops/{input,words}.ts',
     'engine/src/db/user-statement.ts',
