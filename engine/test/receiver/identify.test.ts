@@ -79,6 +79,10 @@ describe('the values in a template', () => {
   });
 });
 
+it.each(['.hidden', 'dots..', '...'])('an id is used as it is although it begins or ends with dots: %s', async (id) => {
+  expect((await identified({ id: { at: '{json:id}', signed: true } }, { id })).eventId).toBe(id);
+});
+
 describe('the time of an event', () => {
   const NOON = '2026-01-31T12:00:00.000Z';
   const anyOf = [
