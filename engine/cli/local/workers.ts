@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
 import { madeUpSecrets } from '../config/dev-vars.ts';
-import { loadWrangler, OFFLINE, randomSecrets, readConfig, type WorkerKind } from '../config/worker-config.ts';
+import { loadWrangler, OFFLINE, randomSecrets, readConfig, standInVars, type WorkerKind } from '../config/worker-config.ts';
 import { CLOCK_PATH } from './outside.ts';
 import type { Stack } from './stack.ts';
 import {
@@ -54,9 +54,16 @@ export async function startWorkers(
   const copies = Object.entries({ receiver, consumer, ops }).flatMap(([kind, config]) => {
     if (!config) return [];
     const worker = kind as WorkerKind;
-    const values = { DATABASE_URL: workerUrls[worker], ...valuesFor(worker, config, secrets) };
-    const clock: Record<string, string> = options.onTestClock ? { CLOCK_URL: outside.url + CLOCK_PATH } : {};
-    const local = localConfig(config, outside.url, clock);
+    // What differs from run to run is not in the copy, or each run would leave another one.
+    const urls = standInVars(config, outside.url);
+    const values = {
+      DATABASE_URL: workerUrls[worker],
+      ...valuesFor(worker, config, secrets),
+      ...urls,
+      ...(options.onTestClock && { CLOCK_URL: outside.url + CLOCK_PATH }),
+    };
+    const { vars = {}, ...rest } = localConfig(config, outside.url, {});
+    const local = { ...rest, vars: Object.fromEntries(Object.entries(vars).filter(([name]) => !(name in urls))) };
     const timed = (folder: string, same: LocalConfig) => (options.onTestClock ? onTestClock(folder, same) : same);
     return worker === 'consumer'
       ? copyOf(withoutWaiting(local), { ...randomSecrets(config), ...values }, (folder, same) =>
