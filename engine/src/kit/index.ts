@@ -9,6 +9,7 @@ export {
   defineHandlers,
   type Event,
   type Handler,
+  type HandlerList,
   type Handlers,
   Must,
   must,

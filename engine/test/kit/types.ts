@@ -18,6 +18,24 @@ defineHandlers(sources, { stripe: { 'charge.succeeded': handler } });
 defineHandlers(sources, { strip: { 'charge.succeeded': handler } });
 // @ts-expect-error a type that the source did not subscribe to
 defineHandlers(sources, { stripe: { 'charge.suceeded': handler } });
+defineHandlers(sources, { stripe: { 'charge.*': handler, '*': { one: handler, another: handler } } });
+// @ts-expect-error a pattern that covers no type of the source
+defineHandlers(sources, { stripe: { 'invoice.*': handler } });
+// @ts-expect-error a pattern without a dot
+defineHandlers(sources, { stripe: { 'charge*': handler } });
+// @ts-expect-error a list without names
+defineHandlers(sources, { stripe: { '*': [handler, handler] } });
+// @ts-expect-error a list with a hole
+defineHandlers(sources, { stripe: { '*': { one: handler, another: undefined } } });
+// @ts-expect-error a list of something else
+defineHandlers(sources, { stripe: { '*': { one: () => [] } } });
+const open = defineSources({
+  all: { provider: stripe, types: '*' },
+  some: { provider: stripe, types: ['issues.*', 'a.b.c'] },
+});
+defineHandlers(open, { all: { 'any.type': handler }, some: { 'issues.opened': handler, 'a.b.*': handler } });
+// @ts-expect-error a type that no pattern of the source covers
+defineHandlers(open, { some: { 'issue.opened': handler } });
 // @ts-expect-error the name of a provider instead of the provider
 defineSources({ stripe: { provider: 'stripe', types: [] } });
 // @ts-expect-error a source without its types

@@ -104,7 +104,19 @@ it.each<[what: string, file: string, change: (text: string) => string, message: 
     'a source that wants every type',
     'src/sources.ts',
     (text) => text.replace("['order.paid']", "['order.paid', '*']"),
-    'source orders has the type "*", which matches no other: name each type in src/sources.ts',
+    `source orders lists the type "*": write types: '*' in src/sources.ts`,
+  ],
+  [
+    'a pattern of types without a dot',
+    'src/sources.ts',
+    (text) => text.replace("['order.paid']", "['order.paid', 'order*']"),
+    'source orders has the type "order*", which is not a pattern: one ends with a dot and *, as in "issues.*"',
+  ],
+  [
+    'a list of handlers with a hole',
+    'src/handlers/index.ts',
+    (text) => text.replace(': paid }', ': { paid, thank: undefined } } as never'),
+    'handlers of orders/order.paid: thank is no handler: write it with defineHandler() (src/handlers/index.ts)',
   ],
   [
     'a source without a secret',
