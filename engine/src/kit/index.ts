@@ -28,3 +28,4 @@ export {
   type Seed,
   type Source,
 } from './source.ts';
+export { typed } from './typed.ts';

@@ -14,6 +14,7 @@ import {
   must,
   PermanentError,
   RetryLater,
+  typed,
 } from '../../src/kit/index.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 
@@ -175,6 +176,11 @@ it('what a user defines is what the engine gets', () => {
   const body = () => ({});
   expect(defineSamples(sources, { stripe: { paid: body } })).toEqual({ stripe: { paid: body } });
   expect(sources.stripe).toEqual({ provider: stripe, types: ['paid'] });
+});
+
+it('a type of an SDK lets every payload through as it is', async () => {
+  for (const payload of [undefined, null, 5, {}, { amount: 'five' }])
+    expect(await typed<{ amount: number }>()['~standard'].validate(payload)).toEqual({ value: payload });
 });
 
 it('a condition fails with the error that it was given, or with one of its sentence', () => {

@@ -7,6 +7,7 @@ import {
   defineHandlers,
   defineProvider,
   defineSources,
+  typed,
 } from '../../src/kit/index.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 
@@ -53,6 +54,15 @@ defineHandler({
 defineHandler({
   handle({ data }) {
     // @ts-expect-error without a schema nothing is known of the payload
+    data.id;
+    return [];
+  },
+});
+defineHandler({
+  schema: typed<{ readonly amount: number }>(),
+  handle({ data }) {
+    data.amount satisfies number;
+    // @ts-expect-error a property that the type does not have
     data.id;
     return [];
   },
