@@ -115,7 +115,7 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
       select (select count(*)::int from webhooks.events) as claimed,
         count(*)::int as pending, count(*) filter (where attempts = 0)::int as untried from (
         select attempts from webhooks.events where status = 'pending'
-        union all select attempts from webhooks.effects where status = 'pending') as work`;
+        union all select attempts from webhooks.effects where status = 'pending' and coalesce(send_at <= now(), true)) as work`;
     const started = Date.now();
     for (;;) {
       const [left] = await rows<{ claimed: number; pending: number; untried: number }>(pending);

@@ -11,10 +11,11 @@ import {
   returningRows,
 } from '../db/user-statement.ts';
 import { placeAt, withFailure } from '../kit/errors.ts';
-import { Effect, type Event, type Handler, Must, PermanentError, type Tools } from '../kit/index.ts';
+import { Cancel, Effect, type Event, type Handler, Must, PermanentError, type Tools } from '../kit/index.ts';
 import { covers } from '../shared/event-types.ts';
 import { parseJson } from '../shared/json.ts';
 import { isStorableText } from '../shared/text.ts';
+import { problemOfKey, problemOfOptions, timeOf } from './effect-options.ts';
 import { handlerOf, handlersIn } from './find-handler.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
@@ -62,23 +63,23 @@ export async function askHandler(
     raw: body,
     headers,
   };
-  const changes: Changes = { statements: [], effects: [], conditions: [] };
+  const changes: Changes = { statements: [], effects: [], cancels: [], conditions: [] };
   const asked = handlersIn(entry);
   for (const [name, handler] of asked) {
     if (name !== undefined) onAsk(name);
     if (typeof handler?.handle !== 'function') throw notAHandler(`there is ${kindOf(handler)} instead of a handler`);
     // Each gets a payload of its own: what one handler does to it, no other sees.
     const data = await dataOf(body, handler);
-    addChanges(changes, await returnedBy(handler, { ...event, data }, tools), name);
+    addChanges(changes, await returnedBy(handler, { ...event, data }, tools), name, tools.now);
   }
   if (asked.length === 0) throw notAHandler(`the handler of ${source}/${type ?? '(no type)'} is empty`);
-  const { statements, effects } = changes;
+  const { statements, effects, cancels } = changes;
   const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
   return {
     source,
     eventId,
     status: 'done',
-    summary: [count, ...effects.map(({ name }) => name)].join(', '),
+    summary: [count, ...effects.map(({ name }) => name), ...cancels.map(({ kind }) => `cancels ${kind}`)].join(', '),
     ...changes,
     ...(asked.length > 1 && { handlers: asked.map(([name]) => name).join(' or ') }),
   };
@@ -133,6 +134,7 @@ export async function matching(
 interface Changes {
   readonly statements: Query[];
   readonly effects: HandlerResult['effects'][number][];
+  readonly cancels: Cancel[];
   readonly conditions: Condition[];
 }
 
@@ -172,12 +174,17 @@ const MAX_CHANGES = 1000;
  * permanent and says what to return. The name of a list's handler is in front of the names of its effects: two handlers may ask
  * for effects of the same kind.
  */
-function addChanges(changes: Changes, { returned }: { readonly returned: unknown }, handler: string | undefined): void {
+function addChanges(
+  changes: Changes,
+  { returned }: { readonly returned: unknown },
+  handler: string | undefined,
+  now: Date,
+): void {
   if (!Array.isArray(returned)) {
     throw mistake(`the handler returned ${kindOf(returned)}: return an array of changes, or [] for none`);
   }
-  const { statements, effects, conditions } = changes;
-  if (statements.length + effects.length + returned.length > MAX_CHANGES) {
+  const { statements, effects, cancels, conditions } = changes;
+  if (statements.length + effects.length + cancels.length + returned.length > MAX_CHANGES) {
     const advice = 'write many rows with one statement, as with insert … values (…), (…)';
     throw mistake(`the handler returned ${returned.length} changes, and ${MAX_CHANGES} is the limit: ${advice}`);
   }
@@ -187,13 +194,22 @@ function addChanges(changes: Changes, { returned }: { readonly returned: unknown
     const statement = isCondition ? returningRows(change.statement) : change;
     // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
     if (statement instanceof Promise) statement.catch(() => {});
-    const query = change instanceof Effect ? undefined : build(statement);
-    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(statement, query);
+    const isStatement = !(change instanceof Effect || change instanceof Cancel);
+    const query = isStatement ? build(statement) : undefined;
+    const problem = isStatement ? problemOfStatement(statement, query) : problemOf(change, now);
     if (problem) throw mistake(`change ${index + 1} of ${returned.length} ${problem}`);
     if (change instanceof Effect) {
-      const { name, kind, payload } = change;
-      effects.push({ name: handler === undefined ? name : `${handler}.${name}`, kind, payload });
-    } else if (query) {
+      const { name, kind, payload, options } = change;
+      const sendAt = timeOf(options, now);
+      effects.push({
+        name: handler === undefined ? name : `${handler}.${name}`,
+        kind,
+        payload,
+        ...(sendAt > now && { sendAt }),
+        ...(options.key !== undefined && { cancelKey: options.key }),
+      });
+    } else if (change instanceof Cancel) cancels.push(change);
+    else if (query) {
       const number = isCondition ? conditions.push({ error: change.error, handler }) - 1 : undefined;
       statements.push(number === undefined ? query : asCondition(query, number));
     }
@@ -201,6 +217,8 @@ function addChanges(changes: Changes, { returned }: { readonly returned: unknown
   if (new Set(effects.map(({ name }) => name)).size < effects.length) {
     throw mistake('two effects have the same name, so the second would be lost: give each its own name');
   }
+  const both = cancels.find(({ kind, key }) => effects.some((one) => one.kind === kind && one.cancelKey === key));
+  if (both) throw mistake(`an effect ${both.kind} has the key of one that is cancelled: give it another key`);
 }
 
 function mistake(message: string): Error {
@@ -230,9 +248,15 @@ function problemOfStatement(change: unknown, query: Query | undefined): string |
   return isJson(params.filter((param) => typeof param === 'object')) ? undefined : `has a parameter that ${NO_JSON}`;
 }
 
-function problemOfEffect({ name, payload }: Effect): string | undefined {
+function problemOf(change: Effect | Cancel, now: Date): string | undefined {
+  if (change instanceof Cancel) {
+    const problem = problemOfKey(change.key);
+    return problem && `cancels an effect ${change.kind} by a key that ${problem}`;
+  }
+  const { name, payload, options } = change;
   if (!isStorableText(name)) return `is an effect whose name is not a text, or is one with ${NO_TEXT}`;
-  return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
+  const problem = problemOfOptions(options, now) ?? (isJson(payload) ? undefined : `has a payload that ${NO_JSON}`);
+  return problem && `is the effect ${name}, which ${problem}`;
 }
 
 const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres cannot store';
@@ -253,6 +277,7 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   if (value instanceof Effect) return 'an effect';
+  if (value instanceof Cancel) return 'a cancel()';
   if (value instanceof Must) return 'a must()';
   if (value instanceof Promise) return 'a promise';
   if (queryOf(value)) return 'a statement';

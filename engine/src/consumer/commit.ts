@@ -3,6 +3,7 @@ import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import { type Completion, complete, loadEvents, type WorkableEvent } from '../db/events.ts';
 import { keyText } from '../db/keys.ts';
 import { type Line, takeTurns } from '../db/order.ts';
+import { EFFECT_KEY_ONCE } from '../db/schema.ts';
 import { changesSettings } from '../db/user-statement.ts';
 import { PermanentError, withFailure } from '../kit/errors.ts';
 import type { Condition, HandlerResult } from './ask-handler.ts';
@@ -162,6 +163,10 @@ function explained(
   error: unknown,
   { conditions, handlers: handler }: HandlerResult,
 ): Condition | NonNullable<Asked['failure']> {
+  if (DatabaseError.isFromDatabase(error) && DatabaseError.fromThrown(error).constraint === EFFECT_KEY_ONCE) {
+    const problem = 'another effect of this kind and source has the key of this one: give each a key of its own';
+    return { error: withFailure(new PermanentError(problem), 'changes'), handler };
+  }
   if (conditions.length === 0 || !(error instanceof DatabaseError)) return { error, handler };
   if (!NOT_WRAPPABLE.includes(error.code ?? '')) return conditions[error.unmetCondition ?? -1] ?? { error, handler };
   const advice =

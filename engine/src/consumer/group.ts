@@ -7,14 +7,14 @@ import { withFailure } from '../kit/errors.ts';
 import type { ConsumerEnv, Tools } from '../kit/index.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import { atMost } from '../shared/at-most.ts';
-import type { ConsumerBindings } from '../shared/runtime.ts';
+import { type ConsumerBindings, MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace } from '../shared/trace.ts';
 import { askHandler } from './ask-handler.ts';
 import { type Asked, commitRuns, type Run, type ToCommit } from './commit.ts';
 import { type Entry, handlerOf, limitsOf } from './find-handler.ts';
 import { judge } from './judge.ts';
-import { databaseUnavailable, type Outcome, record } from './outcomes.ts';
+import { databaseUnavailable, type Outcome, record, secondsUntilDue } from './outcomes.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
 /** An event to work now, and what becomes of it on its way. */
@@ -55,11 +55,16 @@ export async function workGroup(
     now(),
   );
   const events = asked.flatMap((run) => run.events);
-  // If a ticket is lost, the sweep sends another.
+  // If a ticket is lost, the sweep sends another. It also sends those that the queue can't delay for so long.
   const tickets = events.flatMap(({ source, eventId, result, failure }) =>
-    result && !failure ? result.effects.map(({ name }) => ({ source, eventId, name })) : [],
+    result && !failure
+      ? result.effects.map(({ name, sendAt = null }) => {
+          return { source, eventId, name, delaySeconds: secondsUntilDue({ notBefore: sendAt }, now()) };
+        })
+      : [],
   );
-  if (tickets.length > 0) await sendTickets(env.EFFECTS, tickets);
+  const forNow = tickets.filter(({ delaySeconds }) => delaySeconds <= MAX_DELAY_SECONDS);
+  if (forNow.length > 0) await sendTickets(env.EFFECTS, forNow);
 
   const attempts: FailedAttempt[] = [];
   for (const work of events) {

@@ -1,8 +1,8 @@
 import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
-import { MAX_DELAY_SECONDS } from '../queue/tickets.ts';
 import { nameOf, positionOf } from '../shared/log.ts';
+import { MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { cleanText } from '../shared/text.ts';
 import { inAppLines } from './app-lines.ts';
 import { hideSecrets } from './hide-secrets.ts';

@@ -1,7 +1,7 @@
 // What the consumer does with events: load them, complete them, record that they failed.
 import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
-import { enqueueEffects } from './effects.ts';
+import { cancelEffects, enqueueEffects, type NewEffect } from './effects.ts';
 import type { EventKey } from './keys.ts';
 import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
@@ -121,7 +121,9 @@ export interface Completion extends EventKey {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
   readonly statements: readonly Query[];
-  readonly effects: readonly { readonly name: string; readonly kind: string; readonly payload: unknown }[];
+  readonly effects: readonly Omit<NewEffect, keyof EventKey>[];
+  /** What it takes back. */
+  readonly cancels?: readonly { readonly kind: string; readonly key: string }[];
 }
 
 /**
@@ -157,13 +159,17 @@ export async function complete(db: Database, completed: readonly Completion[], n
     )
     select nth_value(1, 0) over () from completed having count(*) <> ${completed.length}`;
   const effects = completed.flatMap(({ source, eventId, effects }) =>
-    effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
+    effects.map((effect) => ({ ...effect, source, eventId })),
+  );
+  const cancelled = completed.flatMap(({ source, cancels = [] }) =>
+    cancels.map(({ kind, key }) => ({ source, kind, cancelKey: key })),
   );
   const changes = [
     ...(turns ? [turns] : []),
     completions,
     ...completed.flatMap(({ statements }) => statements),
     ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
+    ...(cancelled.length > 0 ? [cancelEffects(cancelled, now)] : []),
   ];
   if (completed.length === 1) return commit(db, changes);
   const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { sum } from '../shared/counts.ts';
 import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
-import { alerts, effects, events, itsEvent } from './schema.ts';
+import { alerts, effects, events, itsEvent, sendableSince } from './schema.ts';
 import { at, isoTimes } from './sql.ts';
 import { Count, seenSources, TimeOrNull } from './views.ts';
 
@@ -44,7 +44,9 @@ export const EffectKindStatus = v.strictObject({
   oldest_pending_at: TimeOrNull,
   seconds_to_sent: v.pipe(
     Percentiles,
-    v.description('From the completion of the event to the sending, of the effects sent in the last day'),
+    v.description(
+      'From the completion of the event, or the time that its handler asked for, to the sending, of the effects sent in the last day',
+    ),
   ),
 });
 export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
@@ -170,13 +172,14 @@ async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatu
     sql`
     with recent as materialized (
       select ${effects.kind} as name, ${effects.sentAt} as at, ${hoursAgo(now, effects.sentAt)},
-        date_part('epoch', ${effects.sentAt} - ${events.finishedAt}) as seconds
+        date_part('epoch', ${effects.sentAt} - ${sendableSince}) as seconds
       from ${effects} left join ${events} on ${itsEvent} and ${events.receivedAt} > ${at(now)} - make_interval(days => 2)
       where ${effects.sentAt} > ${at(now)} - make_interval(hours => ${HOURS}) and ${effects.sentAt} <= ${at(now)}
     ),
     ${SUMMARIES},
     pending as (
-      select ${effects.kind} as name, count(*)::int as pending, min(${events.finishedAt}) as oldest_pending_at
+      select ${effects.kind} as name, count(*)::int as pending,
+        min(${sendableSince}) filter (where ${sendableSince} <= ${at(now)}) as oldest_pending_at
       from ${effects} join ${events} on ${itsEvent} where ${effects.status} = 'pending' group by 1
     ),
     parked as (
@@ -231,7 +234,7 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
       ) as finished
     ),
     pending_effects as (
-      select count(*) as number, ${epoch(sql`min(${events.finishedAt})`)} as oldest
+      select count(*) as number, ${epoch(sql`min(${sendableSince}) filter (where ${sendableSince} <= ${at(now)})`)} as oldest
       from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'pending'
     )

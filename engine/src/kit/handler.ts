@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Statement } from '../db/client.ts';
 import type { ReadOnlyDatabase } from '../db/user-statement.ts';
-import type { Effect } from './effect.ts';
+import type { Cancel, Effect } from './effect.ts';
 import { rememberDefinition } from './errors.ts';
 import type { ConsumerEnv } from './register.ts';
 import type { Source, TypesOf } from './source.ts';
@@ -56,7 +56,8 @@ export interface Tools {
 }
 
 /**
- * A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000.
+ * A statement that is committed with the event's completion, an effect that is sent afterwards, or the cancellation of one. At
+ * most 1,000.
  *
  * @example
  * const changes: Change[] = [
@@ -64,7 +65,7 @@ export interface Tools {
  *   effect('receipt', { to: email, cents: 0 }),
  * ];
  */
-export type Change = Statement | Effect | Must;
+export type Change = Statement | Effect | Cancel | Must;
 
 /**
  * A statement that must return a row, and the error of its event if it returns none.

@@ -1,7 +1,15 @@
 // 'claimcheck': all that your code in src imports from us, besides the providers: `import { defineHandler } from 'claimcheck'`.
 export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
-export { defineEffect, defineEffects, Effect, type EffectKind, type EffectTools } from './effect.ts';
+export {
+  Cancel,
+  defineEffect,
+  defineEffects,
+  Effect,
+  type EffectKind,
+  type EffectOptions,
+  type EffectTools,
+} from './effect.ts';
 export { PermanentError, RetryLater } from './errors.ts';
 export {
   type Change,

@@ -161,9 +161,14 @@ it('an effect has the name of its kind, unless one event asks for two of a kind'
   expect(kind).toEqual({ send });
   const { effects, effect } = defineEffects({ receipt: kind });
   expect(effects).toEqual({ receipt: kind });
-  expect([effect('receipt', 1 as never), effect('receipt', 2 as never, 'copy')]).toEqual([
-    { kind: 'receipt', payload: 1, name: 'receipt' },
-    { kind: 'receipt', payload: 2, name: 'copy' },
+  expect([
+    effect('receipt', 1 as never),
+    effect('receipt', 2 as never, 'copy'),
+    effect('receipt', 3 as never, { name: 'later', after: 60, key: 'k' }),
+  ]).toEqual([
+    { kind: 'receipt', payload: 1, name: 'receipt', options: {} },
+    { kind: 'receipt', payload: 2, name: 'copy', options: {} },
+    { kind: 'receipt', payload: 3, name: 'later', options: { after: 60, key: 'k' } },
   ]);
 });
 

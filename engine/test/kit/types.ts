@@ -70,7 +70,7 @@ defineHandler({
 // @ts-expect-error a change is a statement or an effect
 defineHandler({ handle: () => ['update things'] });
 
-const { effect } = defineEffects({
+const { effect, cancel } = defineEffects({
   letter: defineEffect<{ to: string }>({ send: async () => new Response() }),
   parcel: defineEffect({
     schema: v.object({ grams: v.pipe(v.string(), v.transform(Number)) }),
@@ -90,6 +90,14 @@ effect('letter', { to: 'somebody' });
 effect('leter', { to: 'somebody' });
 // @ts-expect-error a payload of another shape
 effect('letter', { too: 'somebody' });
+effect('letter', { to: 'somebody' }, { at: new Date(), key: 'k', name: 'first' });
+defineHandler({ handle: () => [effect('letter', { to: 'somebody' }, { after: 60 }), cancel('letter', 'k')] });
+// @ts-expect-error two times
+effect('letter', { to: 'somebody' }, { at: new Date(), after: 60 });
+// @ts-expect-error a misspelt option
+effect('letter', { to: 'somebody' }, { aftr: 60 });
+// @ts-expect-error an effect that is not defined
+cancel('leter', 'k');
 
 const scheme = { signature: 'header:x-signature', encoding: 'hex', key: 'utf8', signed: '{body}' } as const;
 const id = { at: '{json:id}', signed: true } as const;
