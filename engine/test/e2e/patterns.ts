@@ -9,6 +9,7 @@ declare global {
     readonly CARRIER_URL: string;
     readonly SHOP_URL: string;
     readonly SHOP_KEY: string;
+    readonly EXPORTS: Workflow;
   }
 }
 
@@ -175,6 +176,19 @@ export const trialEnded = defineHandler({
   handle: ({ data: { trial } }) => [cancel('reminder', trial)],
 });
 
+export const exportData = defineEffect<{ account: string }>({
+  async send({ account }, { key, env }) {
+    try {
+      await env.EXPORTS.create({ id: key, params: { account } });
+    } catch (error) {
+      // An earlier attempt may have started it, and its answer was lost.
+      const known = await env.EXPORTS.get(key).catch(() => undefined);
+      if (!known) throw error;
+    }
+    return new Response();
+  },
+});
+
 export const reminder = defineEffect<{ to: string }>({ send: async () => new Response() });
 export const mail = defineEffect<{ to: string; shipment: string }>({ send: async () => new Response() });
-export const { effects, effect, cancel } = defineEffects({ mail, label, reminder });
+export const { effects, effect, cancel } = defineEffects({ mail, label, reminder, exportData });
