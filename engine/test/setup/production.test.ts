@@ -148,7 +148,7 @@ it('what would fail halfway is refused before anything is changed, in a line eac
     'there is no Worker checkout-ops yet: npm run setup creates it',
     'there is no queue two-dead: npm run setup creates it',
     'drizzle/0009_next.sql drops public.invoices.currency, which the deployed Workers use: deploy code without it first, and do this with the next release',
-    'there is no delivery of nobody that SMOKE_SECRET could sign',
+    'there is no delivery of nobody that SMOKE_SECRET could sign and no handler takes',
   ]);
   expect(cloudflare.calls.slice(before).filter((call) => !call.startsWith('GET '))).toEqual([]);
   expect(
