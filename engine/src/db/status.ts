@@ -34,12 +34,15 @@ export const SourceStatus = v.strictObject({
 });
 export type SourceStatus = v.InferOutput<typeof SourceStatus>;
 
+const Later = v.pipe(Count, v.description('Not among the pending: their handlers want them sent later'));
+
 /** What became of the effects of one kind. */
 export const EffectKindStatus = v.strictObject({
   kind: v.string(),
   last_sent_at: v.pipe(TimeOrNull, v.description('Null if it was not in the last day')),
   sent_per_hour: PerHour,
   pending: Count,
+  later: Later,
   parked: Count,
   oldest_pending_at: TimeOrNull,
   seconds_to_sent: v.pipe(
@@ -57,7 +60,13 @@ export const Status = v.strictObject({
     v.description(`What is parked, and then what keeps failing, the largest groups first: ${MAX_PROBLEMS} at most`),
   ),
   sources: v.array(SourceStatus),
-  effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: TimeOrNull }),
+  effects: v.strictObject({
+    pending: Count,
+    later: Later,
+    parked: Count,
+    sent_last_day: Count,
+    oldest_pending_at: TimeOrNull,
+  }),
   effect_kinds: v.array(EffectKindStatus),
   totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: TimeOrNull }),
 });
@@ -74,6 +83,7 @@ export async function loadStatus(db: Database, configured: readonly string[], no
     sources,
     effects: {
       ...totalsOf(effect_kinds),
+      later: sum(effect_kinds.map(({ later }) => later)),
       sent_last_day: sum(effect_kinds.flatMap(({ sent_per_hour }) => sent_per_hour)),
     },
     effect_kinds,
@@ -162,6 +172,9 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
   }));
 }
 
+/** Of a pending effect: whether it is not for later. */
+const isDue = (now: Date) => sql`coalesce(${effects.sendAt} <= ${at(now)}, true)`;
+
 /**
  * One query. It reads the effects that were sent in the last day, and what is pending or parked: each has an index. Their
  * events are read for two days only, by the index of received_at, because a look at all of them would take too long.
@@ -178,16 +191,17 @@ async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatu
     ),
     ${SUMMARIES},
     pending as (
-      select ${effects.kind} as name, count(*)::int as pending,
-        min(${sendableSince}) filter (where ${sendableSince} <= ${at(now)}) as oldest_pending_at
+      select ${effects.kind} as name, count(*) filter (where ${isDue(now)})::int as pending,
+        count(*) filter (where not ${isDue(now)})::int as later,
+        min(${sendableSince}) filter (where ${isDue(now)}) as oldest_pending_at
       from ${effects} join ${events} on ${itsEvent} where ${effects.status} = 'pending' group by 1
     ),
     parked as (
       select ${effects.kind} as name, count(*)::int as parked
       from ${effects} where ${effects.status} = 'parked' group by 1
     )
-    select name as kind, last_at as last_sent_at, hours, coalesce(pending, 0) as pending, coalesce(parked, 0) as parked,
-      oldest_pending_at, ${PERCENTILES} as seconds_to_sent
+    select name as kind, last_at as last_sent_at, hours, coalesce(pending, 0) as pending, coalesce(later, 0) as later,
+      coalesce(parked, 0) as parked, oldest_pending_at, ${PERCENTILES} as seconds_to_sent
     from last_day full join pending using (name) full join parked using (name) left join per_hour using (name)
     order by 1`,
   );
@@ -234,7 +248,8 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
       ) as finished
     ),
     pending_effects as (
-      select count(*) as number, ${epoch(sql`min(${sendableSince}) filter (where ${sendableSince} <= ${at(now)})`)} as oldest
+      select count(*) filter (where ${isDue(now)}) as number, count(*) filter (where not ${isDue(now)}) as later,
+        ${epoch(sql`min(${sendableSince}) filter (where ${isDue(now)})`)} as oldest
       from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'pending'
     )
@@ -244,6 +259,7 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
     union all select 'seconds_bucket', source, bucket::text, count(*) from done group by 2, 3
     union all select 'seconds_sum', source, null, sum(seconds) from done group by 2
     union all select 'effects', null, 'pending', number from pending_effects
+    union all select 'effects', null, 'later', later from pending_effects where later > 0
     union all select 'oldest_pending_effect_at', null, null, oldest from pending_effects where oldest is not null
     union all select 'effects', null, 'parked', count(*) from ${effects} where ${effects.status} = 'parked'
     union all select 'effects', null, 'sent', count(*) from ${effects} where ${effects.sentAt} > ${lastDay}`,

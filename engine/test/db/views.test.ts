@@ -80,7 +80,7 @@ describe('loadStatus', () => {
       },
     ]);
     const [finishedFirst, finishedLast] = [23.5 * HOUR - 1000, 30 * MINUTE - 3000].map((ms) => ago(ms).toISOString());
-    expect(effects).toEqual({ pending: 2, parked: 1, sent_last_day: 1, oldest_pending_at: finishedFirst });
+    expect(effects).toEqual({ pending: 2, later: 0, parked: 1, sent_last_day: 1, oldest_pending_at: finishedFirst });
     expect(totals).toEqual({ pending: 2, parked: 2, oldest_pending_at: ago(30 * HOUR).toISOString() });
     const seconds = (ago(MINUTE).getTime() - Date.parse(finishedLast ?? '')) / 1000;
     expect(kinds).toEqual([
@@ -89,6 +89,7 @@ describe('loadStatus', () => {
         last_sent_at: ago(MINUTE).toISOString(),
         sent_per_hour: hours({ 23: 1 }),
         pending: 2,
+        later: 0,
         parked: 0,
         oldest_pending_at: finishedFirst,
         seconds_to_sent: { p50: seconds, p95: seconds },
@@ -98,6 +99,7 @@ describe('loadStatus', () => {
         last_sent_at: null,
         sent_per_hour: hours({}),
         pending: 0,
+        later: 0,
         parked: 1,
         oldest_pending_at: null,
         seconds_to_sent: { p50: null, p95: null },
@@ -165,7 +167,7 @@ describe('loadStatus', () => {
   it('loadStatus works on an empty database', async () => {
     const { sources, effects, totals } = await loadStatus(database.ops, [], NOW);
     expect(sources).toEqual([]);
-    expect(effects).toEqual({ pending: 0, parked: 0, sent_last_day: 0, oldest_pending_at: null });
+    expect(effects).toEqual({ pending: 0, later: 0, parked: 0, sent_last_day: 0, oldest_pending_at: null });
     expect(totals).toEqual({ pending: 0, parked: 0, oldest_pending_at: null });
   });
 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { runAction } from '../../src/db/actions.ts';
 import { takeAlerts } from '../../src/db/alerts.ts';
 import { claim } from '../../src/db/claim.ts';
-import { loadMetrics } from '../../src/db/status.ts';
+import { loadMetrics, loadStatus } from '../../src/db/status.ts';
 import { prune, takeOverdue } from '../../src/db/sweep.ts';
 import { Cancel, type Change, defineHandler, Effect } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
@@ -137,18 +137,34 @@ describe('an effect for later', () => {
     expect(await deliver('a')).toBe(DAY);
   });
 
-  it('is no cause for an alert until its time has passed', async () => {
+  it('is no cause for an alert, and not pending in the figures, until its time has passed', async () => {
     await work('a', [mail({ after: DAY })]);
     const alerts = async () => {
       await takeAlerts(database.consumer, now(), 30);
       return (await takeAlerts(database.consumer, now(), 30)).map(({ condition }) => condition);
     };
-    const oldest = async () =>
-      (await loadMetrics(database.ops, now())).find(({ name }) => name === 'oldest_pending_effect_at')?.value;
+    const figures = async () => {
+      const metrics = await loadMetrics(database.ops, now());
+      const { effects, effect_kinds } = await loadStatus(database.ops, [], now());
+      expect(effect_kinds).toMatchObject([{ pending: effects.pending, later: effects.later }]);
+      return {
+        pending: effects.pending,
+        later: effects.later,
+        metrics: Object.fromEntries(metrics.map(({ name, label, value }) => [label ?? name, value])),
+        oldest: effects.oldest_pending_at,
+      };
+    };
     pass(DAY - 1);
-    expect([await alerts(), await oldest()]).toEqual([[], undefined]);
+    expect(await alerts()).toEqual([]);
+    expect(await figures()).toMatchObject({ pending: 0, later: 1, metrics: { pending: 0, later: 1 }, oldest: null });
     pass(31 * MINUTE);
-    expect([await alerts(), await oldest()]).toEqual([['pending'], START / 1000 + DAY]);
+    expect(await alerts()).toEqual(['pending']);
+    expect(await figures()).toMatchObject({
+      pending: 1,
+      later: 0,
+      metrics: { pending: 1, oldest_pending_effect_at: START / 1000 + DAY },
+      oldest: new Date(START + DAY * 1000).toISOString(),
+    });
   });
 });
 
