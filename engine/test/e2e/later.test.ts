@@ -191,6 +191,19 @@ describe('an effect that is cancelled', () => {
     ]);
   });
 
+  it('is not sent if both events are worked at the same moment', async () => {
+    const numbers = Array.from({ length: 20 }, (_, n) => n);
+    await Promise.all(
+      numbers.flatMap((n) => [
+        work(`a${n}`, [mail({ after: 60, key: `trial ${n}` })]),
+        work(`b${n}`, [new Cancel('mail', `trial ${n}`)]),
+      ]),
+    );
+    pass(60);
+    for (const n of numbers) await deliver(`a${n}`);
+    expect([sent, (await rows()).filter(({ status }) => status !== 'cancelled')]).toEqual([[], []]);
+  });
+
   it('is the one with this key, of this kind and this source', async () => {
     await work('a', [
       mail({ after: 60, key: 'one' }),
