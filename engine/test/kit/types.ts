@@ -67,6 +67,8 @@ defineHandler({
     return [];
   },
 });
+// @ts-expect-error a misspelt option
+defineHandler({ handle: () => [], atempts: 3 });
 // @ts-expect-error a change is a statement or an effect
 defineHandler({ handle: () => ['update things'] });
 
