@@ -6,6 +6,7 @@ import {
   typesWithoutHandler,
 } from './config/configuration.ts';
 import { problemsInDevVars } from './config/dev-vars.ts';
+import { handlerProblems } from './config/handler-problems.ts';
 import { unconfirmedNotes } from './config/notes.ts';
 import { allEnvironments, readConfigs, wranglerArguments } from './config/worker-config.ts';
 import { assertMigrated } from './database/schema-changes.ts';
@@ -58,6 +59,8 @@ export default async function main(): Promise<void> {
   if (failed.length > 0) throw new UserError(failed.join('\n'));
   // Only now: a handler that can't be loaded must not keep the checks above from saying why.
   const handlers = await loadHandlers();
+  const problems = handlerProblems(handlers);
+  if (problems.length > 0) throw new UserError(problems.join('\n'));
   for (const hint of [...hints, ...(await problemsInDevVars(sources)), ...typesWithoutHandler(sources, handlers)])
     console.log(`hint: ${hint}`);
 }

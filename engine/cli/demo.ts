@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import pg from 'pg';
+import { handlerOf } from '../src/consumer/find-handler.ts';
 import type { Handlers } from '../src/kit/index.ts';
 import { CONFIGS } from './config/worker-config.ts';
 import { type AppSamples, loadHandlers, loadSamples, loadSources, type Sources } from './lib/app.ts';
@@ -114,7 +115,7 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
       select (select count(*)::int from webhooks.events) as claimed,
         count(*)::int as pending, count(*) filter (where attempts = 0)::int as untried from (
         select attempts from webhooks.events where status = 'pending'
-        union all select attempts from webhooks.effects where status = 'pending') as work`;
+        union all select attempts from webhooks.effects where status = 'pending' and coalesce(send_at <= now(), true)) as work`;
     const started = Date.now();
     for (;;) {
       const [left] = await rows<{ claimed: number; pending: number; untried: number }>(pending);
@@ -200,7 +201,7 @@ function unhandledOf({ asked }: Storm, { events }: Result, handlers: Handlers): 
   );
   const counts = new Map<string, number>();
   for (const { source, type, ids } of asked) {
-    if (!handlers[source]?.[type] || !ids.every((id) => ignored.has(id))) continue;
+    if (!handlerOf({ source, type }, handlers) || !ids.every((id) => ignored.has(id))) continue;
     const what = `${source} ${type}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }

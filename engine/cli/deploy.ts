@@ -75,7 +75,7 @@ async function deliveryOptions(account: Account, config: WorkerConfig): Promise<
 }
 
 function unsignable({ keys }: DeliveryOptions): string {
-  return `there is no delivery of ${Object.keys(keys)} that SMOKE_SECRET could sign`;
+  return `there is no delivery of ${Object.keys(keys)} that SMOKE_SECRET could sign and no handler takes`;
 }
 
 async function sendOne(options: DeliveryOptions, client: pg.Client): Promise<void> {

@@ -3,6 +3,7 @@ import type { Source } from '../src/kit/index.ts';
 import { quoted } from '../src/ops/words.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
+import { covers } from '../src/shared/event-types.ts';
 import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
 import { judgeSecret } from './config/secret-form.ts';
 import { loadSamples, loadSources, type Sources } from './lib/app.ts';
@@ -51,9 +52,11 @@ export default async function main(): Promise<void> {
   for (const event of events) console.log(`event ${event.eventId}, type ${event.type ?? 'none'}`);
   if (type && events.length > 0 && !events.some((event) => event.type === type))
     console.log(`this is not the type ${type} that you asked for: the body contradicts it`);
-  const unknown = events.find((event) => configured && !source.types.includes(event.type ?? ''));
+  const unknown = events.find((event) => configured && ![source.types].flat().some((one) => covers(one, event.type)));
   if (unknown)
-    console.log(`${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored and ignored`);
+    console.log(
+      `${unknown.type ?? 'no type'} is not in the types of ${name}: the event is stored, and ignored if no handler takes it`,
+    );
   if (events.length === 0) console.log('the body holds no event: write a sample in src/samples.ts, or use --body');
   const times = wholeNumber('times', values.times);
   const concurrency = wholeNumber('concurrency', values.concurrency);

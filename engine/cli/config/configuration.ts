@@ -1,6 +1,7 @@
-import { handlerOf } from '../../src/consumer/ask-handler.ts';
+import { handlerOf } from '../../src/consumer/find-handler.ts';
 import type { Handlers, Source } from '../../src/kit/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
+import { namedTypes, problemOfPattern } from '../../src/shared/event-types.ts';
 import { UserError } from '../lib/user-error.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from './worker-config.ts';
 
@@ -20,7 +21,7 @@ export function checkConfiguration(configuration: Configuration): Findings {
   return {
     errors: [
       ...missingSecrets(configuration),
-      ...wildcards(configuration),
+      ...wrongTypes(configuration),
       ...forgottenTooEarly(configuration),
       ...wrongNames(configuration),
       ...wrongQueues(configuration),
@@ -38,11 +39,16 @@ function missingSecrets({ sources, receiver }: Configuration): string[] {
     );
 }
 
-/** It would match only events of the type "*". */
-function wildcards({ sources }: Configuration): string[] {
-  return Object.entries(sources)
-    .filter(([, { types }]) => types.includes('*'))
-    .map(([source]) => `source ${source} has the type "*", which matches no other: name each type in src/sources.ts`);
+function wrongTypes({ sources }: Configuration): string[] {
+  return Object.entries(sources).flatMap(([source, { types }]) =>
+    types === '*'
+      ? []
+      : types.flatMap((type) => {
+          if (type === '*') return `source ${source} lists the type "*": write types: '*' in src/sources.ts`;
+          const problem = problemOfPattern(type);
+          return problem ? `source ${source} has the type ${problem}` : [];
+        }),
+  );
 }
 
 function unusedSecrets({ sources, receiver }: Configuration): string[] {
@@ -175,7 +181,7 @@ function namesIn({ vars, secrets, raw }: WorkerConfig): string[] {
 /** A hint for each type that a source names and no handler takes: its events will be parked. */
 export function typesWithoutHandler(sources: Readonly<Record<string, Source>>, handlers: Handlers): string[] {
   return Object.entries(sources).flatMap(([source, { types }]) =>
-    types
+    namedTypes(types)
       .filter((type) => handlerOf({ source, type }, handlers) === undefined)
       .map((type) => `no handler for ${source}/${type}: write one, or remove the type from src/sources.ts`),
   );

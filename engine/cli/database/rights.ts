@@ -52,6 +52,7 @@ const receiver: RightsByTable = {
   bodies: { select: ['eventId'], insert: 'all' },
   orderKeys: {},
   effects: {},
+  cancellations: {},
   alerts: {},
   hours: {},
 };
@@ -120,8 +121,10 @@ const consumer: RightsByTable = {
       'begunAt',
       'attempts',
       'failure',
+      'sendAt',
+      'cancelKey',
     ],
-    insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt'],
+    insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt', 'notBefore', 'sendAt', 'cancelKey'],
     update: [
       'status',
       'dueAt',
@@ -135,6 +138,7 @@ const consumer: RightsByTable = {
       'sentAt',
     ],
   },
+  cancellations: { select: 'all', insert: 'all', delete: true },
   alerts: { select: 'all', insert: ['condition', 'source', 'failure', 'since'], update: ['sentAt'], delete: true },
   hours: { select: 'all', insert: 'all', delete: true },
 };
@@ -174,11 +178,13 @@ const ops: RightsByTable = {
       'position',
       'failure',
       'lastError',
+      'sendAt',
       'sentAt',
     ],
     update: ['status', 'dueAt', 'notBefore', 'attempts'],
     delete: true,
   },
+  cancellations: {},
   alerts: { select: 'all' },
   hours: { select: 'all' },
 };

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { Effect, type Event, type Handlers, type Tools } from '../../src/kit/index.ts';
+import { Effect, type EffectKind, type Event, type Handler, type Handlers, type Tools } from '../../src/kit/index.ts';
 import { isLoopback } from '../../src/shared/loopback.ts';
 import { cleanText } from '../../src/shared/text.ts';
 
@@ -28,8 +28,6 @@ function hostOf(url: unknown): string | undefined {
   return typeof url === 'string' ? URL.parse(url)?.hostname : undefined;
 }
 
-type WithSchema = { readonly schema?: StandardSchemaV1 | undefined } | undefined;
-
 /** A screen has no room for more. */
 const MAX_ISSUES = 5;
 const MAX_LENGTH = 200;
@@ -38,9 +36,15 @@ const MAX_LENGTH = 200;
  * Prints what the schema of a handler or an effect expected. The log names only the path: the messages of schemas quote
  * payloads.
  */
-export function printMismatches(...named: readonly (Readonly<Record<string, WithSchema>> | undefined)[]): void {
-  const schemas = new Set(named.flatMap((one) => Object.values(one ?? {})).flatMap((one) => one?.schema ?? []));
-  for (const schema of schemas) {
+export function printMismatches(
+  handlers: Handlers | undefined,
+  effects: Readonly<Record<string, EffectKind>> | undefined,
+): void {
+  const all: readonly { readonly schema?: StandardSchemaV1 | undefined }[] = [
+    ...handlersIn(handlers),
+    ...Object.values(effects ?? {}),
+  ];
+  for (const schema of new Set(all.flatMap((one) => one.schema ?? []))) {
     const standard = schema['~standard'];
     const validate = async (value: unknown) => {
       const result = await standard.validate(value);
@@ -59,8 +63,7 @@ const WRITES: readonly PropertyKey[] = ['insert', 'update', 'delete'];
 
 /** Prints that a handler has built a statement and not returned it: nothing else would show that it changes nothing. */
 export function printUnreturned(handlers: Handlers | undefined): void {
-  for (const handler of new Set(Object.values(handlers ?? {}).flatMap((ofSource) => Object.values(ofSource ?? {})))) {
-    if (!handler) continue;
+  for (const handler of handlersIn(handlers)) {
     const { handle } = handler;
     const counting = (event: Event<never>, tools: Tools) => {
       let built = 0;
@@ -87,4 +90,13 @@ export function printUnreturned(handlers: Handlers | undefined): void {
     };
     Reflect.set(handler, 'handle', counting);
   }
+}
+
+/** Also those of lists. `check` names what is no handler. */
+function handlersIn(handlers: Handlers | undefined): Set<Handler> {
+  const entries = Object.values(handlers ?? {}).flatMap((ofSource) => Object.values(ofSource ?? {}));
+  const all = entries.flatMap((entry = {}) =>
+    typeof entry.handle === 'function' ? (entry as Handler) : Object.values(entry),
+  );
+  return new Set(all.filter((handler) => typeof handler?.handle === 'function'));
 }

@@ -88,7 +88,7 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
       `import { handlers } from ${file('handlers')};`,
       `import { effects } from ${file('effects')};`,
       // For a moment while an editor saves it, the file is empty.
-      'printMismatches(...Object.values(handlers ?? {}), effects);',
+      'printMismatches(handlers, effects);',
       'printUnreturned(handlers);',
     );
   }

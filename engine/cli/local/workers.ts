@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import type { TestHarness } from 'wrangler';
 import type { Source } from '../../src/kit/index.ts';
 import { madeUpSecrets } from '../config/dev-vars.ts';
-import { loadWrangler, OFFLINE, randomSecrets, readConfig, standInVars, type WorkerKind } from '../config/worker-config.ts';
+import {
+  loadWrangler,
+  OFFLINE,
+  randomSecrets,
+  readConfig,
+  standInVars,
+  type WorkerKind,
+} from '../config/worker-config.ts';
 import { CLOCK_PATH } from './outside.ts';
 import type { Stack } from './stack.ts';
 import {

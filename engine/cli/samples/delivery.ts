@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Samples, Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
+import { namedTypes } from '../../src/shared/event-types.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { sampleOf } from './samples.ts';
 import { encodeBody, sign } from './sign.ts';
@@ -33,7 +34,7 @@ export interface Wanted {
 /** A delivery as its provider would send it. */
 export function makeDelivery({ name, source, key, receiver, now = new Date(), ...wanted }: Wanted): SignedDelivery {
   const sample = sampleOf(source.provider);
-  const type = wanted.type ?? source.types[0] ?? sample.types[0];
+  const type = wanted.type ?? typesToSend(name, source, wanted.samples)[0] ?? sample.types[0];
   const id = wanted.id ?? sample.id();
   const content = wanted.body ?? wanted.samples?.[name]?.[type]?.({ id, type, now });
   const body = typeof content === 'object' ? encodeBody(source.provider, content) : content;
@@ -41,6 +42,11 @@ export function makeDelivery({ name, source, key, receiver, now = new Date(), ..
   const signed = sign(source.provider, key, { id, type, now, body, url: source.url ?? url.href });
   for (const [parameter, value] of Object.entries(signed.query)) url.searchParams.set(parameter, value);
   return { url: url.href, headers: signed.headers, body: signed.body };
+}
+
+/** The types that a source names, or else those of its samples in the app. */
+export function typesToSend(name: string, { types }: Source, samples: Samples = {}): readonly string[] {
+  return types === '*' ? Object.keys(samples[name] ?? {}) : namedTypes(types);
 }
 
 export interface ExpectedEvent {

@@ -4,7 +4,7 @@ import { secretName } from '../../src/receiver/secrets.ts';
 import { signingKeyName } from '../config/dev-vars.ts';
 import type { AppSamples, Sources } from '../lib/app.ts';
 import type { Workers } from '../local/workers.ts';
-import { eventsIn, makeDelivery, type SignedDelivery } from './delivery.ts';
+import { eventsIn, makeDelivery, type SignedDelivery, typesToSend } from './delivery.ts';
 import { madeUpKeys } from './sign.ts';
 
 /** Enough to overlap, few enough to take seconds. */
@@ -65,7 +65,8 @@ export async function makeStorm({ sources, samples, workers }: StormApp): Promis
     const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
     const make: Make = (changes) =>
       makeDelivery({ name, source, key, receiver: url, samples: samples.samples, ...changes });
-    const good = await goodDeliveries(name, source, make, perSource);
+    const types = typesToSend(name, source, samples.samples);
+    const good = await goodDeliveries(name, source, types, make, perSource);
     if (good.length === 0) silent.push(name);
     distinct += good.length;
     events.set(name, good.flatMap(({ eventIds }) => eventIds).length);
@@ -91,11 +92,17 @@ interface GoodDelivery {
 }
 
 /** Different events only: two samples with the same id or the same replay key would be one event. */
-async function goodDeliveries(name: string, source: Source, make: Make, count: number): Promise<GoodDelivery[]> {
+async function goodDeliveries(
+  name: string,
+  source: Source,
+  types: readonly string[],
+  make: Make,
+  count: number,
+): Promise<GoodDelivery[]> {
   const good: GoodDelivery[] = [];
   const seen = new Set<string>();
   for (let n = 0; n < count; n++) {
-    const type = source.types[n % source.types.length];
+    const type = types[n % types.length];
     const delivery = { kind: 'good', source: name, ...make({ type }) } as const;
     const found = await eventsIn(source, delivery);
     const again = await eventsIn(source, delivery);

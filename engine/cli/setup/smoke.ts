@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { handlerOf } from '../../src/consumer/ask-handler.ts';
+import { handlerOf } from '../../src/consumer/find-handler.ts';
 import type { Handlers, Source } from '../../src/kit/index.ts';
 import { UserError } from '../lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from '../samples/delivery.ts';

@@ -11,41 +11,48 @@ import {
   returningRows,
 } from '../db/user-statement.ts';
 import { placeAt, withFailure } from '../kit/errors.ts';
-import { Effect, type Event, type Handler, type Handlers, Must, PermanentError, type Tools } from '../kit/index.ts';
+import { Cancel, Effect, type Event, type Handler, Must, PermanentError, type Tools } from '../kit/index.ts';
+import { covers } from '../shared/event-types.ts';
 import { parseJson } from '../shared/json.ts';
 import { isStorableText } from '../shared/text.ts';
+import { problemOfKey, problemOfOptions, timeOf } from './effect-options.ts';
+import { handlerOf, handlersIn } from './find-handler.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
 /** The changes that a handler returned, checked. An event that nobody wants is `ignored`, which is not an error. */
 export interface HandlerResult extends Completion {
-  /** One error for each `must()`, in the order of the statements. */
-  readonly conditions: readonly Error[];
+  /** One for each `must()`, in the order of the statements. */
+  readonly conditions: readonly Condition[];
+  /** Of a list: the names of its handlers, for an error that is about the changes of all of them. */
+  readonly handlers?: string;
 }
 
-export function handlerOf(
-  { source, type }: Pick<LoadedEvent, 'source' | 'type'>,
-  handlers: Handlers,
-): Handler | undefined {
-  const ofSource = Object.hasOwn(handlers, source) ? handlers[source] : undefined;
-  return ofSource && type !== null && Object.hasOwn(ofSource, type) ? ofSource[type] : undefined;
+export interface Condition {
+  readonly error: Error;
+  /** Which handler of a list asked for it. */
+  readonly handler: string | undefined;
 }
 
-/** Asks the event's handler what to change. Throws what the handler throws. */
+/**
+ * Asks the event's handler what to change, or those of a list one after the other. Throws what a handler throws. `onAsk` gets
+ * the name of each handler of a list before it is asked.
+ */
 export async function askHandler(
   loaded: WorkableEvent,
   { handlers, sources }: Pick<ConsumerDependencies, 'handlers' | 'sources'>,
   tools: Tools,
+  onAsk: (handler: string) => void,
 ): Promise<HandlerResult> {
   const { source, eventId, originalId, type, receivedAt, occurredAt, orderKey, late, body, headers } = loaded;
-  const handler = handlerOf(loaded, handlers);
-  if (handler === undefined) {
+  const entry = handlerOf(loaded, handlers);
+  if (entry === undefined) {
     const summary = `no handler for ${source}/${type ?? '(no type)'}`;
     const expected = whyExpected(loaded, sources);
     if (expected !== undefined) throw withFailure(new PermanentError(`${summary}, ${expected}`), 'no_handler');
     return { source, eventId, status: 'ignored', summary, statements: [], effects: [], conditions: [] };
   }
   const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
-  const event: Event = {
+  const event: Omit<Event, 'data'> = {
     source,
     id: originalId ?? eventId,
     type,
@@ -53,20 +60,33 @@ export async function askHandler(
     receivedAt,
     orderKey,
     late,
-    data: await dataOf(body, handler),
     raw: body,
     headers,
   };
-  const changes = await changesOf(handler, event, tools);
-  const { statements, effects } = changes;
+  const changes: Changes = { statements: [], effects: [], cancels: [], conditions: [] };
+  const asked = handlersIn(entry);
+  for (const [name, handler] of asked) {
+    if (name !== undefined) onAsk(name);
+    if (typeof handler?.handle !== 'function') throw notAHandler(`there is ${kindOf(handler)} instead of a handler`);
+    // Each gets a payload of its own: what one handler does to it, no other sees.
+    const data = await dataOf(body, handler);
+    addChanges(changes, await returnedBy(handler, { ...event, data }, tools), name, tools.now);
+  }
+  if (asked.length === 0) throw notAHandler(`the handler of ${source}/${type ?? '(no type)'} is empty`);
+  const { statements, effects, cancels } = changes;
   const count = `${statements.length} ${statements.length === 1 ? 'change' : 'changes'}`;
   return {
     source,
     eventId,
     status: 'done',
-    summary: [count, ...effects.map(({ name }) => name)].join(', '),
+    summary: [count, ...effects.map(({ name }) => name), ...cancels.map(({ kind }) => `cancels ${kind}`)].join(', '),
     ...changes,
+    ...(asked.length > 1 && { handlers: asked.map(([name]) => name).join(' or ') }),
   };
+}
+
+function notAHandler(problem: string): Error {
+  return withFailure(new PermanentError(`${problem}: look at src/handlers/index.ts`), 'no_handler');
 }
 
 /** Clocks differ by minutes, and a wrong time zone by hours. */
@@ -76,7 +96,10 @@ export const MAX_AHEAD_MS = 86_400_000;
 function whyExpected({ source, type, failure }: LoadedEvent, sources: ConsumerDependencies['sources']) {
   const configured = Object.hasOwn(sources, source) ? sources[source] : undefined;
   if (configured === undefined) return 'and src/sources.ts has no such source';
-  if (type !== null && configured.types.includes(type)) return 'although src/sources.ts names this type';
+  const { types } = configured;
+  // With '*', the source doesn't say what it wants.
+  if (types !== '*' && types.some((expected) => covers(expected, type)))
+    return 'although src/sources.ts names this type';
   // A suspected replay has not failed: it was only parked.
   return failure !== null && failure !== 'replay' ? 'although it had one when it failed' : undefined;
 }
@@ -107,14 +130,20 @@ export async function matching(
   throw withFailure(placeAt(error, definition), 'schema', paths);
 }
 
-type Changes = Pick<HandlerResult, 'statements' | 'effects' | 'conditions'>;
+/** What was returned so far. */
+interface Changes {
+  readonly statements: Query[];
+  readonly effects: HandlerResult['effects'][number][];
+  readonly cancels: Cancel[];
+  readonly conditions: Condition[];
+}
 
-async function changesOf(handler: Handler, event: Event, tools: Tools): Promise<Changes> {
+/** In an object, because a statement would run if this function returned it alone. */
+async function returnedBy(handler: Handler, event: Event, tools: Tools): Promise<{ readonly returned: unknown }> {
   try {
     // The type of `data` is what the handler's own schema returned.
     const returned: unknown = handler.handle(event as Event<never>, tools);
-    // A statement without an array would run if it were awaited, or returned from here.
-    return checkReturned(queryOf(returned) ? returned : await returned);
+    return { returned: queryOf(returned) ? returned : await returned };
   } catch (error) {
     throw explainRefusal(error);
   }
@@ -141,36 +170,55 @@ const ENGINE =
 const MAX_CHANGES = 1000;
 
 /**
- * Checks what a handler returned. Another try can't correct a mistake in it, so the error is permanent and says what to
- * return.
+ * Checks what a handler returned, and adds it to the changes. Another try can't correct a mistake in it, so the error is
+ * permanent and says what to return. The name of a list's handler is in front of the names of its effects: two handlers may ask
+ * for effects of the same kind.
  */
-function checkReturned(returned: unknown): Changes {
+function addChanges(
+  changes: Changes,
+  { returned }: { readonly returned: unknown },
+  handler: string | undefined,
+  now: Date,
+): void {
   if (!Array.isArray(returned)) {
     throw mistake(`the handler returned ${kindOf(returned)}: return an array of changes, or [] for none`);
   }
-  if (returned.length > MAX_CHANGES) {
+  const { statements, effects, cancels, conditions } = changes;
+  if (statements.length + effects.length + cancels.length + returned.length > MAX_CHANGES) {
     const advice = 'write many rows with one statement, as with insert … values (…), (…)';
     throw mistake(`the handler returned ${returned.length} changes, and ${MAX_CHANGES} is the limit: ${advice}`);
   }
-  const statements: Query[] = [];
-  const effects: Effect[] = [];
-  const conditions: Error[] = [];
   // `entries` also visits the holes of an array, which are mistakes too.
   for (const [index, change] of returned.entries()) {
     const isCondition = change instanceof Must;
     const statement = isCondition ? returningRows(change.statement) : change;
     // The runtime would log the error of a promise that nobody awaits, and with it the parameters of a statement.
     if (statement instanceof Promise) statement.catch(() => {});
-    const query = change instanceof Effect ? undefined : build(statement);
-    const problem = change instanceof Effect ? problemOfEffect(change) : problemOfStatement(statement, query);
+    const isStatement = !(change instanceof Effect || change instanceof Cancel);
+    const query = isStatement ? build(statement) : undefined;
+    const problem = isStatement ? problemOfStatement(statement, query) : problemOf(change, now);
     if (problem) throw mistake(`change ${index + 1} of ${returned.length} ${problem}`);
-    if (!query) effects.push(change);
-    else statements.push(isCondition ? asCondition(query, conditions.push(change.error) - 1) : query);
+    if (change instanceof Effect) {
+      const { name, kind, payload, options } = change;
+      const sendAt = timeOf(options, now);
+      effects.push({
+        name: handler === undefined ? name : `${handler}.${name}`,
+        kind,
+        payload,
+        ...(sendAt > now && { sendAt }),
+        ...(options.key !== undefined && { cancelKey: options.key }),
+      });
+    } else if (change instanceof Cancel) cancels.push(change);
+    else if (query) {
+      const number = isCondition ? conditions.push({ error: change.error, handler }) - 1 : undefined;
+      statements.push(number === undefined ? query : asCondition(query, number));
+    }
   }
   if (new Set(effects.map(({ name }) => name)).size < effects.length) {
     throw mistake('two effects have the same name, so the second would be lost: give each its own name');
   }
-  return { statements, effects, conditions };
+  const both = cancels.find(({ kind, key }) => effects.some((one) => one.kind === kind && one.cancelKey === key));
+  if (both) throw mistake(`an effect ${both.kind} has the key of one that is cancelled: give it another key`);
 }
 
 function mistake(message: string): Error {
@@ -200,9 +248,15 @@ function problemOfStatement(change: unknown, query: Query | undefined): string |
   return isJson(params.filter((param) => typeof param === 'object')) ? undefined : `has a parameter that ${NO_JSON}`;
 }
 
-function problemOfEffect({ name, payload }: Effect): string | undefined {
+function problemOf(change: Effect | Cancel, now: Date): string | undefined {
+  if (change instanceof Cancel) {
+    const problem = problemOfKey(change.key);
+    return problem && `cancels an effect ${change.kind} by a key that ${problem}`;
+  }
+  const { name, payload, options } = change;
   if (!isStorableText(name)) return `is an effect whose name is not a text, or is one with ${NO_TEXT}`;
-  return isJson(payload) ? undefined : `is the effect ${name}, whose payload ${NO_JSON}`;
+  const problem = problemOfOptions(options, now) ?? (isJson(payload) ? undefined : `has a payload that ${NO_JSON}`);
+  return problem && `is the effect ${name}, which ${problem}`;
 }
 
 const NO_TEXT = 'NUL or half a character (a lone surrogate), which Postgres cannot store';
@@ -223,6 +277,7 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';
   if (value instanceof Effect) return 'an effect';
+  if (value instanceof Cancel) return 'a cancel()';
   if (value instanceof Must) return 'a must()';
   if (value instanceof Promise) return 'a promise';
   if (queryOf(value)) return 'a statement';

@@ -3,9 +3,10 @@ import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import { type Completion, complete, loadEvents, type WorkableEvent } from '../db/events.ts';
 import { keyText } from '../db/keys.ts';
 import { firstOfLines, type Line, linesIn, takeTurns } from '../db/order.ts';
+import { EFFECT_KEY_ONCE } from '../db/schema.ts';
 import { changesSettings } from '../db/user-statement.ts';
 import { PermanentError, withFailure } from '../kit/errors.ts';
-import type { HandlerResult } from './ask-handler.ts';
+import type { Condition, HandlerResult } from './ask-handler.ts';
 import { databaseUnavailable, NOT_ITS_TURN, type Outcome } from './outcomes.ts';
 
 /** An event whose handler was asked. */
@@ -16,6 +17,8 @@ export interface Asked {
   /** Why nothing of it was committed. */
   failure?: {
     readonly error: unknown;
+    /** Of a list of handlers: which of them has failed. */
+    readonly handler?: string | undefined;
     /** What becomes of the event, if its own error doesn't decide that. */
     readonly outcome?: Outcome;
   };
@@ -158,7 +161,7 @@ async function splitByStatus(db: Database, group: readonly Run<ToCommit>[]) {
 
 function fail(events: readonly ToCommit[], error: unknown, outcome?: Outcome): void {
   for (const event of events) {
-    event.failure = { error: explained(error, event.result.conditions), ...(outcome && { outcome }) };
+    event.failure = { ...explained(error, event.result), ...(outcome && { outcome }) };
   }
 }
 
@@ -166,12 +169,19 @@ function fail(events: readonly ToCommit[], error: unknown, outcome?: Outcome): v
 const NOT_WRAPPABLE = ['42601', '0A000'];
 
 /** The error of the `must()` that was not met, or that can't be a `must()`. */
-function explained(error: unknown, conditions: readonly Error[]): unknown {
-  if (conditions.length === 0 || !(error instanceof DatabaseError)) return error;
-  if (!NOT_WRAPPABLE.includes(error.code ?? '')) return conditions[error.unmetCondition ?? -1] ?? error;
+function explained(
+  error: unknown,
+  { conditions, handlers: handler }: HandlerResult,
+): Condition | NonNullable<Asked['failure']> {
+  if (DatabaseError.isFromDatabase(error) && DatabaseError.fromThrown(error).constraint === EFFECT_KEY_ONCE) {
+    const problem = 'another effect of this kind and source has the key of this one: give each a key of its own';
+    return { error: withFailure(new PermanentError(problem), 'changes'), handler };
+  }
+  if (conditions.length === 0 || !(error instanceof DatabaseError)) return { error, handler };
+  if (!NOT_WRAPPABLE.includes(error.code ?? '')) return conditions[error.unmetCondition ?? -1] ?? { error, handler };
   const advice =
     'must() takes one select, or one insert, update or delete with `returning`. A `with` in it must only read';
-  return withFailure(new PermanentError(`${error.message}: ${advice}`), 'changes');
+  return { error: withFailure(new PermanentError(`${error.message}: ${advice}`), 'changes'), handler };
 }
 
 /** A deadlock or a serialization failure passes at once. Any other retryable error may mean that Postgres is away. */

@@ -4,16 +4,17 @@ import { type FailedAttempt, recordFailures } from '../db/events.ts';
 import type { EventKey } from '../db/keys.ts';
 import { openReadOnlyDatabase } from '../db/user-statement.ts';
 import { withFailure } from '../kit/errors.ts';
-import type { ConsumerEnv, Handler, Tools } from '../kit/index.ts';
+import type { ConsumerEnv, Tools } from '../kit/index.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import { atMost } from '../shared/at-most.ts';
-import type { ConsumerBindings } from '../shared/runtime.ts';
+import { type ConsumerBindings, MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace } from '../shared/trace.ts';
-import { askHandler, handlerOf } from './ask-handler.ts';
+import { askHandler } from './ask-handler.ts';
 import { type Asked, commitRuns, type Run, type ToCommit } from './commit.ts';
+import { type Entry, handlerOf, limitsOf } from './find-handler.ts';
 import { judge } from './judge.ts';
-import { databaseUnavailable, type Outcome, record } from './outcomes.ts';
+import { databaseUnavailable, type Outcome, record, secondsUntilDue } from './outcomes.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
 /** An event to work now, and what becomes of it on its way. */
@@ -54,11 +55,16 @@ export async function workGroup(
     now(),
   );
   const events = asked.flatMap((run) => run.events);
-  // If a ticket is lost, the sweep sends another.
+  // If a ticket is lost, the sweep sends another. It also sends those that the queue can't delay for so long.
   const tickets = events.flatMap(({ source, eventId, result, failure }) =>
-    result && !failure ? result.effects.map(({ name }) => ({ source, eventId, name })) : [],
+    result && !failure
+      ? result.effects.map(({ name, sendAt = null }) => {
+          return { source, eventId, name, delaySeconds: secondsUntilDue({ notBefore: sendAt }, now()) };
+        })
+      : [],
   );
-  if (tickets.length > 0) await sendTickets(env.EFFECTS, tickets);
+  const forNow = tickets.filter(({ delaySeconds }) => delaySeconds <= MAX_DELAY_SECONDS);
+  if (forNow.length > 0) await sendTickets(env.EFFECTS, forNow);
 
   const attempts: FailedAttempt[] = [];
   for (const work of events) {
@@ -117,8 +123,8 @@ async function askRun(
   return asked;
 }
 
-/** Handlers that have read. Behind another event, they would be asked in vain. */
-const readers = new WeakSet<Handler>();
+/** Handlers, and lists of them, that have read. Behind another event, they would be asked in vain. */
+const readers = new WeakSet<Entry>();
 
 /** Asks the handler of an event within its time limit. */
 async function ask(
@@ -134,10 +140,11 @@ async function ask(
     onRead();
     return fetch(...call);
   };
+  let handler: string | undefined;
   try {
-    const asking = askHandler(event, dependencies, {
-      ...tools,
-      fetch: fetchInTrace(fetchAndNote, event.headers.traceparent, random),
+    const fetchInItsTrace = fetchInTrace(fetchAndNote, event.headers.traceparent, random);
+    const asking = askHandler(event, dependencies, { ...tools, fetch: fetchInItsTrace }, (name) => {
+      handler = name;
     });
     work.result = await withTimeLimit(handlerMs, asking, () => {
       throw withFailure(new Error(`the handler took longer than ${handlerMs / 1000} s`), 'time_limit');
@@ -145,7 +152,7 @@ async function ask(
   } catch (error) {
     // If a handler's query fails while other events are worked, Postgres may be away. The event comes again alone.
     const isAboutPostgres = isGroup && DatabaseError.isRetryable(error);
-    work.failure = { error, ...(isAboutPostgres && { outcome: databaseUnavailable(error) }) };
+    work.failure = { error, handler, ...(isAboutPostgres && { outcome: databaseUnavailable(error) }) };
   }
 }
 
@@ -158,12 +165,12 @@ function outcomeOf(
   if (failure === undefined) {
     return result?.status === 'ignored' ? { outcome: 'ignored', reason: result.summary } : { outcome: 'done' };
   }
-  const { error } = failure;
+  const { error, handler } = failure;
   if (failure.outcome) return failure.outcome;
-  const handler = handlerOf(event, handlers);
+  const entry = handlerOf(event, handlers);
   // Without a handler, nothing of the event is in its transaction: it can't be what Postgres has refused.
-  const isBlameless = handler === undefined && DatabaseError.isFromDatabase(error) && !isCompletedBefore(error);
+  const isBlameless = entry === undefined && DatabaseError.isFromDatabase(error) && !isCompletedBefore(error);
   if (isBlameless) return databaseUnavailable(error);
-  const { attempts: maxAttempts, parkOn } = handler ?? {};
-  return judge(error, { attemptsBefore: event.attempts, random: random(), env, maxAttempts, parkOn });
+  const limits = entry && limitsOf(entry);
+  return judge(error, { attemptsBefore: event.attempts, random: random(), env, handler, ...limits });
 }

@@ -1,8 +1,8 @@
 import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import type { Failure } from '../db/schema.ts';
 import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
-import { MAX_DELAY_SECONDS } from '../queue/tickets.ts';
 import { nameOf, positionOf } from '../shared/log.ts';
+import { MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { cleanText } from '../shared/text.ts';
 import { inAppLines } from './app-lines.ts';
 import { hideSecrets } from './hide-secrets.ts';
@@ -34,7 +34,7 @@ export interface FailureOutcome {
 }
 
 /** Attempts before an event or an effect is parked, unless its handler says otherwise. */
-const ATTEMPTS = 12;
+export const ATTEMPTS = 12;
 
 /** A screenful: more doesn't help a reader, and every list of failed events would load it. */
 const MAX_ERROR_LENGTH = 1000;
@@ -54,6 +54,8 @@ export interface Attempt {
   /** In [0, 1). */
   readonly random: number;
   readonly env: object;
+  /** Of a list of handlers: which of them has failed. */
+  readonly handler?: string | undefined;
   readonly maxAttempts?: number | undefined;
   /** Breaking one of these constraints parks the event at once. */
   readonly parkOn?: readonly string[] | undefined;
@@ -75,10 +77,10 @@ export function judge(error: unknown, attempt: Attempt): Judgement {
 }
 
 function judgeReadable(error: unknown, attempt: Attempt): Judgement {
-  const { attemptsBefore, random, env, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
+  const { attemptsBefore, random, env, handler, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
   if (isCompletedBefore(error)) return { outcome: 'already_finished' };
   if (isTurnLost(error)) return { outcome: 'not_its_turn' };
-  const described = describe(error);
+  const described = describe(error, handler === undefined ? '' : `${handler}: `);
   const isOfDatabase = DatabaseError.isFromDatabase(error);
   if (isOfDatabase && DatabaseError.fromThrown(error).isOutOfSpace) {
     return { outcome: 'database_unavailable', reason: described.reason };
@@ -120,18 +122,18 @@ function problemOf(error: unknown, maxAttempts: unknown): string | undefined {
   return undefined;
 }
 
-function describe(error: unknown): { reason: string; error: string } {
+function describe(error: unknown, prefix: string): { reason: string; error: string } {
   if (DatabaseError.isFromDatabase(error)) {
-    const { message } = DatabaseError.fromThrown(error);
-    return { reason: message, error: message };
+    const text = prefix + DatabaseError.fromThrown(error).message;
+    return { reason: text, error: text };
   }
   if (!(error instanceof Error)) {
     const kind = error === null ? 'null' : typeof error;
-    const text = `the thrown value is not an Error (${kind}): ${THROW_INSTEAD}`;
+    const text = `${prefix}the thrown value is not an Error (${kind}): ${THROW_INSTEAD}`;
     return { reason: text, error: text };
   }
   const { name, message } = error;
-  return { reason: nameOf(error), error: `${name}: ${message}` };
+  return { reason: prefix + nameOf(error), error: `${prefix}${name}: ${message}` };
 }
 
 /** The first wait: long enough for a short disturbance to pass. */

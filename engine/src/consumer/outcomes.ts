@@ -7,6 +7,8 @@ import { backoff, type Judgement } from './judge.ts';
 /** How the work behind a ticket ended. */
 export type Outcome =
   | { readonly outcome: 'done' | 'sent' }
+  /** An effect that a handler has taken back. */
+  | { readonly outcome: 'cancelled' }
   /** Nobody wants it. */
   | { readonly outcome: 'ignored'; readonly reason: string }
   /** There is no such row: it was pruned long ago, or the database was restored to an earlier state. */
@@ -72,6 +74,7 @@ function secondsToRetry(outcome: Outcome, message: Message, random: number): num
     case 'done':
     case 'ignored':
     case 'sent':
+    case 'cancelled':
     case 'parked':
     case 'already_finished':
     case 'not_its_turn':
@@ -103,6 +106,7 @@ export function outcomeFields(outcome: Outcome): LogFields {
       return { outcome: outcome.outcome, reason: outcome.reason };
     case 'done':
     case 'sent':
+    case 'cancelled':
     case 'already_finished':
     case 'not_its_turn':
     case 'not_found':

@@ -47,7 +47,7 @@ export async function sendEffects(
     const obstacle = obstacleTo(effect, messages.length > 1, now());
     work.outcome = obstacle ?? NOT_FOUND;
     if (obstacle) return;
-    const outcome = await send(effect, env, dependencies);
+    const outcome = effect.isCancelled ? cancel(effect, dependencies) : await send(effect, env, dependencies);
     work.outcome = outcome;
     results.push(...resultOf(effect, outcome, now()));
   };
@@ -75,7 +75,7 @@ function obstacleTo(effect: LoadedEffect, isGroup: boolean, now: Date): Work['ou
 }
 
 /** The outcome of a call to the outside. */
-type SendOutcome = { readonly outcome: 'sent' } | Judgement;
+type SendOutcome = { readonly outcome: 'sent' | 'cancelled' } | Judgement;
 
 /** The row to write into the outbox, if any. */
 function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): EffectResult[] {
@@ -83,7 +83,8 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): Effect
   const key = { source, eventId, name, generation, attempts };
   switch (outcome.outcome) {
     case 'sent':
-      return [{ ...key, status: 'sent', failure: null, error: null, notBefore: null }];
+    case 'cancelled':
+      return [{ ...key, status: outcome.outcome, failure: null, error: null, notBefore: null }];
     case 'parked':
       return [{ ...key, ...outcome, status: 'parked', notBefore: null }];
     case 'retry':
@@ -93,6 +94,12 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): Effect
     case 'database_unavailable':
       return [];
   }
+}
+
+/** It was cancelled before it was added, or at the same moment. */
+function cancel({ source, eventId, name }: LoadedEffect, { log }: ConsumerDependencies): SendOutcome {
+  log({ step: 'effect', source, event_id: eventId, name, outcome: 'cancelled' });
+  return { outcome: 'cancelled' };
 }
 
 async function send(

@@ -151,7 +151,9 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const isOne = filter.source !== undefined && filter.q !== undefined;
   const isStuck = (table: WorkTable, wanted: string | undefined) => {
     const isParked = sql`${table.status} = 'parked'`;
-    const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null)`;
+    // An effect that is for later waits as well, but not for its next attempt.
+    const hasFailed = table === effects ? sql`${effects.attempts} > 0` : sql`true`;
+    const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null and ${hasFailed})`;
     const isDiscarded = table === events ? IS_DISCARDED : sql`false`;
     if (action !== 'retry') return isParked;
     if (isOne) return sql`(${isParked} or ${isWaiting} or ${isDiscarded})`;

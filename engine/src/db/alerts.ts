@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { IS_FIRST, WAITING } from './order.ts';
-import { alerts, effects, events, type Failure, hours, itsEvent } from './schema.ts';
+import { alerts, effects, events, type Failure, hours, itsEvent, sendableSince } from './schema.ts';
 import { at, columnNames, rowsOf } from './sql.ts';
 
 export interface Alert {
@@ -43,9 +43,9 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
       -- An event that waits for another one of its order key is that one's matter.
       where ${events.status} = 'parked' or (${events.status} = 'pending' and ${events.receivedAt} < ${latest} and ${IS_FIRST})
       union all
-      select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, 0, ${events.finishedAt}
+      select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, 0, ${sendableSince}
       from ${effects} join ${events} on ${itsEvent}
-      where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${events.finishedAt} < ${latest})
+      where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${sendableSince} < ${latest})
     ),
     found as (
       select source, status as condition, case when status = 'parked' then coalesce(failure, '') else '' end as failure,

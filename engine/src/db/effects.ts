@@ -1,8 +1,9 @@
 // The outbox: every statement about `webhooks.effects`, except those of the sweep and of the operator.
 import { type SQL, sql } from 'drizzle-orm';
+import { MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { type Database, run } from './client.ts';
 import type { EffectKey } from './keys.ts';
-import { bodies, effects, type Failure, TICKET_GRACE_MS } from './schema.ts';
+import { bodies, cancellations, effects, type Failure, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EFFECT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LoadedEffect extends EffectKey {
@@ -13,6 +14,7 @@ export interface LoadedEffect extends EffectKey {
   readonly status: (typeof effects.status.enumValues)[number];
   readonly attempts: number;
   readonly notBefore: Date | null;
+  readonly isCancelled: boolean;
   /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
   readonly neverEnded: boolean;
   /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
@@ -35,23 +37,80 @@ export interface EffectResult extends Pick<LoadedEffect, keyof EffectKey | 'gene
 export interface NewEffect extends EffectKey {
   readonly kind: string;
   readonly payload: unknown;
+  /** Default: at once. */
+  readonly sendAt?: Date | undefined;
+  readonly cancelKey?: string | undefined;
+}
+
+/** What a handler takes back. */
+export interface Cancellation {
+  readonly source: string;
+  readonly kind: string;
+  readonly cancelKey: string;
 }
 
 const column = columnNames(effects);
+const cancelColumn = columnNames(cancellations);
+
+/**
+ * An effect that is due later than a queue can delay its ticket gets one by the sweep, which comes every 15 minutes: so much
+ * before its time, so that the ticket waits in the queue, and the effect is sent on time.
+ */
+const TICKET_AHEAD_MS = 20 * 60_000;
+
+/** When the sweep should look at an effect: after its ticket should have come. */
+function dueAtOf({ sendAt }: NewEffect, now: Date): Date {
+  const isBeyondQueue = sendAt !== undefined && sendAt.getTime() - now.getTime() > MAX_DELAY_SECONDS * 1000;
+  return new Date((sendAt ?? now).getTime() + (isBeyondQueue ? -TICKET_AHEAD_MS : TICKET_GRACE_MS));
+}
 
 /** Writes effects into the outbox, in the transaction that completes their events. A second run can't add them again. */
 export function enqueueEffects(added: readonly NewEffect[], now: Date): SQL {
   return sql`
     insert into ${effects} (
-      ${column.source}, ${column.eventId}, ${column.name}, ${column.kind}, ${column.payload}, ${column.dueAt}
+      ${column.source}, ${column.eventId}, ${column.name}, ${column.kind}, ${column.payload}, ${column.dueAt},
+      ${column.notBefore}, ${column.sendAt}, ${column.cancelKey}
     )
-    select source, event_id, name, kind, payload, ${at(new Date(now.getTime() + TICKET_GRACE_MS))}
+    select source, event_id, name, kind, payload, due_at, send_at, send_at, cancel_key
     from ${rowsOf('added', added, {
       ...EFFECT_KEY,
       kind: ['text', ({ kind }) => kind],
       payload: ['text', ({ payload }) => JSON.stringify(payload) ?? 'null'],
+      due_at: ['timestamptz', (effect) => dueAtOf(effect, now)],
+      send_at: ['timestamptz', ({ sendAt }) => sendAt ?? null],
+      cancel_key: ['text', ({ cancelKey }) => cancelKey ?? null],
     })}
-    on conflict do nothing`;
+    -- Not of effect_key_once: an effect with the key of another one must not get lost without a word.
+    on conflict (${column.source}, ${column.eventId}, ${column.name}) do nothing`;
+}
+
+/**
+ * Cancels what has these keys and isn't sent. The rows stay as marks, for effects that are added later, or are being added by a
+ * transaction that this one can't see: whoever sends an effect looks for its mark.
+ */
+export function cancelEffects(cancelled: readonly Cancellation[], now: Date): SQL {
+  const keys = rowsOf('given', cancelled, {
+    source: ['text', ({ source }) => source],
+    kind: ['text', ({ kind }) => kind],
+    cancel_key: ['text', ({ cancelKey }) => cancelKey],
+  });
+  return sql`
+    with given as (select distinct * from ${keys}),
+    marked as (
+      insert into ${cancellations} (
+        ${cancelColumn.source}, ${cancelColumn.kind}, ${cancelColumn.cancelKey}, ${cancelColumn.cancelledAt}
+      )
+      select source, kind, cancel_key, ${at(now)} from given order by 1, 2, 3
+      on conflict do nothing
+    ),
+    unsent as (
+      select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name
+      from given join ${effects}
+        on (${effects.source}, ${effects.kind}, ${effects.cancelKey}) = (given.source, given.kind, given.cancel_key)
+      where ${effects.status} in ('pending', 'parked')
+      order by 1, 2, 3 for update of ${lockName(effects)}
+    )
+    update ${effects} set ${column.status} = 'cancelled' from unsent as key where ${isKey}`;
 }
 
 /** Loads the effects of a batch of tickets in one query. `begun` is that of `loadEvents`. */
@@ -64,9 +123,11 @@ export async function loadEffects(db: Database, keys: readonly EffectKey[], begu
            ${effects.generation} as generation, ${effects.begunAt} is not null and ${effects.status} = 'pending' as "neverEnded",
            ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
            ${effects.attempts} as attempts, ${effects.notBefore} as "notBefore",
-           ${bodies.headers} ->> 'traceparent' as traceparent
+           ${bodies.headers} ->> 'traceparent' as traceparent, ${cancellations.source} is not null as "isCancelled"
     from ${rowsOf('key', keys, EFFECT_KEY)} join ${effects} on ${isKey}
-    left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${effects.source}, ${effects.eventId})`,
+    left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${effects.source}, ${effects.eventId})
+    left join ${cancellations} on (${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey})
+      = (${effects.source}, ${effects.kind}, ${effects.cancelKey})`,
   );
   return rows.map((row) => ({ ...row, notBefore: row.notBefore === null ? null : new Date(row.notBefore) }));
 }
@@ -113,7 +174,8 @@ export async function recordEffectResults(db: Database, results: readonly Effect
       order by ${effects.source}, ${effects.eventId}, ${effects.name} for update of ${lockName(effects)}
     )
     update ${effects} set
-      ${column.attempts} = greatest(${effects.attempts}, result.attempts + 1),
+      ${column.attempts} = greatest(
+        ${effects.attempts}, result.attempts + case when result.status = 'cancelled' then 0 else 1 end),
       ${column.begunAt} = null,
       ${column.status} = result.status,
       ${column.failure} = result.failure,
@@ -123,7 +185,10 @@ export async function recordEffectResults(db: Database, results: readonly Effect
       ${column.notBefore} = result.not_before,
       ${column.dueAt} = coalesce(result.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval, ${effects.dueAt}),
       ${column.sentAt} = case when result.status = 'sent' then ${at(now)} end
-    from result where ${isResult('result')} and ${effects.status} = 'pending'`,
+    from result where ${isResult('result')} and (
+      ${effects.status} = 'pending'
+      -- Its call was on its way when it was cancelled.
+      or (${effects.status} = 'cancelled' and result.status = 'sent'))`,
   );
 }
 

@@ -1,7 +1,7 @@
 // What the consumer does with events: load them, complete them, record that they failed.
 import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
-import { enqueueEffects } from './effects.ts';
+import { cancelEffects, enqueueEffects, type NewEffect } from './effects.ts';
 import type { EventKey } from './keys.ts';
 import type { LineRow } from './order.ts';
 import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
@@ -122,7 +122,9 @@ export interface Completion extends EventKey {
   readonly status: 'done' | 'ignored';
   readonly summary: string;
   readonly statements: readonly Query[];
-  readonly effects: readonly { readonly name: string; readonly kind: string; readonly payload: unknown }[];
+  readonly effects: readonly Omit<NewEffect, keyof EventKey>[];
+  /** What it takes back. */
+  readonly cancels?: readonly { readonly kind: string; readonly key: string }[];
 }
 
 /**
@@ -165,13 +167,17 @@ export async function complete(
     )
     select nth_value(1, 0) over () from completed having count(*) <> ${completed.length}`;
   const effects = completed.flatMap(({ source, eventId, effects }) =>
-    effects.map(({ name, kind, payload }) => ({ source, eventId, name, kind, payload })),
+    effects.map((effect) => ({ ...effect, source, eventId })),
+  );
+  const cancelled = completed.flatMap(({ source, cancels = [] }) =>
+    cancels.map(({ kind, key }) => ({ source, kind, cancelKey: key })),
   );
   const changes = [
     ...(line ? [line.turns] : []),
     completions,
     ...completed.flatMap(({ statements }) => statements),
     ...(effects.length > 0 ? [enqueueEffects(effects, now)] : []),
+    ...(cancelled.length > 0 ? [cancelEffects(cancelled, now)] : []),
   ];
   if (completed.length === 1) return commit<LineRow>(db, changes, line?.look);
   const limit = sql`select set_config('lock_timeout', ${GROUP_LOCK_TIMEOUT}, true)`;

@@ -25,6 +25,9 @@ export const COMPLETED_AT_MOST_ONCE = 'completed_at_most_once';
 /** The name of the unique index below. An error with this name says that another event has the same replay key. */
 export const FINGERPRINT_ONCE = 'fingerprint_once';
 
+/** The name of the unique index below. An error with this name says that another effect of the kind has the key of this one. */
+export const EFFECT_KEY_ONCE = 'effect_key_once';
+
 /** How long a ticket may take before the sweep sends another: longer than a usual backlog, shorter than the sweep's interval. */
 export const TICKET_GRACE_MS = 10 * 60_000;
 
@@ -81,7 +84,7 @@ export const ACTIONS = ['retry', 'discard', 'rerun'] as const;
 export type ActionName = (typeof ACTIONS)[number];
 
 const EVENT_STATUSES = ['pending', 'done', 'ignored', 'parked'] as const;
-const EFFECT_STATUSES = ['pending', 'sent', 'parked'] as const;
+const EFFECT_STATUSES = ['pending', 'sent', 'parked', 'cancelled'] as const;
 
 /** A list of texts for a check: constraints take no parameters. */
 const listed = (texts: readonly string[]) => sql.raw(texts.map((one) => `'${one}'`).join(', '));
@@ -222,7 +225,11 @@ export const effects = webhooks.table(
     payload: text('payload').notNull(),
     status: text('status', { enum: EFFECT_STATUSES }).notNull().default('pending'),
     dueAt: time('due_at').notNull(),
-    /** An effect that has failed, or was told to wait, is not sent before then, even if another ticket comes. */
+    /** When its handler wants it sent, if that is later than at once. */
+    sendAt: time('send_at'),
+    /** The handler's name for it, by which it can be cancelled. */
+    cancelKey: text('cancel_key'),
+    /** An effect that is for later, has failed, or was told to wait, is not sent before then, even if another ticket comes. */
     notBefore: time('not_before'),
     /** As for an event. */
     begunAt: time('begun_at'),
@@ -243,10 +250,27 @@ export const effects = webhooks.table(
       foreignColumns: [events.source, events.eventId],
     }).onDelete('cascade'),
     index('effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Only effects that can be cancelled are in it.
+    uniqueIndex(EFFECT_KEY_ONCE).on(table.source, table.kind, table.cancelKey).where(sql`cancel_key is not null`),
     // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
     index('effects_parked').on(table.source, table.eventId).where(sql`status = 'parked'`),
     // For the number of effects sent in the last day. A BRIN index has one entry for 128 pages of rows.
     index('effects_sent').using('brin', table.sentAt),
+  ],
+);
+
+/** One row for each `cancel()`: an effect with this key is not sent, also if it is added only later. */
+export const cancellations = webhooks.table(
+  'cancellations',
+  {
+    source: text('source').notNull(),
+    kind: text('kind').notNull(),
+    cancelKey: text('cancel_key').notNull(),
+    cancelledAt: time('cancelled_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.kind, table.cancelKey] }),
+    index('cancellations_age').on(table.cancelledAt),
   ],
 );
 
@@ -255,6 +279,9 @@ export type WorkTable = typeof events | typeof effects;
 
 /** Joins effects with their events. */
 export const itsEvent = sql`(${events.source}, ${events.eventId}) = (${effects.source}, ${effects.eventId})`;
+
+/** Since when an effect could have been sent. */
+export const sendableSince = sql`coalesce(${effects.sendAt}, ${events.finishedAt})`;
 
 /** One row for each condition that an operator is, or is about to be, alerted about. It is deleted when that is over. */
 export const alerts = webhooks.table(

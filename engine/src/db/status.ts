@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { sum } from '../shared/counts.ts';
 import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
-import { alerts, effects, events, itsEvent } from './schema.ts';
+import { alerts, effects, events, itsEvent, sendableSince } from './schema.ts';
 import { at, isoTimes } from './sql.ts';
 import { Count, seenSources, TimeOrNull } from './views.ts';
 
@@ -34,17 +34,22 @@ export const SourceStatus = v.strictObject({
 });
 export type SourceStatus = v.InferOutput<typeof SourceStatus>;
 
+const Later = v.pipe(Count, v.description('Not among the pending: their handlers want them sent later'));
+
 /** What became of the effects of one kind. */
 export const EffectKindStatus = v.strictObject({
   kind: v.string(),
   last_sent_at: v.pipe(TimeOrNull, v.description('Null if it was not in the last day')),
   sent_per_hour: PerHour,
   pending: Count,
+  later: Later,
   parked: Count,
   oldest_pending_at: TimeOrNull,
   seconds_to_sent: v.pipe(
     Percentiles,
-    v.description('From the completion of the event to the sending, of the effects sent in the last day'),
+    v.description(
+      'From the completion of the event, or the time that its handler asked for, to the sending, of the effects sent in the last day',
+    ),
   ),
 });
 export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
@@ -55,7 +60,13 @@ export const Status = v.strictObject({
     v.description(`What is parked, and then what keeps failing, the largest groups first: ${MAX_PROBLEMS} at most`),
   ),
   sources: v.array(SourceStatus),
-  effects: v.strictObject({ pending: Count, parked: Count, sent_last_day: Count, oldest_pending_at: TimeOrNull }),
+  effects: v.strictObject({
+    pending: Count,
+    later: Later,
+    parked: Count,
+    sent_last_day: Count,
+    oldest_pending_at: TimeOrNull,
+  }),
   effect_kinds: v.array(EffectKindStatus),
   totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: TimeOrNull }),
 });
@@ -72,6 +83,7 @@ export async function loadStatus(db: Database, configured: readonly string[], no
     sources,
     effects: {
       ...totalsOf(effect_kinds),
+      later: sum(effect_kinds.map(({ later }) => later)),
       sent_last_day: sum(effect_kinds.flatMap(({ sent_per_hour }) => sent_per_hour)),
     },
     effect_kinds,
@@ -160,6 +172,9 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
   }));
 }
 
+/** Of a pending effect: whether it is not for later. */
+const isDue = (now: Date) => sql`coalesce(${effects.sendAt} <= ${at(now)}, true)`;
+
 /**
  * One query. It reads the effects that were sent in the last day, and what is pending or parked: each has an index. Their
  * events are read for two days only, by the index of received_at, because a look at all of them would take too long.
@@ -170,21 +185,23 @@ async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatu
     sql`
     with recent as materialized (
       select ${effects.kind} as name, ${effects.sentAt} as at, ${hoursAgo(now, effects.sentAt)},
-        date_part('epoch', ${effects.sentAt} - ${events.finishedAt}) as seconds
+        date_part('epoch', ${effects.sentAt} - ${sendableSince}) as seconds
       from ${effects} left join ${events} on ${itsEvent} and ${events.receivedAt} > ${at(now)} - make_interval(days => 2)
       where ${effects.sentAt} > ${at(now)} - make_interval(hours => ${HOURS}) and ${effects.sentAt} <= ${at(now)}
     ),
     ${SUMMARIES},
     pending as (
-      select ${effects.kind} as name, count(*)::int as pending, min(${events.finishedAt}) as oldest_pending_at
+      select ${effects.kind} as name, count(*) filter (where ${isDue(now)})::int as pending,
+        count(*) filter (where not ${isDue(now)})::int as later,
+        min(${sendableSince}) filter (where ${isDue(now)}) as oldest_pending_at
       from ${effects} join ${events} on ${itsEvent} where ${effects.status} = 'pending' group by 1
     ),
     parked as (
       select ${effects.kind} as name, count(*)::int as parked
       from ${effects} where ${effects.status} = 'parked' group by 1
     )
-    select name as kind, last_at as last_sent_at, hours, coalesce(pending, 0) as pending, coalesce(parked, 0) as parked,
-      oldest_pending_at, ${PERCENTILES} as seconds_to_sent
+    select name as kind, last_at as last_sent_at, hours, coalesce(pending, 0) as pending, coalesce(later, 0) as later,
+      coalesce(parked, 0) as parked, oldest_pending_at, ${PERCENTILES} as seconds_to_sent
     from last_day full join pending using (name) full join parked using (name) left join per_hour using (name)
     order by 1`,
   );
@@ -231,7 +248,8 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
       ) as finished
     ),
     pending_effects as (
-      select count(*) as number, ${epoch(sql`min(${events.finishedAt})`)} as oldest
+      select count(*) filter (where ${isDue(now)}) as number, count(*) filter (where not ${isDue(now)}) as later,
+        ${epoch(sql`min(${sendableSince}) filter (where ${isDue(now)})`)} as oldest
       from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'pending'
     )
@@ -241,6 +259,7 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
     union all select 'seconds_bucket', source, bucket::text, count(*) from done group by 2, 3
     union all select 'seconds_sum', source, null, sum(seconds) from done group by 2
     union all select 'effects', null, 'pending', number from pending_effects
+    union all select 'effects', null, 'later', later from pending_effects where later > 0
     union all select 'oldest_pending_effect_at', null, null, oldest from pending_effects where oldest is not null
     union all select 'effects', null, 'parked', count(*) from ${effects} where ${effects.status} = 'parked'
     union all select 'effects', null, 'sent', count(*) from ${effects} where ${effects.sentAt} > ${lastDay}`,

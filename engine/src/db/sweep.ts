@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { IS_FIRST } from './order.ts';
-import { bodies, effects, events, itsEvent, orderKeys } from './schema.ts';
+import { bodies, cancellations, effects, events, itsEvent, orderKeys, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 
 /** Events and effects taken in one statement: as many tickets as five calls of a queue hold. */
@@ -38,7 +38,8 @@ export async function takeOverdue(
     ),
     overdue_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
-             coalesce(${events.finishedAt}, ${effects.dueAt}) as waiting_since
+             coalesce(${effects.sendAt}, ${events.finishedAt}, ${effects.dueAt}) as waiting_since,
+             ${effects.sendAt} + ${`${TICKET_GRACE_MS} milliseconds`}::interval as not_before
       from ${effects} join ${events} on ${itsEvent}
       where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)}
       order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${lockName(effects)} skip locked
@@ -50,7 +51,8 @@ export async function takeOverdue(
       returning overdue.source, overdue.event_id
     ),
     taken_effects as (
-      update ${effects} set ${effectColumn.dueAt} = ${nextDue(sql`overdue.waiting_since`)}
+      -- The ticket of an effect that is for later waits in the queue: a second one could send it twice.
+      update ${effects} set ${effectColumn.dueAt} = greatest(${nextDue(sql`overdue.waiting_since`)}, overdue.not_before)
       from overdue_effects overdue
       where (${effects.source}, ${effects.eventId}, ${effects.name}) = (overdue.source, overdue.event_id, overdue.name)
       returning overdue.source, overdue.event_id, overdue.name
@@ -78,7 +80,7 @@ export const PRUNE_CHUNK = 1000;
 const LONGEST_RUN_MS = 3_600_000;
 
 /**
- * Deletes keys older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
+ * Deletes keys and cancellations older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
  * What is pending or parked stays, and so does an event that still has an effect to send, or has finished just now.
  * The oldest go first: both tables have an index in this order, so a chunk reads little more than it deletes.
  */
@@ -97,7 +99,7 @@ export async function prune(
       where ${events.receivedAt} < ${before(dedupeDays)} and ${events.status} in ('done', 'ignored')
         and ${events.finishedAt} < ${at(new Date(now.getTime() - LONGEST_RUN_MS))}
         and not exists (
-          select from ${effects} where ${itsEvent} and ${effects.status} <> 'sent')
+          select from ${effects} where ${itsEvent} and ${effects.status} in ('pending', 'parked'))
       order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked
     ),
     old_bodies as (
@@ -116,6 +118,20 @@ export async function prune(
     pruned_keys as (
       delete from ${orderKeys} using pruned_events pruned
       where (${orderKeys.source}, ${orderKeys.orderKey}, ${orderKeys.eventId}) = (pruned.source, pruned.order_key, pruned.event_id)
+    ),
+    -- As long as an effect that isn't sent has the key, its mark stays.
+    old_cancellations as (
+      select ${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey} from ${cancellations}
+      where ${cancellations.cancelledAt} < ${before(dedupeDays)} and not exists (
+        select from ${effects}
+        where (${effects.source}, ${effects.kind}, ${effects.cancelKey})
+            = (${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey})
+          and ${effects.status} in ('pending', 'parked'))
+      order by ${cancellations.cancelledAt} limit ${PRUNE_CHUNK}
+    ),
+    pruned_cancellations as (
+      delete from ${cancellations}
+      where (${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey}) in (select * from old_cancellations)
     ),
     pruned_bodies as (
       delete from ${bodies} where (${bodies.source}, ${bodies.eventId}) in (select * from old_bodies) returning 1

@@ -56,6 +56,7 @@ export const EffectDetails = v.strictObject({
   position: ErrorPosition,
   due_at: Time,
   not_before: TimeOrNull,
+  send_at: v.pipe(TimeOrNull, v.description('When its handler wants it sent, if that is later than at once')),
   sent_at: TimeOrNull,
 });
 
@@ -272,7 +273,7 @@ export async function loadDetails(
       actions: (row.actions ?? []).map(({ was, ...action }) =>
         was ? { ...action, was: isoTimes(was, 'finished_at') } : action,
       ),
-      effects: row.effects.map((effect) => isoTimes(effect, 'due_at', 'not_before', 'sent_at')),
+      effects: row.effects.map((effect) => isoTimes(effect, 'due_at', 'not_before', 'send_at', 'sent_at')),
     }
   );
 }

@@ -13,13 +13,58 @@ export class Effect {
   readonly payload: unknown;
   /** Tells two effects of one event apart. */
   readonly name: string;
+  readonly options: Omit<EffectOptions, 'name'>;
 
-  constructor(kind: string, payload: unknown, name: string) {
+  constructor(kind: string, payload: unknown, name: string, options: Omit<EffectOptions, 'name'> = {}) {
     this.kind = kind;
     this.payload = payload;
     this.name = name;
+    this.options = options;
   }
 }
+
+/**
+ * An effect of this kind and source is not sent, if it isn't sent yet.
+ *
+ * @example
+ * const changes: Cancel[] = [cancel('reminder', 'trial_42')];
+ */
+export class Cancel {
+  readonly kind: string;
+  readonly key: string;
+
+  constructor(kind: string, key: string) {
+    this.kind = kind;
+    this.key = key;
+  }
+}
+
+/**
+ * When an effect is sent, and what it is called. `after` and `at` exclude each other.
+ *
+ * @example
+ * const options: EffectOptions = { after: 7 * 86_400, key: 'trial_42' };
+ */
+export type EffectOptions = {
+  /** Tells two effects of one event apart. Default: the kind. */
+  readonly name?: string;
+  /**
+   * By this key `cancel()` takes the effect back. No two effects of one kind and source may have the same, so it also says which
+   * time it is: the id of the trial, and not of the customer. Up to 255 characters.
+   */
+  readonly key?: string;
+} & (
+  | {
+      /** It is sent so many seconds after its handler has run: up to 2,592,000, which are 30 days. */
+      readonly after?: number;
+      readonly at?: never;
+    }
+  | {
+      /** It is sent at this time: up to 30 days ahead. A time that has passed means at once. */
+      readonly at?: Date;
+      readonly after?: never;
+    }
+);
 
 /**
  * What `send` gets beside the payload.
@@ -104,15 +149,29 @@ type PayloadOf<Kind> = Kind extends { readonly schema: infer Schema extends Stan
  * The payload of an effect is typed by its kind. A kind that isn't defined is a compile error.
  *
  * @example
- * export const { effects, effect } = defineEffects({ receipt });
+ * export const { effects, effect, cancel } = defineEffects({ receipt, reminder });
  * // In a handler:
  * effect('receipt', { to: 'jane@example.com', cents: 4200 });
+ * // In three days, unless another event cancels it:
+ * effect('reminder', { to: 'jane@example.com' }, { after: 3 * 86_400, key: 'trial_42' });
+ * cancel('reminder', 'trial_42');
  */
 export function defineEffects<Kinds extends Record<string, EffectKind>>(effects: Kinds) {
   return {
     effects: effects as Readonly<Record<string, EffectKind>>,
     /** Give it a name only if one event asks for the same kind twice. */
-    effect: <Kind extends keyof Kinds & string>(kind: Kind, payload: PayloadOf<Kinds[Kind]>, name: string = kind) =>
-      new Effect(kind, payload, name),
+    effect: <Kind extends keyof Kinds & string>(
+      kind: Kind,
+      payload: PayloadOf<Kinds[Kind]>,
+      options: string | EffectOptions = {},
+    ) => {
+      const { name = kind, ...rest } = typeof options === 'string' ? { name: options } : options;
+      return new Effect(kind, payload, name, rest);
+    },
+    /**
+     * Takes back the effect that was given this key by an event of the same source, if it isn't sent yet. One that is added only
+     * later isn't sent either, because events come in any order.
+     */
+    cancel: (kind: keyof Kinds & string, key: string) => new Cancel(kind, key),
   };
 }

@@ -3,10 +3,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Statement } from '../db/client.ts';
 import type { ReadOnlyDatabase } from '../db/user-statement.ts';
-import type { Effect } from './effect.ts';
+import type { Cancel, Effect } from './effect.ts';
 import { rememberDefinition } from './errors.ts';
 import type { ConsumerEnv } from './register.ts';
-import type { Source } from './source.ts';
+import type { Source, TypesOf } from './source.ts';
 
 /**
  * What a handler gets.
@@ -56,7 +56,8 @@ export interface Tools {
 }
 
 /**
- * A statement that is committed with the event's completion, or an effect that is sent afterwards. At most 1,000.
+ * A statement that is committed with the event's completion, an effect that is sent afterwards, or the cancellation of one. At
+ * most 1,000.
  *
  * @example
  * const changes: Change[] = [
@@ -64,7 +65,7 @@ export interface Tools {
  *   effect('receipt', { to: email, cents: 0 }),
  * ];
  */
-export type Change = Statement | Effect | Must;
+export type Change = Statement | Effect | Cancel | Must;
 
 /**
  * A statement that must return a row, and the error of its event if it returns none.
@@ -142,27 +143,48 @@ export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1
 }
 
 /**
+ * Several handlers of one event, by names of yours. They are worked as one: asked one after the other, and their changes are
+ * committed together, or none of them. The names are in errors, and in front of the names of effects: `notify.mail`.
+ *
+ * @example
+ * const paid: HandlerList = { book: invoicePaid, notify };
+ */
+export type HandlerList = Readonly<Record<string, Handler>>;
+
+/**
  * By source, then by type.
  *
  * @example
  * const handlers: Handlers = { billing: { 'invoice.paid': invoicePaid } };
  */
-export type Handlers = Readonly<Record<string, Readonly<Record<string, Handler | undefined>> | undefined>>;
+export type Handlers = Readonly<
+  Record<string, Readonly<Record<string, Handler | HandlerList | undefined>> | undefined>
+>;
 
 /**
- * A source or a type that `sources` doesn't name is a compile error.
+ * A source or a type that `sources` doesn't name is a compile error. `'invoice.*'` takes the types that begin with `invoice.`
+ * and have no handler of their own, and `'*'` all others, also those that the source doesn't name. The most specific wins.
  *
  * @example
  * export const handlers = defineHandlers(sources, {
- *   billing: { 'invoice.paid': invoicePaid },
+ *   billing: { 'invoice.paid': { book: invoicePaid, notify }, 'invoice.*': ignore, '*': ignore },
  * });
  */
 export function defineHandlers<Sources extends Record<string, Source>>(
   _sources: Sources,
-  handlers: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: Handler } },
+  handlers: {
+    readonly [Name in keyof Sources]?: {
+      readonly [Type in TypesOf<Sources[Name]> | PatternsOf<TypesOf<Sources[Name]>> | '*']?: Handler | HandlerList;
+    };
+  },
 ): Handlers {
   return handlers;
 }
+
+/** The patterns that cover a type: of `a.b.c` they are `a.*` and `a.b.*`. */
+type PatternsOf<Type extends string> = Type extends `${infer First}.${infer Rest}`
+  ? `${First}.*` | `${First}.${PatternsOf<Rest>}`
+  : never;
 
 /**
  * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. The three

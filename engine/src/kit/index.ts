@@ -1,7 +1,15 @@
 // 'claimcheck': all that your code in src imports from us, besides the providers: `import { defineHandler } from 'claimcheck'`.
 export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
-export { defineEffect, defineEffects, Effect, type EffectKind, type EffectTools } from './effect.ts';
+export {
+  Cancel,
+  defineEffect,
+  defineEffects,
+  Effect,
+  type EffectKind,
+  type EffectOptions,
+  type EffectTools,
+} from './effect.ts';
 export { PermanentError, RetryLater } from './errors.ts';
 export {
   type Change,
@@ -9,6 +17,7 @@ export {
   defineHandlers,
   type Event,
   type Handler,
+  type HandlerList,
   type Handlers,
   Must,
   must,
@@ -27,3 +36,4 @@ export {
   type Seed,
   type Source,
 } from './source.ts';
+export { typed } from './typed.ts';

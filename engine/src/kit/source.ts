@@ -1,6 +1,7 @@
 import type { Statement } from '../db/client.ts';
 import type { CheckTexts, RefuseUnknown } from '../providers/define.ts';
 import type { Provider, Template } from '../providers/types.ts';
+import type { ExpectedTypes } from '../shared/event-types.ts';
 import type { Tools } from './handler.ts';
 
 /**
@@ -11,8 +12,12 @@ import type { Tools } from './handler.ts';
  */
 export interface Source {
   readonly provider: Provider;
-  /** The types you subscribed to. A handler for another type doesn't compile; an event of another type is ignored. */
-  readonly types: readonly string[];
+  /**
+   * The types you subscribed to; `'issues.*'` stands for all that begin with `issues.` A handler for another type doesn't
+   * compile. An event of another type is ignored, unless a pattern of your handlers takes it. `'*'`: the types are not known
+   * beforehand. Then a handler for any type compiles, and an event without a handler is ignored.
+   */
+  readonly types: ExpectedTypes;
   /** The largest body that is accepted. Default: the provider's own limit, or 1 MiB. */
   readonly maxBytes?: number;
   /**
@@ -82,6 +87,13 @@ type CheckOrderKey<One extends Source> = One extends { readonly orderKey: infer 
     }
   : unknown;
 
+/** The types that a source may send, as far as it says. */
+export type TypesOf<One extends Source> = One['types'] extends readonly (infer Type extends string)[]
+  ? Type extends `${infer First}.*`
+    ? Type | `${First}.${string}`
+    : Type
+  : string;
+
 /**
  * Makes the body of a sample delivery. A provider that has the id in its body expects this one.
  *
@@ -108,7 +120,7 @@ export type Samples = Readonly<Record<string, Readonly<Record<string, SampleBody
  */
 export function defineSamples<Sources extends Record<string, Source>>(
   _sources: Sources,
-  samples: { readonly [Name in keyof Sources]?: { readonly [Type in Sources[Name]['types'][number]]?: SampleBody } },
+  samples: { readonly [Name in keyof Sources]?: { readonly [Type in TypesOf<Sources[Name]>]?: SampleBody } },
 ): Samples {
   return samples;
 }

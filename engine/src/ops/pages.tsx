@@ -5,6 +5,7 @@ import type { ActionName } from '../db/schema.ts';
 import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { countedBoth } from '../shared/counts.ts';
+import { namedTypes } from '../shared/event-types.ts';
 import { isStorableText } from '../shared/text.ts';
 import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
 import {
@@ -31,7 +32,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   const { sources, now, name } = dependencies;
   const pages = new Hono<OpsTypes>();
   const names = Object.keys(sources);
-  const types = [...new Set(Object.values(sources).flatMap((source) => source.types))].sort();
+  const types = [...new Set(Object.values(sources).flatMap(({ types }) => namedTypes(types)))].sort();
   const contextOf = (c: Context<OpsTypes>) => ({
     now: now(),
     name,

@@ -1,5 +1,5 @@
 import type { EffectKey, EventKey } from '../db/keys.ts';
-import type { Queue } from '../shared/runtime.ts';
+import { MAX_DELAY_SECONDS, type Queue } from '../shared/runtime.ts';
 import { isStorableText } from '../shared/text.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 
@@ -15,9 +15,6 @@ export const MESSAGE_VERSION = 1;
 
 /** The most messages that a queue takes in one call. */
 const MAX_BATCH = 100;
-
-/** The longest delay of a message that a queue takes. */
-export const MAX_DELAY_SECONDS = 86_400;
 
 /** Give up on a slow queue after this time, because the provider waits for our answer. */
 const SEND_TIMEOUT_MS = 1000;

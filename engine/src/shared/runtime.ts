@@ -1,6 +1,9 @@
 // What the engine needs of the Workers runtime and of each Worker's wrangler file. These types are our own, because an app has
 // the runtime's types in a version of its choice, and two versions of them clash.
 
+/** The longest delay of a message that a queue takes. */
+export const MAX_DELAY_SECONDS = 86_400;
+
 export interface Queue {
   send(message: unknown, options?: { readonly contentType?: 'bytes' }): Promise<unknown>;
   sendBatch(messages: Iterable<{ readonly body: unknown; readonly delaySeconds?: number }>): Promise<unknown>;

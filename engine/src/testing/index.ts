@@ -71,7 +71,7 @@ export interface WorkedEvent {
 }
 
 /**
- * What became of an effect. `pending` says that its call failed and is tried again later.
+ * What became of an effect. `pending` says that its call failed and is tried again later, or that it is for later: `sendAt`.
  *
  * @example
  * const isSent = ({ status }: CalledEffect) => status === 'sent';
@@ -79,8 +79,10 @@ export interface WorkedEvent {
 export interface CalledEffect {
   readonly kind: string;
   readonly payload: unknown;
-  readonly status: 'pending' | 'sent' | 'parked';
+  readonly status: 'pending' | 'sent' | 'parked' | 'cancelled';
   readonly error: string | null;
+  /** When it is sent, if its handler wants that later. */
+  readonly sendAt: Date | null;
 }
 
 /** Long enough for a slow machine. A test ends as soon as the event has been worked. */
@@ -115,7 +117,8 @@ export function useApp(): App {
     const { rows } = await pool.query<{ tables: string }>(`
       select string_agg(format('%I.%I', schemaname, tablename), ', ' order by place) as tables
       from (select *, case schemaname || '.' || tablename
-          when 'webhooks.events' then 1 when 'webhooks.effects' then 3 when 'webhooks.bodies' then 4 else 2 end as place
+          when 'webhooks.events' then 1 when 'webhooks.effects' then 3 when 'webhooks.bodies' then 4
+          when 'webhooks.cancellations' then 5 else 2 end as place
         from pg_tables) as placed
       where schemaname not in ('pg_catalog', 'information_schema', 'drizzle')`);
     emptyTables = `truncate ${rows[0]?.tables} cascade`;
@@ -149,7 +152,7 @@ export function useApp(): App {
     }
     const response = await fetch(delivery.url, { method: 'POST', headers: delivery.headers, body: delivery.body });
     if (!response.ok) throw new Error(`the receiver answered ${response.status}: ${await response.text()}`);
-    return Promise.all(events.map(({ eventId }) => workedEvent(pool, name, eventId)));
+    return Promise.all(events.map(({ eventId }) => workedEvent(pool, name, eventId, () => timeOf(outside))));
   };
   return {
     deliver: async (source, type, body) => (await deliver(source, type, body, false))[0] as WorkedEvent,
@@ -189,7 +192,7 @@ export function inOrderOf<Effect extends { readonly name: string }>(
   return effects.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name));
 }
 
-async function workedEvent(pool: pg.Pool, source: string, id: string): Promise<WorkedEvent> {
+async function workedEvent(pool: pg.Pool, source: string, id: string, now: () => Date): Promise<WorkedEvent> {
   type Row<Status> = { readonly status: Status; readonly error: string | null; readonly attempts: number };
   const isWorked = ({ status, attempts }: Row<string>) => status !== 'pending' || attempts > 0;
   for (const started = Date.now(); Date.now() - started < WORKED_WITHIN_MS; ) {
@@ -197,15 +200,18 @@ async function workedEvent(pool: pg.Pool, source: string, id: string): Promise<W
       'select status, last_error as error, attempts, summary from webhooks.events where (source, event_id) = ($1, $2)',
       [source, id],
     );
-    const effects = await pool.query<Row<CalledEffect['status']> & { name: string; kind: string; payload: string }>(
-      `select name, kind, payload, status, last_error as error, attempts from webhooks.effects
+    const effects = await pool.query<
+      Row<CalledEffect['status']> & { name: string; kind: string; payload: string; sendAt: Date | null }
+    >(
+      `select name, kind, payload, status, last_error as error, attempts, send_at as "sendAt" from webhooks.effects
        where (source, event_id) = ($1, $2) order by name`,
       [source, id],
     );
     const [row] = rows;
-    if (row && [row, ...effects.rows].every(isWorked)) {
-      const called = inOrderOf(row.summary, effects.rows).map(({ kind, payload, status, error }) => {
-        return { kind, payload: JSON.parse(payload) as unknown, status, error };
+    const isForLater = ({ sendAt }: Pick<CalledEffect, 'sendAt'>) => sendAt !== null && sendAt > now();
+    if (row && isWorked(row) && effects.rows.every((effect) => isWorked(effect) || isForLater(effect))) {
+      const called = inOrderOf(row.summary, effects.rows).map(({ kind, payload, status, error, sendAt }) => {
+        return { kind, payload: JSON.parse(payload) as unknown, status, error, sendAt };
       });
       return { id, status: row.status, error: row.error, effects: called };
     }

@@ -2,7 +2,16 @@
 import { type Placeholder, sql } from 'drizzle-orm';
 import { pgTable, text } from 'drizzle-orm/pg-core';
 import type { Failure } from '../../src/db/schema.ts';
-import { type Change, defineHandler, Effect, type Handler, must, RetryLater, type Tools } from '../../src/kit/index.ts';
+import {
+  Cancel,
+  type Change,
+  defineHandler,
+  Effect,
+  type Handler,
+  must,
+  RetryLater,
+  type Tools,
+} from '../../src/kit/index.ts';
 import { balances } from '../fixture/tables.ts';
 
 type Db = Tools['db'];
@@ -143,6 +152,33 @@ export const parkedAtOnce: Mistakes = {
       ['is an effect whose name', returning(() => [new Effect('answers', {}, name as string)])],
     ]),
   ),
+
+  ...Object.fromEntries(
+    (
+      [
+        [{ after: -1 }, 'after` takes seconds from 0 up'],
+        [{ after: Number.NaN }, 'after` takes seconds from 0 up'],
+        [{ at: new Date('nonsense') }, 'and `at` a Date'],
+        [{ at: '2026-03-01' }, 'and `at` a Date'],
+        [{ after: 30 * 86_400 + 1 }, 'more than 30 days'],
+        [{ at: new Date(Date.now() + 31 * 86_400_000) }, 'more than 30 days'],
+        [{ key: '' }, 'a text of 1 to 255 characters'],
+        [{ key: 'k'.repeat(256) }, 'a text of 1 to 255 characters'],
+        [{ key: 'a\0b' }, 'a text of 1 to 255 characters'],
+      ] as [options: object, message: string][]
+    ).map(([options, message]): [string, Mistake] => [
+      `returns an effect with ${JSON.stringify(options).slice(0, 50)}`,
+      [message, returning(() => [new Effect('answers', {}, 'later', options)])],
+    ]),
+  ),
+  'cancels an effect without a key': [
+    'cancels an effect answers by a key that is not a text',
+    returning(() => [new Cancel('answers', undefined as never)]),
+  ],
+  'cancels what it asks for': [
+    'has the key of one that is cancelled',
+    returning(() => [new Cancel('answers', 'k'), new Effect('answers', {}, 'a', { key: 'k' })]),
+  ],
 
   // What else may be thrown: engine/test/pure/judge.test.ts.
   'throws what cannot be read': ['cannot be read', throwing(unreadable), 'handler'],

@@ -58,14 +58,17 @@ describe('loadStatus', () => {
       ].map((values) => row([...columns, ...stuck, 'seconds_to_done'], ...values)),
     );
     const first = time(23.5 * HOUR - 1000);
-    expect(effects).toEqual({ ...row(stuck, 2, 1, first), sent_last_day: 1 });
+    expect(effects).toEqual({ ...row(stuck, 2, 1, first), later: 0, sent_last_day: 1 });
     expect(totals).toEqual(row(stuck, 2, 2, time(30 * HOUR)));
     const seconds = (30 * MINUTE - 3000 - MINUTE) / 1000;
     expect(kinds).toEqual(
       [
         ['mail', time(MINUTE), hours({ 23: 1 }), 2, 0, first, took(seconds, seconds)],
         ['sms', null, hours({}), 0, 1, null, took(null, null)],
-      ].map((values) => row(['kind', 'last_sent_at', 'sent_per_hour', ...stuck, 'seconds_to_sent'], ...values)),
+      ].map((values) => ({
+        later: 0,
+        ...row(['kind', 'last_sent_at', 'sent_per_hour', ...stuck, 'seconds_to_sent'], ...values),
+      })),
     );
   });
 

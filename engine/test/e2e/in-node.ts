@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { createConsumer } from '../../src/consumer/consumer.ts';
 import type { ConsumerDependencies } from '../../src/consumer/portions.ts';
-import type { Handler, Source } from '../../src/kit/index.ts';
+import type { Handler, HandlerList, Source } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
@@ -62,7 +62,7 @@ interface Options {
 /** The consumer, in Node and not in workerd, because only here can a test count and break its requests. */
 export async function consumeInNode(
   messages: FakeMessage[],
-  handler: Handler,
+  handler: Handler | HandlerList,
   databaseUrl: string,
   {
     queue = 'events',

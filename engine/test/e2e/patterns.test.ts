@@ -232,6 +232,35 @@ it('the events of a customer are worked in the order of their versions, however 
   expect(await sql('select version, email from profiles')).toEqual(stored);
 });
 
+it.each([
+  ['after it has started', [patterns.trialStarted, patterns.trialEnded]],
+  ['although its end is worked first', [patterns.trialEnded, patterns.trialStarted]],
+])('nobody is reminded of a trial that has ended, %s', async (_order, handlers) => {
+  await sql('delete from webhooks.cancellations');
+  const endsAt = new Date(Date.now() + 4 * 86_400_000).toISOString();
+  const trial = { email: 'a@example.com', endsAt };
+  const [first, second, other] = await claimAll(
+    { ...trial, trial: 't1' },
+    { ...trial, trial: 't1' },
+    { ...trial, trial: 't2' },
+  );
+  await work(handlers[0] as Handler, [first ?? '']);
+  await work(handlers[1] as Handler, [second ?? '']);
+  await work(patterns.trialStarted, [other ?? '']);
+  await sql('update webhooks.effects set not_before = now(), send_at = now()');
+  const tickets = (await sql<{ id: string }>('select event_id as id from webhooks.effects')).map(
+    ({ id }) => new FakeMessage(id, 1, { version: MESSAGE_VERSION, source: 'test', eventId: id, name: 'reminder' }),
+  );
+  await consumeInNode(tickets, patterns.trialEnded, database.stack.workerUrls.consumer, {
+    queue: 'effects',
+    effects: patterns.effects,
+  });
+  expect(await sql('select status, cancel_key from webhooks.effects order by cancel_key')).toEqual([
+    { status: 'cancelled', cancel_key: 't1' },
+    { status: 'sent', cancel_key: 't2' },
+  ]);
+});
+
 describe('must()', () => {
   it('a row that a select for update has found stays as it is until the commit', async () => {
     await sql(`insert into stock values ('sku', 1)`);

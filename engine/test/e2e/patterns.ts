@@ -9,6 +9,7 @@ declare global {
     readonly CARRIER_URL: string;
     readonly SHOP_URL: string;
     readonly SHOP_KEY: string;
+    readonly EXPORTS: Workflow;
   }
 }
 
@@ -160,5 +161,34 @@ export const profileChanged = defineHandler({
   },
 });
 
+const Trial = v.object({ trial: v.string(), email: v.string(), endsAt: v.pipe(v.string(), v.isoTimestamp()) });
+
+export const trialStarted = defineHandler({
+  schema: Trial,
+  handle({ data: { trial, email, endsAt } }) {
+    const at = new Date(Date.parse(endsAt) - 3 * 86_400_000);
+    return [effect('reminder', { to: email }, { at, key: trial })];
+  },
+});
+
+export const trialEnded = defineHandler({
+  schema: v.object({ trial: v.string() }),
+  handle: ({ data: { trial } }) => [cancel('reminder', trial)],
+});
+
+export const exportData = defineEffect<{ account: string }>({
+  async send({ account }, { key, env }) {
+    try {
+      await env.EXPORTS.create({ id: key, params: { account } });
+    } catch (error) {
+      // An earlier attempt may have started it, and its answer was lost.
+      const known = await env.EXPORTS.get(key).catch(() => undefined);
+      if (!known) throw error;
+    }
+    return new Response();
+  },
+});
+
+export const reminder = defineEffect<{ to: string }>({ send: async () => new Response() });
 export const mail = defineEffect<{ to: string; shipment: string }>({ send: async () => new Response() });
-export const { effects, effect } = defineEffects({ mail, label });
+export const { effects, effect, cancel } = defineEffects({ mail, label, reminder, exportData });

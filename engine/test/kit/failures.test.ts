@@ -14,6 +14,7 @@ import {
   must,
   PermanentError,
   RetryLater,
+  typed,
 } from '../../src/kit/index.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 
@@ -160,9 +161,14 @@ it('an effect has the name of its kind, unless one event asks for two of a kind'
   expect(kind).toEqual({ send });
   const { effects, effect } = defineEffects({ receipt: kind });
   expect(effects).toEqual({ receipt: kind });
-  expect([effect('receipt', 1 as never), effect('receipt', 2 as never, 'copy')]).toEqual([
-    { kind: 'receipt', payload: 1, name: 'receipt' },
-    { kind: 'receipt', payload: 2, name: 'copy' },
+  expect([
+    effect('receipt', 1 as never),
+    effect('receipt', 2 as never, 'copy'),
+    effect('receipt', 3 as never, { name: 'later', after: 60, key: 'k' }),
+  ]).toEqual([
+    { kind: 'receipt', payload: 1, name: 'receipt', options: {} },
+    { kind: 'receipt', payload: 2, name: 'copy', options: {} },
+    { kind: 'receipt', payload: 3, name: 'later', options: { after: 60, key: 'k' } },
   ]);
 });
 
@@ -175,6 +181,11 @@ it('what a user defines is what the engine gets', () => {
   const body = () => ({});
   expect(defineSamples(sources, { stripe: { paid: body } })).toEqual({ stripe: { paid: body } });
   expect(sources.stripe).toEqual({ provider: stripe, types: ['paid'] });
+});
+
+it('a type of an SDK lets every payload through as it is', async () => {
+  for (const payload of [undefined, null, 5, {}, { amount: 'five' }])
+    expect(await typed<{ amount: number }>()['~standard'].validate(payload)).toEqual({ value: payload });
 });
 
 it('a condition fails with the error that it was given, or with one of its sentence', () => {

@@ -7,6 +7,7 @@ import {
   defineHandlers,
   defineProvider,
   defineSources,
+  typed,
 } from '../../src/kit/index.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 
@@ -18,6 +19,24 @@ defineHandlers(sources, { stripe: { 'charge.succeeded': handler } });
 defineHandlers(sources, { strip: { 'charge.succeeded': handler } });
 // @ts-expect-error a type that the source did not subscribe to
 defineHandlers(sources, { stripe: { 'charge.suceeded': handler } });
+defineHandlers(sources, { stripe: { 'charge.*': handler, '*': { one: handler, another: handler } } });
+// @ts-expect-error a pattern that covers no type of the source
+defineHandlers(sources, { stripe: { 'invoice.*': handler } });
+// @ts-expect-error a pattern without a dot
+defineHandlers(sources, { stripe: { 'charge*': handler } });
+// @ts-expect-error a list without names
+defineHandlers(sources, { stripe: { '*': [handler, handler] } });
+// @ts-expect-error a list with a hole
+defineHandlers(sources, { stripe: { '*': { one: handler, another: undefined } } });
+// @ts-expect-error a list of something else
+defineHandlers(sources, { stripe: { '*': { one: () => [] } } });
+const open = defineSources({
+  all: { provider: stripe, types: '*' },
+  some: { provider: stripe, types: ['issues.*', 'a.b.c'] },
+});
+defineHandlers(open, { all: { 'any.type': handler }, some: { 'issues.opened': handler, 'a.b.*': handler } });
+// @ts-expect-error a type that no pattern of the source covers
+defineHandlers(open, { some: { 'issue.opened': handler } });
 // @ts-expect-error the name of a provider instead of the provider
 defineSources({ stripe: { provider: 'stripe', types: [] } });
 // @ts-expect-error a source without its types
@@ -50,10 +69,21 @@ defineHandler({
     return [];
   },
 });
+defineHandler({
+  schema: typed<{ readonly amount: number }>(),
+  handle({ data }) {
+    data.amount satisfies number;
+    // @ts-expect-error a property that the type does not have
+    data.id;
+    return [];
+  },
+});
+// @ts-expect-error a misspelt option
+defineHandler({ handle: () => [], atempts: 3 });
 // @ts-expect-error a change is a statement or an effect
 defineHandler({ handle: () => ['update things'] });
 
-const { effect } = defineEffects({
+const { effect, cancel } = defineEffects({
   letter: defineEffect<{ to: string }>({ send: async () => new Response() }),
   parcel: defineEffect({
     schema: v.object({ grams: v.pipe(v.string(), v.transform(Number)) }),
@@ -73,6 +103,14 @@ effect('letter', { to: 'somebody' });
 effect('leter', { to: 'somebody' });
 // @ts-expect-error a payload of another shape
 effect('letter', { too: 'somebody' });
+effect('letter', { to: 'somebody' }, { at: new Date(), key: 'k', name: 'first' });
+defineHandler({ handle: () => [effect('letter', { to: 'somebody' }, { after: 60 }), cancel('letter', 'k')] });
+// @ts-expect-error two times
+effect('letter', { to: 'somebody' }, { at: new Date(), after: 60 });
+// @ts-expect-error a misspelt option
+effect('letter', { to: 'somebody' }, { aftr: 60 });
+// @ts-expect-error an effect that is not defined
+cancel('leter', 'k');
 
 const scheme = { signature: 'header:x-signature', encoding: 'hex', key: 'utf8', signed: '{body}' } as const;
 const id = { at: '{json:id}', signed: true } as const;

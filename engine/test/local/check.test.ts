@@ -101,6 +101,12 @@ it('npm run types ends with an error if one of its files fails', async () => {
 
 it.each<[what: string, file: string, change: (text: string) => string, message: string | RegExp]>([
   [
+    'a list of handlers with a hole',
+    'src/handlers/index.ts',
+    (text) => text.replace(': paid }', ': { paid, thank: undefined } } as never'),
+    'handlers of orders/order.paid: thank is no handler: write it with defineHandler() (src/handlers/index.ts)',
+  ],
+  [
     'a variable that is wrong only in another environment',
     'wrangler.consumer.toml',
     (text) => text.replace('[env.staging.vars]\nDEDUPE_DAYS = 30', '[env.staging.vars]\nDEDUPE_DAYS = 0'),

@@ -5,6 +5,7 @@ import {
   sharedByEnvironments,
   typesWithoutHandler,
 } from '../../cli/config/configuration.ts';
+import { handlerProblems } from '../../cli/config/handler-problems.ts';
 import type { WorkerConfig } from '../../cli/config/worker-config.ts';
 import { defineHandler } from '../../src/kit/index.ts';
 import { adyen } from '../../src/providers/adyen.ts';
@@ -75,7 +76,7 @@ it.each<[what: string, changes: Changes, errors?: readonly RegExp[], hints?: rea
   ['is complete', {}],
   ['has no ops Worker', { ops: null }],
   ['has a source without a secret', { receiver: { secrets: [] } }, [/add "MY_SHOP_WEBHOOK_SECRET" .* receiver\.toml$/]],
-  ['has a source that wants every type', { types: ['paid', '*'] }, [/^source my-shop has the type "\*"/]],
+  ['has a source that wants every type', { types: ['paid', '*'] }, [/^source my-shop lists the type "\*"/]],
   ['has the secret of a source that is gone', { provider: undefined }, [], [/^MY_SHOP_WEBHOOK_SECRET .* no source/]],
   [
     'forgets keys on the last day of retries',
@@ -129,15 +130,41 @@ it.each<[what: string, changes: Changes, errors?: readonly RegExp[], hints?: rea
 
 it('the types that a source asks for and no handler takes are named', () => {
   const handler = defineHandler({ handle: () => [] });
-  const { stripe, github } = sources;
+  const { stripe, github, sesmetric } = sources;
   const asked = {
     stripe: { ...stripe, types: ['charge.succeeded'] },
-    github: { ...github, types: ['push', 'toString'] },
-  };
-  expect(typesWithoutHandler(asked, { stripe: { 'charge.succeeded': handler }, github: { pushed: handler } })).toEqual([
+    github: { ...github, types: ['push', 'toString', 'issues.opened', 'issues.*'] },
+    sesmetric: { ...sesmetric, types: '*' },
+  } as const;
+  const handlers = { stripe: { 'charge.succeeded': handler }, github: { pushed: handler, 'issues.*': handler } };
+  expect(typesWithoutHandler(asked, handlers)).toEqual([
     'no handler for github/push: write one, or remove the type from src/sources.ts',
     'no handler for github/toString: write one, or remove the type from src/sources.ts',
   ]);
+});
+
+it('what is wrong with handlers is said in a line each', () => {
+  const handler = defineHandler({ handle: () => [] });
+  const wrong: [entry: unknown, problem: string][] = [
+    [undefined, 'there is undefined instead of a handler'],
+    [() => [], 'there is () => [] instead of a handler'],
+    [[handler, handler], 'a list of handlers has names: { book, notify } instead of [book, notify]'],
+    [{}, 'the list is empty'],
+    [{ book: handler, notify: undefined }, 'notify is no handler: write it with defineHandler()'],
+    [
+      { book: { ...handler, atempts: 3 } },
+      'book: a handler has no option atempts: it has schema, attempts, parkOn, handle',
+    ],
+    [{ ...handler, retries: 3 }, 'a handler has no option retries: it has schema, attempts, parkOn, handle'],
+  ];
+  for (const [entry, problem] of wrong)
+    expect(handlerProblems({ github: { push: entry } } as never)).toEqual([
+      `handlers of github/push: ${problem} (src/handlers/index.ts)`,
+    ]);
+  expect(handlerProblems({ github: { 'issues*': handler } })).toEqual([
+    'handlers of github/issues*: the type "issues*", which is not a pattern: one ends with a dot and *, as in "issues.*" (src/handlers/index.ts)',
+  ]);
+  expect(handlerProblems({ github: { push: handler, 'issues.*': { one: handler }, '*': handler } })).toEqual([]);
 });
 
 describe('environments', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventsIn, makeDelivery } from '../../cli/samples/delivery.ts';
+import { eventsIn, makeDelivery, typesToSend } from '../../cli/samples/delivery.ts';
 import { sampleOf } from '../../cli/samples/samples.ts';
 import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { defineProvider } from '../../src/providers/define.ts';
@@ -34,6 +34,15 @@ it('GitHub’s type is split into a header and the action in the body, whoever w
   expect(await typesOf(github, 'issues.opened', '{"action":"opened"}')).toEqual(['issues.opened']);
   expect(await typesOf(github, 'issues.opened', '{"action":"closed"}')).toEqual(['issues.closed']);
   expect(await typesOf(github, 'push')).toEqual(['push']);
+});
+
+it('what a source is sent are the types that it names, and not its patterns, or else those of its samples', () => {
+  const { github: provider } = providers;
+  if (!provider) throw new Error('there is no github');
+  const samples = { hooks: { 'issues.opened': () => ({}) } };
+  expect(typesToSend('hooks', { provider, types: ['issues.*', 'push'] }, samples)).toEqual(['push']);
+  expect(typesToSend('hooks', { provider, types: '*' }, samples)).toEqual(['issues.opened']);
+  expect(typesToSend('hooks', { provider, types: '*' })).toEqual([]);
 });
 
 it('a provider of your own that composes its type needs no sample', async () => {

@@ -25,6 +25,11 @@ it('the SQL of docs/deploy.md that erases a person leaves the keys, and nothing 
   await write('in an effect', '{}', jane, done);
   await write('of another', '{}', '{}', { last_error: 'john@example.com' });
 
+  await sql(`insert into webhooks.cancellations (source, kind, cancel_key, cancelled_at)
+    select 's', 'mail', key, now() from unnest(array['jane@example.com', 'john@example.com']) as key`);
+  await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, due_at, cancel_key)
+    values ('s', 'in an effect', 'later', 'mail', '{}', now(), 'trial of jane@example.com')`);
+
   for (let n = 0; n < 2; n++) await sql(erase);
 
   expect(await sql('select event_id, status, last_error from webhooks.events order by 1')).toEqual([
@@ -35,6 +40,7 @@ it('the SQL of docs/deploy.md that erases a person leaves the keys, and nothing 
     { event_id: 'parked', status: 'ignored', last_error: null },
     { event_id: 'pending', status: 'ignored', last_error: null },
   ]);
+  expect(await sql('select cancel_key from webhooks.cancellations')).toEqual([{ cancel_key: 'john@example.com' }]);
   const left = 'select event_id from webhooks.bodies union all select event_id from webhooks.effects order by 1';
   expect(await sql(left)).toEqual([{ event_id: 'of another' }, { event_id: 'of another' }]);
 });

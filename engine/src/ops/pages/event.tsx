@@ -40,7 +40,9 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
   const { source, event_id, type, status, effects } = event;
   const { now } = context;
   const stuck = effects.filter((effect) => effect.status === 'parked').length;
-  const isPending = status === 'pending' || effects.some((effect) => effect.status === 'pending');
+  // An effect that is for later may take days.
+  const isForLater = ({ send_at }: Effect) => send_at !== null && Date.parse(send_at) > now.getTime();
+  const isPending = status === 'pending' || effects.some((one) => one.status === 'pending' && !isForLater(one));
   return (
     <Layout
       {...context}
@@ -173,7 +175,7 @@ function Waiting({ event, now }: { event: ShownEvent; now: Date }) {
 /** What the buttons act on: the event, or those of its effects that are stuck. */
 function subjectOf(
   event: ShownEvent,
-  isStuck: (one: Pick<EventDetails, 'not_before'> & { status: string }) => boolean,
+  isStuck: (one: Pick<EventDetails, 'not_before' | 'attempts'> & { status: string }) => boolean,
 ) {
   if (isStuck(event)) return 'this event';
   const names = event.effects.filter(isStuck).map(({ name }) => name);
@@ -184,7 +186,10 @@ function subjectOf(
 function Actions({ event }: Pick<EventPageProps, 'event'>) {
   const { status, completions } = event;
   const parked = subjectOf(event, (one) => one.status === 'parked');
-  const waiting = subjectOf(event, (one) => one.status === 'pending' && one.not_before !== null);
+  const waiting = subjectOf(
+    event,
+    (one) => one.status === 'pending' && one.not_before !== null && (one === event || one.attempts > 0),
+  );
   const canRerun = (status === 'done' || status === 'ignored') && completions === 1 && event.body !== null;
   const discarded = isDiscarded(event);
   // The key is in the address, because browsers change line breaks in the fields of a form.

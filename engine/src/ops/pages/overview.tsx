@@ -73,6 +73,7 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
           </Figure>
           <Figure name="Effects pending" value={effects.pending} filter={{ effect_status: 'pending' }}>
             <Oldest at={effects.oldest_pending_at} now={now} />
+            {effects.later > 0 && ` and ${effects.later.toLocaleString('en')} for later`}
           </Figure>
           <Figure name="Effects sent, 24 h" value={effects.sent_last_day}>
             {effects.sent_last_day === 0 ? 'nothing sent' : `of ${counted(effect_kinds.length, 'kind')}`}

@@ -54,10 +54,11 @@ function timelineOf(event: ShownEvent): Moment[] {
   if (event.finished_at !== null && !shown.has(event.finished_at)) {
     moments.push({ at: event.finished_at, what: wasText({ status, attempts }), style: status });
   }
-  for (const { name, status: sent, sent_at, not_before } of effects) {
+  for (const { name, status: sent, attempts: tried, sent_at, not_before } of effects) {
     if (sent_at !== null) moments.push({ at: sent_at, what: `effect ${name} sent`, style: 'sent' });
     if (sent === 'pending' && not_before !== null) {
-      moments.push({ at: not_before, what: `effect ${name} sent again, not earlier`, style: 'future' });
+      const what = `effect ${name} sent${tried > 0 ? ' again' : ''}, not earlier`;
+      moments.push({ at: not_before, what, style: 'future' });
     }
   }
   if (status === 'pending') {
