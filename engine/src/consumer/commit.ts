@@ -11,7 +11,7 @@ import { databaseUnavailable, NOT_ITS_TURN, type Outcome } from './outcomes.ts';
 
 /** An event whose handler was asked. */
 export interface Asked {
-  readonly event: WorkableEvent;
+  event: WorkableEvent;
   /** What the handler wants. Undefined if it failed. */
   result?: HandlerResult | undefined;
   /** Why nothing of it was committed. */
@@ -56,6 +56,8 @@ export async function commitRuns(db: Database, runs: readonly Run<ToCommit>[], n
 async function commitGroup(db: Database, group: readonly Run<ToCommit>[], now: Date): Promise<void> {
   const error = await errorOfCommit(db, group, now);
   if (error === undefined) return;
+  // The parts of a group would each load the next events of their lines.
+  for (const { line } of group) if (line) line.lookFor = 0;
   const events = group.flatMap((run) => run.events);
   if (events.length === 1 || (group.length === 1 && isTurnLost(error))) return fail(events, error);
   if (!isCausedByOneEvent(error)) return fail(events, error, databaseUnavailable(error));

@@ -56,11 +56,14 @@ export const MAX_PRUNE_CHUNKS = 300;
  * make (50 on Cloudflare's Free plan).
  */
 export async function tick(env: ConsumerBindings, now: Date, log: Log): Promise<void> {
-  await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
   try {
-    await logFailure('alert', log, () => sendAlerts(env, now, log));
+    await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
   } finally {
-    await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
+    try {
+      await logFailure('alert', log, () => sendAlerts(env, now, log));
+    } finally {
+      await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
+    }
   }
 }
 

@@ -14,7 +14,7 @@ import { askHandler } from './ask-handler.ts';
 import { type Asked, commitRuns, type Run, type ToCommit } from './commit.ts';
 import { type Entry, handlerOf, limitsOf } from './find-handler.ts';
 import { judge } from './judge.ts';
-import { databaseUnavailable, type Outcome, record, secondsUntilDue } from './outcomes.ts';
+import { databaseUnavailable, NOT_ITS_TURN, type Outcome, record, secondsUntilDue } from './outcomes.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
 /** An event to work now, and what becomes of it on its way. */
@@ -32,8 +32,8 @@ export const MAX_GROUP = 100;
 const HANDLERS_AT_ONCE = 6;
 
 /**
- * Asks the handlers, commits their changes, sends the tickets of their effects, and records the failures. Of a run it returns
- * in `events` those that were worked: the others wait for these.
+ * Asks the handlers, commits their changes, sends the tickets of their effects, and records the failures. The returned runs have
+ * only the events whose handlers were asked: the others wait for these.
  */
 export async function workGroup(
   runs: readonly Run<Workable>[],
@@ -67,14 +67,19 @@ export async function workGroup(
   if (forNow.length > 0) await sendTickets(env.EFFECTS, forNow);
 
   const attempts: FailedAttempt[] = [];
-  for (const work of events) {
-    const outcome = outcomeOf(work, env, dependencies);
-    work.outcome = outcome;
-    if (outcome.outcome !== 'retry' && outcome.outcome !== 'parked') continue;
-    const { source, eventId } = work;
-    const notBefore = new Date(now().getTime() + outcome.seconds * 1000);
-    const parked = outcome.outcome === 'parked';
-    attempts.push({ source, eventId, ...outcome, parked, holds: holdsWhenParked(source, dependencies), notBefore });
+  for (const { events: ofRun, line } of asked) {
+    for (const [n, work] of ofRun.entries()) {
+      // An event behind one that was not committed has read what is not there. It has not failed.
+      const isTooEarly = line && work.failure && ofRun.slice(0, n).some(({ failure }) => failure);
+      const outcome = isTooEarly ? NOT_ITS_TURN : outcomeOf(work, env, dependencies);
+      work.outcome = outcome;
+      if (outcome.outcome !== 'retry' && outcome.outcome !== 'parked') continue;
+      const { source, eventId } = work;
+      const notBefore = new Date(now().getTime() + outcome.seconds * 1000);
+      const holds = holdsWhenParked(source, dependencies);
+      const parked = outcome.outcome === 'parked';
+      attempts.push({ source, eventId, ...outcome, parked, holds, turn: line?.turn, notBefore });
+    }
   }
   // This write also tests whether Postgres works. If it succeeds, the events failed because of themselves: a statement that
   // crashes Postgres must count as a failure too. If it doesn't, the error is thrown, and no attempt is counted.
@@ -90,9 +95,13 @@ export function holdsWhenParked(source: string, { sources }: Pick<ConsumerDepend
   return !(typeof orderKey === 'object' && 'of' in orderKey && orderKey.afterParked === 'continue');
 }
 
+/** So that a run of slow handlers commits what it has. */
+const ASK_MS = 5000;
+
 /**
  * Asks the handlers of a run one after the other, until one fails. A handler that reads (by `db` or `fetch`) must see what the
- * events before it have written, so only the first of a run may: another one is asked again after their commit.
+ * events before it have written, so only the first event of a run may read. A later one that reads is asked again after the
+ * commit.
  */
 async function askRun(
   { events, line }: Run<Workable>,
@@ -106,7 +115,9 @@ async function askRun(
   };
   const tools = line ? { ...shared, db: openReadOnlyDatabase(shared.env.DATABASE_URL, onRead) } : shared;
   const asked: Workable[] = [];
+  const until = dependencies.now().getTime() + ASK_MS;
   for (const work of events) {
+    if (asked.length > 0 && dependencies.now().getTime() > until) break;
     const handler = handlerOf(work.event, dependencies.handlers);
     const isFirst = asked.length === 0;
     if (!isFirst && handler && readers.has(handler)) break;
@@ -123,7 +134,7 @@ async function askRun(
   return asked;
 }
 
-/** Handlers, and lists of them, that have read. Behind another event, they would be asked in vain. */
+/** Handlers, and lists of them, that have read. Asked behind another event, their result would be thrown away. */
 const readers = new WeakSet<Entry>();
 
 /** Asks the handler of an event within its time limit. */

@@ -1,97 +1,100 @@
 import type { Database } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { isWorkable, parkEvents } from '../db/events.ts';
-import type { EventKey } from '../db/keys.ts';
-import { findNext, type Line, type LineKey, type LoadedLine, lineText, loadLines } from '../db/order.ts';
+import { type EventKey, keyText } from '../db/keys.ts';
+import { findNext, type Line, type LineKey, type LoadedLine, linesOf, lineText, loadLines } from '../db/order.ts';
 import type { Failure } from '../db/schema.ts';
 import { sendTickets } from '../queue/tickets.ts';
 import type { ConsumerBindings } from '../shared/runtime.ts';
 import { holdsWhenParked, MAX_GROUP, type Workable, workGroup } from './group.ts';
 import { DEFERRED, databaseUnavailable, NOT_ITS_TURN, type Outcome, secondsUntilDue } from './outcomes.ts';
 import type { ConsumerDependencies, Portion } from './portions.ts';
-import { obstacleTo, type Work, type Works } from './works.ts';
+import { obstacleTo, type Work } from './works.ts';
 
-/** Whoever works a line goes on with it for this long. Then its ticket is settled, and the next event gets a ticket. */
-const GO_ON_MS = 60_000;
+/**
+ * So many commits are made for lines, one after the other. Then their next events get tickets, and the tickets of this portion
+ * are acknowledged. A run may make 1,000 calls to the outside, and a handler that reads makes some for each event.
+ */
+const MAX_ROUNDS = 20;
 
 /** Events loaded at a time, of all lines together. */
 const MAX_LOADED = 2 * MAX_GROUP;
 
 /**
- * Works the events with an order key that are first in their line, and then the events behind them, so that nobody waits for
- * another ticket. Any other event is not worked, and its ticket is acknowledged: whoever completes the one before it looks for
- * the next one.
+ * Works the events with an order key that are first in their line, and then the events behind them, so that they need no
+ * tickets of their own. Any other event is not worked, and its ticket is acknowledged: whoever completes the one before it
+ * looks, which means that it finds the next event of the line, and works it or sends its ticket.
  *
- * A ticket is acknowledged once the next event of its line is worked or has a ticket. If a run ends between its commit and its
- * look, its ticket comes again, finds its event finished, and looks. Then it only sends a ticket: if the next event kills the
- * isolate, the queue must give up the ticket of that event, and not one of an event that is finished.
+ * A ticket is acknowledged only after that look. If a run ends between its commit and its look, its ticket comes again, finds
+ * its event finished, and looks. Then it only sends a ticket: if the next event kills the isolate, the queue must give up the
+ * ticket of that event, and not one of an event that is finished.
  */
 export async function workInOrder(
   keyed: readonly Work[],
-  works: Works,
-  { messages, isLate }: Portion,
+  { messages, isAgain, isLate }: Portion,
   db: Database,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
+  logWorked: (work: Workable) => void,
 ): Promise<void> {
   const { now } = dependencies;
-  const until = now().getTime() + GO_ON_MS;
-  const isAgain = messages.every(({ attempts }) => attempts > 1);
   const tickets = Map.groupBy(keyed, (work) => lineText(lineOf(work)));
+  const byKey = new Map(keyed.map((work) => [keyText({ source: work.source, eventId: work.eventId }), work]));
+  const hasTicket = ({ source, eventId }: EventKey) => byKey.has(keyText({ source, eventId }));
   const toWake: Line[] = [];
-  const wakeIf = (isNeeded: boolean, line: Line) => {
-    if (isNeeded) toWake.push(line);
-  };
-
-  let going: LoadedLine[] = [];
-  const toLoad = [...tickets.values()].filter((those) => isAgain || those.some(isPending));
-  for (const line of await load(
-    toLoad.flatMap(([work]) => (work ? [lineOf(work)] : [])),
-    MAX_LOADED,
-  )) {
-    const those = tickets.get(lineText(line)) ?? [];
+  let toWork: LoadedLine[] = [];
+  const wanted = [...tickets.values()].filter((those) => isAgain || those.some(isPending));
+  const keys = wanted.flatMap(([work]) => (work ? [lineOf(work)] : []));
+  let perLine = Math.max(2, Math.ceil(MAX_LOADED / keys.length));
+  for (const line of keys.length > 0 ? await loadLines(db, keys, perLine) : []) {
+    const lineTickets = tickets.get(lineText(line)) ?? [];
     const [first] = line.events;
-    const own = those.find(({ eventId }) => eventId === first?.eventId);
-    for (const work of those) if (isPending(work)) work.outcome = NOT_ITS_TURN;
+    const own = lineTickets.find(({ eventId }) => eventId === first?.eventId);
+    for (const work of lineTickets) if (isPending(work)) work.outcome = NOT_ITS_TURN;
     if (!own || !first) {
-      wakeIf(isAgain && !those.every(isPending), line);
+      if (isAgain) toWake.push(line);
       continue;
     }
     const obstacle = obstacleTo(first, messages.length > 1, now());
     own.outcome = obstacle ?? DEFERRED;
-    if (!obstacle) going.push(line);
+    if (!obstacle) toWork.push(line);
   }
 
-  // Handlers that read take one event at a time.
-  let perLine = 2;
-  while (going.length > 0) {
-    const isLast = () => isAgain || isLate() || now().getTime() > until;
+  for (let round = 1; toWork.length > 0; round++) {
+    const isLast = isAgain || round === MAX_ROUNDS;
     const done: LoadedLine[] = [];
-    const tookAll: boolean[] = [];
-    for (const lines of groupsOf(going)) {
-      for (const line of lines) line.lookFor = isLast() ? 0 : perLine;
+    let tookAll = true;
+    for (const lines of groupsOf(toWork)) {
+      if (isLate()) {
+        toWake.push(...lines);
+        continue;
+      }
+      for (const line of lines) line.lookFor = isLast ? 0 : perLine;
       const runs = lines.map((line) => ({ line, events: workableIn(line, isAgain ? 1 : MAX_GROUP) }));
       const worked = await workGroup(runs, db, env, dependencies);
       for (const [n, line] of lines.entries()) {
         const { events = [] } = worked[n] ?? {};
-        const last = events.at(-1);
-        tookAll.push(events.length === runs[n]?.events.length);
-        if (last && isFinished(last)) done.push(line);
-        else wakeIf(last !== undefined && comesAgain(last) && !keyed.some((work) => work === last), line);
+        tookAll &&= events.length === runs[n]?.events.length;
+        const next = nextStep(events);
+        if (next === 'look') done.push(line);
+        if (next === 'wake') toWake.push(line);
+        for (const work of events) settle(work);
       }
     }
-    perLine = tookAll.every(Boolean) ? Math.max(2, Math.ceil(MAX_LOADED / going.length)) : 2;
-    going = [];
-    if (isLast()) {
+    // A handler that reads is given one event at a time, so loading more would be wasted.
+    perLine = tookAll ? Math.max(2, Math.ceil(MAX_LOADED / toWork.length)) : 2;
+    toWork = [];
+    if (isLast || isLate()) {
       toWake.push(...done);
       break;
     }
     try {
       for (const line of await behind(done)) {
         const [first] = line.events;
-        // One that has failed before is worked with a ticket of its own.
-        if (first && obstacleTo(first, true, now())) wakeIf(first.status === 'pending', line);
-        else going.push(line);
+        const obstacle = first && obstacleTo(first, true, now());
+        if (!obstacle) toWork.push(line);
+        // An event that must wait, or be worked alone, gets a ticket of its own.
+        else if (first?.status === 'pending') toWake.push(line);
       }
     } catch (error) {
       keepTickets(done, databaseUnavailable(error));
@@ -103,23 +106,14 @@ export async function workInOrder(
     if (problem) keepTickets(toWake, problem);
   }
 
-  function load(lines: readonly LineKey[], count: number): Promise<LoadedLine[]> {
-    return lines.length > 0 ? loadLines(db, lines, count) : Promise.resolve([]);
-  }
-
   /**
-   * What comes next in these lines. Where the commit has seen something, that goes on. Where it has seen nothing, it may have
-   * missed an event that was claimed at the same moment: a look after the commit can't.
+   * What comes next in these lines. If the commit loaded the next events, these are worked. If not, there is another look: the
+   * commit may have missed an event that was claimed at the same moment.
    */
   async function behind(lines: readonly LoadedLine[]): Promise<readonly LoadedLine[]> {
-    const seen = lines.flatMap((line) => (line.next?.length ? [{ ...line, events: line.next }] : []));
-    return [
-      ...seen,
-      ...(await load(
-        lines.filter(({ next }) => !next?.length),
-        perLine,
-      )),
-    ];
+    const seen = lines.flatMap((line) => (line.next?.length ? [{ ...line, events: line.next, next: undefined }] : []));
+    const others = lines.filter(({ next }) => !next?.length);
+    return others.length > 0 ? [...seen, ...(await loadLines(db, others, perLine))] : seen;
   }
 
   /** The event at the beginning of a line, and those behind it that can be worked in one go. */
@@ -128,7 +122,29 @@ export async function workInOrder(
     return events
       .slice(0, Math.min(most, count < 0 ? events.length : count))
       .filter(isWorkable)
-      .map((event) => Object.assign(works.of(event), { event, outcome: NOT_ITS_TURN }));
+      .map((event) => {
+        const { source, eventId } = event;
+        const own = byKey.get(keyText({ source, eventId })) ?? { source, eventId };
+        return Object.assign(own, { event, outcome: NOT_ITS_TURN });
+      });
+  }
+
+  /** An event without a ticket is logged at once. Of the others only the outcome is needed: bodies would fill the memory. */
+  function settle(work: Workable): void {
+    if (!hasTicket(work)) logWorked(work);
+    work.result = undefined;
+    work.event = { ...work.event, body: '' };
+  }
+
+  /** `look`: the run's events are finished. `wake`: one is not, and its ticket is not coming again. `stop`: it is. */
+  function nextStep(events: readonly Workable[]): 'look' | 'wake' | 'stop' {
+    const stopped = events.find((work) => !isFinished(work));
+    if (!stopped) return events.length > 0 ? 'look' : 'stop';
+    const { outcome } = stopped;
+    // Another run has worked the key, and looks. Behind a finished event it only had to wait.
+    if (outcome === NOT_ITS_TURN || outcome === 'alone') return stopped === events[0] ? 'stop' : 'look';
+    const comesAgain = ['retry', 'database_unavailable'].includes(outcome.outcome) && hasTicket(stopped);
+    return comesAgain ? 'stop' : 'wake';
   }
 
   function isFinished({ source, outcome }: Workable): boolean {
@@ -166,8 +182,8 @@ export async function wake(
 }
 
 /**
- * Parks events without another try. If the later events of their order keys don't wait for them, the next ones get tickets. A
- * ticket that the queue doesn't take comes by the sweep.
+ * Parks events without another try, and wakes what comes next in their lines, also if a run before has parked or completed
+ * them and then ended. If the queue doesn't take a ticket, the sweep sends one.
  */
 export async function parkAndWake(
   events: readonly EventKey[],
@@ -183,18 +199,13 @@ export async function parkAndWake(
     holds: holdsWhenParked(source, dependencies),
   }));
   const parked = await parkEvents(db, given, why, now);
-  const lines = parked.flatMap(({ source, orderKey }) =>
-    orderKey !== null && !holdsWhenParked(source, dependencies) ? [{ source, orderKey }] : [],
-  );
+  const lines = await linesOf(db, events);
   if (lines.length > 0) await wake(lines, db, env, now);
-  return parked.map(({ source, eventId }) => ({ source, eventId }));
+  return parked;
 }
 
 const lineOf = ({ source, event }: Work) => ({ source, orderKey: event?.orderKey ?? '' });
 const isPending = ({ event }: Work) => event?.status === 'pending';
-const comesAgain = ({ outcome }: Workable) =>
-  outcome !== 'alone' && ['retry', 'database_unavailable'].includes(outcome.outcome);
-
 /** Lines whose events fit into a group. */
 function groupsOf(lines: readonly LoadedLine[]): LoadedLine[][] {
   const groups: LoadedLine[][] = [];

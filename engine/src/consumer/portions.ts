@@ -23,6 +23,8 @@ export interface ConsumerDependencies {
 /** Messages that are worked together. */
 export interface Portion {
   readonly messages: readonly Message[];
+  /** An earlier run may have worked some of it: its messages were delivered before, or were a part of another portion. */
+  readonly isAgain: boolean;
   /** Whether the run is so old that nothing more may be begun. */
   readonly isLate: () => boolean;
   /**
@@ -62,30 +64,31 @@ export async function workInPortions(
   const alone: Message[] = [];
   let unavailable: Outcome | undefined;
 
-  const tryToWork = async (messages: readonly Message[]): Promise<Settled> => {
+  const tryToWork = async (messages: readonly Message[], isSecondTry: boolean): Promise<Settled> => {
     const settled = (how: readonly Outcome[] | 'alone') => new Map(messages.map((message) => [message, how]));
     const reason = unavailable ?? (isLate() ? DEFERRED : undefined);
     if (reason) return settled([reason]);
     const isGroup = messages.length > 1;
-    const isAgain = messages.every(({ attempts }) => attempts > 1);
+    const isRedelivered = messages.every(({ attempts }) => attempts > 1);
+    const isAgain = isRedelivered || isSecondTry;
     try {
-      return await work({ messages, isLate, begun: isGroup && isAgain ? now() : undefined });
+      return await work({ messages, isAgain, isLate, begun: isGroup && isRedelivered ? now() : undefined });
     } catch (error) {
       // A mistake of ours. Thrown on, it would leave no line, and the queue would give the messages up within minutes.
       if (!(error instanceof DatabaseError)) {
         log({ step, ...FAULT, ...errorFields(error) });
         return settled(isGroup ? 'alone' : [FAULT]);
       }
-      if (isGroup && (isAgain || error.isAboutData)) return settled('alone');
+      if (isGroup && (isRedelivered || error.isAboutData)) return settled('alone');
       const outcome = databaseUnavailable(error);
       if (!error.isAboutData) unavailable = outcome;
       log({ step, ...outcome });
       return settled([outcome]);
     }
   };
-  const workPortion = async (messages: readonly Message[]) => {
+  const workPortion = async (messages: readonly Message[], isSecondTry = false) => {
     if (messages.length === 0) return;
-    for (const [message, how] of await tryToWork(messages)) {
+    for (const [message, how] of await tryToWork(messages, isSecondTry)) {
       if (how === 'alone') alone.push(message);
       else settle(message, how, random());
     }
@@ -96,5 +99,5 @@ export async function workInPortions(
   const last = alone
     .map((message) => ({ message, order: message.attempts + random() }))
     .sort((a, b) => a.order - b.order);
-  for (const { message } of last) await workPortion([message]);
+  for (const { message } of last) await workPortion([message], true);
 }

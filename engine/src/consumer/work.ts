@@ -53,14 +53,14 @@ export async function workEvents(
       dependencies,
     );
   }
-  if (keyed.length > 0) await workInOrder(keyed, works, portion, db, env, dependencies);
-
-  const ms = now().getTime() - started.getTime();
-  for (const { source, eventId, event, outcome } of works.all()) {
-    if (outcome === 'alone') continue;
+  const logWork = ({ source, eventId, event, outcome }: Work) => {
+    if (outcome === 'alone') return;
+    const ms = now().getTime() - started.getTime();
     const trace = traceFields(event?.headers.traceparent);
     log({ step: 'completion', source, event_id: eventId, ...outcomeFields(outcome), ...trace, ms });
-  }
+  };
+  if (keyed.length > 0) await workInOrder(keyed, portion, db, env, dependencies, logWork);
+  for (const work of works.all()) logWork(work);
   const settled = new Map<Message, readonly Outcome[] | 'alone'>();
   for (const [message, { works, unreadable }] of contents) {
     const outcomes = works.flatMap(({ outcome, again }) => [

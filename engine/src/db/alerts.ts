@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
-import { IS_FIRST, WAITING } from './order.ts';
+import { FIRST_IN_LINE, WAITING } from './order.ts';
 import { alerts, effects, events, type Failure, hours, itsEvent, sendableSince } from './schema.ts';
 import { at, columnNames, rowsOf } from './sql.ts';
 
@@ -34,14 +34,19 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
   const rows = await run<Row>(
     db,
     sql`
-    with ${silentSources(at(now))},
+    with recursive ${silentSources(at(now))},
+    ${FIRST_IN_LINE},
     unfinished as (
       select ${events.source} as source, ${events.status} as status, ${events.failure} as failure,
              1 as events, 0 as effects, case when ${events.status} = 'parked' then ${WAITING} else 0 end as waiting,
              ${events.receivedAt} as waiting_since
       from ${events}
-      -- An event that waits for another one of its order key is that one's matter.
-      where ${events.status} = 'parked' or (${events.status} = 'pending' and ${events.receivedAt} < ${latest} and ${IS_FIRST})
+      where ${events.status} = 'parked'
+        or (${events.status} = 'pending' and ${events.receivedAt} < ${latest} and ${events.orderKey} is null)
+      union all
+      -- An event that waits for another one of its order key counts with that one.
+      select source, status, null, 1, 0, 0, received_at from first_in_line
+      where status = 'pending' and received_at < ${latest}
       union all
       select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, 0, ${sendableSince}
       from ${effects} join ${events} on ${itsEvent}

@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { commit, type Database, run } from './client.ts';
 import { cancelEffects, enqueueEffects, type NewEffect } from './effects.ts';
 import type { EventKey } from './keys.ts';
-import type { LineRow } from './order.ts';
+import { IS_FIRST, type LineRow, turnIsNot } from './order.ts';
 import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
 
@@ -113,7 +113,7 @@ function beginEvents(keys: readonly EventKey[], begun: Date): SQL {
         select ${events.source}, ${events.eventId} from ${rowsOf('key', keys, EVENT_KEY)}
         join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
         where ${events.status} = 'pending' and ${events.begunAt} is null
-          and coalesce(${events.notBefore} <= ${at(begun)}, true)
+          and coalesce(${events.notBefore} <= ${at(begun)}, true) and ${IS_FIRST}
         for update of ${lockName(events)} skip locked)
     )`;
 }
@@ -213,12 +213,15 @@ export interface FailedAttempt extends EventKey {
   readonly parked: boolean;
   /** Whether the later events of its order key, if it has one, wait for it while it is parked. Default: they do. */
   readonly holds?: boolean;
+  /** That its order key, if it has one, had when it was loaded. Undefined: any. */
+  readonly turn?: string | null | undefined;
   readonly notBefore: Date;
 }
 
 /**
  * Counts an attempt of each event and keeps why it failed. An event that is no longer pending stays as it is. One whose row
- * is gone has nothing to count: its ticket comes again, and finds nothing.
+ * is gone has nothing to count: its ticket comes again, and finds nothing. If its order key was worked meanwhile, the handler
+ * may have failed because of what it read, and nothing is counted.
  */
 export async function recordFailures(db: Database, failed: readonly FailedAttempt[], now: Date): Promise<void> {
   await run(
@@ -247,8 +250,11 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
       parked: ['boolean', ({ parked }) => parked],
       holds: ['boolean', ({ holds = true }) => holds],
       not_before: ['timestamptz', ({ notBefore }) => notBefore],
+      has_turn: ['boolean', ({ turn }) => turn !== undefined],
+      turn: ['uuid', ({ turn }) => turn ?? null],
     })}
-    where (${events.source}, ${events.eventId}) = (failed.source, failed.event_id) and ${events.status} = 'pending'`,
+    where (${events.source}, ${events.eventId}) = (failed.source, failed.event_id) and ${events.status} = 'pending'
+      and not (failed.has_turn and ${turnIsNot(sql`failed.turn`)})`,
   );
 }
 
@@ -258,8 +264,8 @@ export async function parkEvents(
   given: readonly (EventKey & { readonly holds?: boolean })[],
   { failure, error }: { readonly failure: Failure; readonly error: string },
   now: Date,
-): Promise<(EventKey & { readonly orderKey: string | null })[]> {
-  return run<EventKey & { readonly orderKey: string | null }>(
+): Promise<EventKey[]> {
+  return run<EventKey>(
     db,
     sql`
     update ${events} set
@@ -268,7 +274,7 @@ export async function parkEvents(
       ${column.holds} = case when ${events.orderKey} is not null then key.holds end
     from ${rowsOf('key', given, { ...EVENT_KEY, holds: ['boolean', ({ holds = true }) => holds] })}
     where (${events.source}, ${events.eventId}) = (key.source, key.event_id) and ${events.status} = 'pending'
-    returning ${events.source} as source, ${events.eventId} as "eventId", ${events.orderKey} as "orderKey"`,
+    returning ${events.source} as source, ${events.eventId} as "eventId"`,
   );
 }
 

@@ -4,20 +4,20 @@ import { type Database, run } from './client.ts';
 import { eventOf, LOADED, type LoadedEvent, type LoadedRow, MAX_LOADED_BYTES } from './events.ts';
 import type { EventKey } from './keys.ts';
 import { bodies, events, orderKeys } from './schema.ts';
-import { columnNames, lockName, rowsOf } from './sql.ts';
+import { columnNames, EVENT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LineKey {
   readonly source: string;
   readonly orderKey: string;
 }
 
-/** The events of one source with the same order key. */
+/** The unfinished events of one source with the same order key, in their order. */
 export interface Line extends LineKey {
   /** Changes with each completion. Null as long as none was completed. Load it before a handler reads what they write. */
   turn: string | null;
-  /** How many events behind its own a run wants to see in its commit. */
+  /** How many of the following events the commit should load. */
   lookFor?: number;
-  /** Those that the last commit has seen. */
+  /** The events that the last commit loaded. */
   next?: readonly LoadedEvent[] | undefined;
 }
 
@@ -47,10 +47,34 @@ export const IS_FIRST = sql`(${events.orderKey} is null or not exists (
         and ${placeOf('other')} < ${PLACE}))`;
 
 /** Of the event that a statement looks at: how many wait for it. */
-export const WAITING = sql`(case when ${events.orderKey} is null or not (${events.status} = 'pending' or coalesce(${events.holds}, false)) then 0 else (
+export const WAITING = sql`(case when ${events.orderKey} is not null and (${events.status} = 'pending' or (${events.status} = 'parked' and ${events.holds})) then (
       select count(*)::int from ${events} as other
       where (other.source, other.order_key) = (${events.source}, ${events.orderKey}) and ${isInLine('other')}
-        and other.status = 'pending' and ${placeOf('other')} > ${PLACE}) end)`;
+        and other.status = 'pending' and ${placeOf('other')} > ${PLACE}) else 0 end)`;
+
+/** More lines than anybody has at the same time. A statement walks so many in two seconds. */
+const MAX_LINES = 100_000;
+
+/**
+ * The recursive CTE `first_in_line` (source, event_id, status, due_at, received_at): the first event of each line that has any.
+ * It goes from line to line in the index, and so reads one event of each, however many wait behind it.
+ */
+export const FIRST_IN_LINE = sql`
+    first_in_line as (
+      (${firstAfter(sql`true`)})
+      union all
+      select next.* from first_in_line last cross join lateral (
+        ${firstAfter(sql`(other.source, other.order_key) > (last.source, last.order_key) and last.number < ${sql.raw(String(MAX_LINES))}`, sql`last.number + 1`)}
+      ) as next
+    )`;
+
+function firstAfter(condition: SQL, number = sql`1`): SQL {
+  return sql`
+        select other.source, other.order_key, other.event_id, other.status, other.due_at, other.received_at, ${number} as number
+        from ${events} as other
+        where other.order_key is not null and ${isInLine('other')} and ${condition}
+        order by other.source, other.order_key, other.received_at, other.order_place, other.event_id limit 1`;
+}
 
 /** Loads the turns of lines, and their first events: at most `perLine` of each. */
 export async function loadLines(db: Database, lines: readonly LineKey[], perLine: number): Promise<LoadedLine[]> {
@@ -71,7 +95,7 @@ export function firstOfLines(lines: readonly LineKey[], perLine: number): SQL {
     from ${rowsOf('key', lines, LINE_KEY)}
     left join ${orderKeys} on (${orderKeys.source}, ${orderKeys.orderKey}) = (key.source, key.order_key)
     cross join lateral (
-      select other.source, other.event_id, row_number() over (order by ${placeOf('other')}) as number
+      select other.source, other.event_id, row_number() over (order by other.received_at, other.order_place, other.event_id) as number
       from ${events} as other
       where (other.source, other.order_key) = (key.source, key.order_key) and ${isInLine('other')}
       order by other.received_at, other.order_place, other.event_id limit ${perLine}
@@ -90,6 +114,18 @@ export function linesIn(rows: readonly LineRow[]): LoadedLine[] {
     const { source, orderKey, turn } = first;
     return [{ source, orderKey: orderKey ?? '', turn, events: those.map(({ turn, ...row }) => eventOf(row)) }];
   });
+}
+
+/** The order keys of these events. */
+export async function linesOf(db: Database, keys: readonly EventKey[]): Promise<LineKey[]> {
+  return run<LineKey>(
+    db,
+    sql`
+    select distinct ${events.source} as source, ${events.orderKey} as "orderKey"
+    from ${rowsOf('key', keys, EVENT_KEY)}
+    join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
+    where ${events.orderKey} is not null`,
+  );
 }
 
 /** The first event of each of these lines, if it is pending. */
@@ -117,7 +153,7 @@ const LINE_KEY = {
   order_key: ['text', ({ orderKey }: LineKey) => orderKey],
 } as const;
 
-/** A completion of events of one line, and the turn after it. */
+/** A line to complete events of: the last of these, and the turn that replaces the current one. */
 export interface Turn {
   readonly line: Line;
   readonly last: LoadedEvent;
@@ -126,7 +162,7 @@ export interface Turn {
 
 /**
  * The first statement of a transaction that completes events of lines: nobody else may have completed an event of them since
- * they were loaded. Otherwise it breaks `turn_was_kept`, or adds a row that is there already.
+ * they were loaded. Otherwise it breaks `turn_was_kept`, or the primary key if another run has inserted the row meanwhile.
  */
 export function takeTurns(turns: readonly Turn[]): SQL {
   const isLater = sql`(given.received_at, given.order_place, given.event_id)
@@ -162,6 +198,11 @@ export function takeTurns(turns: readonly Turn[]): SQL {
     select source, order_key, next, received_at, order_place, event_id from given
     where (source, order_key) not in (select source, order_key from known) order by source, order_key`;
 }
+
+/** Of the event that a statement looks at: whether its order key has another turn than this one. */
+export const turnIsNot = (turn: SQL) => sql`exists (
+      select from ${orderKeys} where (${orderKeys.source}, ${orderKeys.orderKey}) = (${events.source}, ${events.orderKey})
+        and ${orderKeys.turn} is distinct from ${turn})`;
 
 const NO_TURN = sql.raw(`'00000000-0000-0000-0000-000000000000'::uuid`);
 

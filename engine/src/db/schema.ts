@@ -162,7 +162,7 @@ export const events = webhooks.table(
     index('events_due').on(table.dueAt).where(sql`status = 'pending'`),
     // For pruning by age, and for the console. The times only grow, so every claim writes to the last page of the index.
     index('events_received').on(table.receivedAt),
-    // Only events with an order key are in it. Its condition is that of `IS_IN_LINE` (order.ts).
+    // Only unfinished events with an order key are in it. Its condition is that of `isInLine` (order.ts).
     index('events_in_line')
       .on(table.source, table.orderKey, table.receivedAt, table.orderPlace, table.eventId)
       .where(sql`order_key is not null and (status = 'pending' or (status = 'parked' and holds))`),
@@ -179,7 +179,7 @@ export const orderKeys = webhooks.table(
     orderKey: text('order_key').notNull(),
     /** Another one after each completion, so that no run completes an event after another run has worked the key. */
     turn: uuid('turn').notNull(),
-    /** The last of its events that was worked, in the order of `IS_BEFORE` (order.ts). */
+    /** The last of its events that was worked, in the order of `PLACE` (order.ts). */
     receivedAt: time('received_at').notNull(),
     orderPlace: integer('order_place').notNull(),
     eventId: text('event_id').notNull(),

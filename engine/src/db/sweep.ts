@@ -2,7 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { IS_FIRST } from './order.ts';
+import { FIRST_IN_LINE } from './order.ts';
 import { bodies, cancellations, effects, events, itsEvent, orderKeys, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 
@@ -31,11 +31,23 @@ export async function takeOverdue(
   const rows = await run<EventKey & { readonly name: string | null }>(
     db,
     sql`
-    with overdue_events as (
+    with recursive ${FIRST_IN_LINE},
+    -- Of events with an order key only the first of each: the others wait for it.
+    overdue_lines as (
+      select source, event_id from first_in_line where status = 'pending' and due_at <= ${at(now)} limit ${SWEEP_CHUNK}
+    ),
+    overdue_keyed as (
+      select ${events.source} as source, ${events.eventId} as event_id
+      from overdue_lines line join ${events} on (${events.source}, ${events.eventId}) = (line.source, line.event_id)
+      where ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)}
+      for update of ${lockName(events)} skip locked
+    ),
+    overdue_unkeyed as (
       select ${events.source} as source, ${events.eventId} as event_id from ${events}
-      where ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)} and ${IS_FIRST}
+      where ${events.status} = 'pending' and ${events.dueAt} <= ${at(now)} and ${events.orderKey} is null
       order by ${events.dueAt} limit ${SWEEP_CHUNK} for update skip locked
     ),
+    overdue_events as (select * from overdue_keyed union all select * from overdue_unkeyed),
     overdue_effects as (
       select ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name,
              coalesce(${effects.sendAt}, ${events.finishedAt}, ${effects.dueAt}) as waiting_since,
@@ -114,7 +126,7 @@ export async function prune(
       delete from ${events} where (${events.source}, ${events.eventId}) in (select * from old_events)
       returning ${events.source} as source, ${events.eventId} as event_id, ${events.orderKey} as order_key
     ),
-    -- An order key whose last event was so long ago. If that event comes back, nobody knows that it is late.
+    -- Forgets the order keys of deleted events. If an older event of such a key is run again, it is not late.
     pruned_keys as (
       delete from ${orderKeys} using pruned_events pruned
       where (${orderKeys.source}, ${orderKeys.orderKey}, ${orderKeys.eventId}) = (pruned.source, pruned.order_key, pruned.event_id)

@@ -129,9 +129,10 @@ export async function runActionNow(
   return { ...result, at };
 }
 
-/** The next events of these lines can be worked now. */
+/** Sends tickets for the first events of these lines. If that fails, the sweep sends them: the action is done. */
 async function sendNext(queue: Queue, db: Database, lines: readonly LineKey[]): Promise<boolean> {
-  const next = await findNext(db, lines);
+  const next = await findNext(db, lines).catch(() => undefined);
+  if (!next) return false;
   return sendAll(
     queue,
     next.map(({ source, eventId }) => ({ source, eventId })),

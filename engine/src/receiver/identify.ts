@@ -142,8 +142,9 @@ const MAX_ORDER_KEY = 128;
 
 /** The order key of an event, if one can be filled. */
 async function orderOf(orderKey: NonNullable<Source['orderKey']>, values: DeliveryValues, orderPlace: number) {
-  const key = fillFirst(typeof orderKey === 'object' && 'of' in orderKey ? orderKey.of : orderKey, values, isUsable);
-  if (key === undefined || key === '') return undefined;
+  const templates = typeof orderKey === 'object' && 'of' in orderKey ? orderKey.of : orderKey;
+  const key = fillFirst(templates, values, (text) => text !== '' && isUsable(text));
+  if (key === undefined) return undefined;
   const bytes = new TextEncoder().encode(key);
   return { orderKey: bytes.length > MAX_ORDER_KEY ? await sha256(bytes) : key, orderPlace };
 }

@@ -3,7 +3,7 @@ import { sql as statement } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../src/db/claim.ts';
 import { takeOverdue } from '../../src/db/sweep.ts';
-import { defineHandler, type Handler, PermanentError } from '../../src/kit/index.ts';
+import { defineHandler, type Handler, must, PermanentError } from '../../src/kit/index.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { useDatabase } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';
@@ -127,10 +127,10 @@ describe.each([
     for (const [n, id] of ['a', 'b', 'c'].entries()) await arrive(id, 'one', n);
     const { lines } = await consume(['a'], handler);
     expect(await lists()).toEqual({ one: 'a,b,c' });
-    expect(lines.map(({ event_id, outcome }) => [event_id, outcome])).toEqual([
-      ['a', 'done'],
-      ['b', 'done'],
-      ['c', 'done'],
+    expect(lines.map(({ event_id, outcome }) => `${event_id} ${outcome}`).sort()).toEqual([
+      'a done',
+      'b done',
+      'c done',
     ]);
   });
 
@@ -183,6 +183,26 @@ it('the events behind one whose changes Postgres refuses are not worked before i
     { status: 'pending', attempts: 0 },
   ]);
 });
+
+it.each([
+  ['that fails', new Error('no'), { a: 'done', b: 'pending', c: 'pending' }, ['b']],
+  ['that is parked and not waited for', new PermanentError('no'), { a: 'done', b: 'parked', c: 'done' }, []],
+])(
+  'an event %s in the middle of a commit is not left to the sweep, and neither are those behind it',
+  async (_what, error, statuses, next) => {
+    for (const [n, id] of ['a', 'b', 'c'].entries()) await arrive(id, 'one', n);
+    const refused = defineHandler({
+      handle: (event, tools) =>
+        event.id === 'b'
+          ? [must(tools.db.execute(statement`select 1 where false`), error)]
+          : adds.handle(event as never, tools),
+    });
+    const consumed = await consume(['a'], refused, 1, { orderKey: { of: KEY, afterParked: 'continue' } });
+    expect(consumed.next).toEqual(next);
+    const rows = await sql<{ id: string; status: string }>('select event_id as id, status from webhooks.events');
+    expect(Object.fromEntries(rows.map(({ id, status }) => [id, status]))).toEqual(statuses);
+  },
+);
 
 it('an event whose predecessor is pending is not worked, counts no attempt, and its ticket is acknowledged', async () => {
   await arrive('a', 'one', 0);
@@ -295,6 +315,9 @@ it('the ticket of a finished event is kept until the queue has taken that of the
 it('the sweep sends a ticket only for the first event of each key', async () => {
   for (const [n, id] of ['a', 'b', 'c'].entries()) await arrive(id, 'one', n);
   await arrive('x', 'two', 0);
+  await arrive('p', 'three', 0);
+  await arrive('q', 'three', 1);
+  await consume(['p'], exceptOf('p', new PermanentError('no'), adds));
   const { events } = await takeOverdue(database.consumer, new Date(START + 3_600_000));
   expect(events.map(({ eventId }) => eventId).sort()).toEqual(['a', 'x']);
 });
