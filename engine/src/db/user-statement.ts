@@ -3,9 +3,11 @@
 import { type HTTPQueryOptions, NeonQueryPromise, neon } from '@neondatabase/serverless';
 import { getTableName, is, Param, Placeholder, sql } from 'drizzle-orm';
 import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';
+import { PgTable } from 'drizzle-orm/pg-core';
 import { checkedUrl } from './client.ts';
 import { DatabaseError, TRANSACTION_CONTROL_REFUSED, UNMET_CONDITION } from './errors.ts';
-import { alerts, bodies, effects, events, hours, orderKeys, webhooks } from './schema.ts';
+import * as schema from './schema.ts';
+import { webhooks } from './schema.ts';
 import type { Query } from './sql.ts';
 
 /** For handlers: builds statements, and reads. Postgres refuses every write through it. */
@@ -93,7 +95,9 @@ export function changesSettings(text: string): boolean {
   return /^(set|reset)\b/.test(firstWords(text)) || /\bset_config\s*\(/i.test(text);
 }
 
-const ENGINE_TABLES = [events, orderKeys, bodies, effects, alerts, hours].map(getTableName).join('|');
+const ENGINE_TABLES = Object.values(schema)
+  .flatMap((one) => (is(one, PgTable) ? [getTableName(one)] : []))
+  .join('|');
 const SCHEMA = `(?<![\\w$])"?${webhooks.schemaName}\\b`;
 const ENGINE_TABLE = `${SCHEMA}"?\\s*\\.\\s*"?(${ENGINE_TABLES})(?![\\w$])`;
 /** There are many places where a table can be named: `from a, webhooks.events`, `delete from only (webhooks.events)` … */
