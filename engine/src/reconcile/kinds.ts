@@ -68,7 +68,7 @@ export interface ReconcileWindow extends ReconcileTools {
 export interface ListedEvents extends Kind {
   /**
    * Everything of these types that was sent from `since` until before `until`. It may return more: by its id, its type and its
-   * time, each event is taken or left. `'too many'` asks for a window of half the length.
+   * time, each event is taken or left. Events of one moment are worked in this order. `'too many'` asks for a window of half the length.
    */
   readonly list: (window: ReconcileWindow) => Promise<readonly unknown[] | 'too many'>;
   /** Paths of values that are the same in all events of your endpoint. An event that is listed with another value is parked. */

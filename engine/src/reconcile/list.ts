@@ -58,14 +58,16 @@ export async function runList(run: ListRun): Promise<ReconcileMessage | undefine
       name,
       events.map(({ eventId }) => eventId),
     );
-    if (!due.isConfirmed) {
+    if (!due.isConfirmed && known.size === 0) {
       hasListed ||= events.length > 0;
-      if (known.size > 0) {
-        await confirmKey(run.db, name, run.key);
-        lookedUntil = undefined;
-      } else if (isLast) {
-        return hasListed ? sayUnconfirmed(run) : undefined;
-      } else lookedUntil = until;
+      if (isLast) return hasListed ? sayUnconfirmed(run) : undefined;
+      lookedUntil = until;
+      continue;
+    }
+    if (!due.isConfirmed) await confirmKey(run.db, name, run.key);
+    if (lookedUntil !== undefined) {
+      // Now the windows before this one can be claimed as well.
+      lookedUntil = undefined;
       continue;
     }
     await claimWindow(run, due, { until, isLast, events, known });

@@ -49,8 +49,9 @@ export function stripeEvents({ key, account }: { readonly key: string; readonly 
           query.set('starting_after', last);
         }
       }
-      // A delivery of Connect names its account. In a list of one account, it may be left out.
-      return account === undefined ? events : events.map((event) => ({ account, ...event }));
+      // Stripe lists the newest first. A delivery of Connect names its account, which a list of one account may leave out.
+      const oldestFirst = events.toReversed();
+      return account === undefined ? oldestFirst : oldestFirst.map((event) => ({ account, ...event }));
     },
   };
 }

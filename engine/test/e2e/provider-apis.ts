@@ -29,7 +29,9 @@ export class StripeApi {
     if (types.length > 20) return Response.json({ error: {} }, { status: 400 });
     const matching = this.events
       .filter(({ type }) => types.length === 0 || types.includes(type))
-      .filter(({ created }) => created >= Number(query.get('created[gte]')) && created < Number(query.get('created[lt]')))
+      .filter(
+        ({ created }) => created >= Number(query.get('created[gte]')) && created < Number(query.get('created[lt]')),
+      )
       .toReversed();
     const after = query.get('starting_after');
     const from = after === null ? 0 : matching.findIndex(({ id }) => id === after) + 1;
@@ -89,7 +91,9 @@ export class GitHubApi {
     const from = cursor === null ? 0 : newestFirst.findIndex(({ id }) => id === cursor);
     const page = newestFirst.slice(from, from + perPage);
     const next = newestFirst[from + perPage]?.id;
-    const link = next ? { link: `<https://api.github.com${path}?per_page=${perPage}&cursor=${next}>; rel="next"` } : undefined;
+    const link = next
+      ? { link: `<https://api.github.com${path}?per_page=${perPage}&cursor=${next}>; rel="next"` }
+      : undefined;
     // The id as a number, which JSON.parse would round.
     const text = JSON.stringify(page).replaceAll(/"id":"(\d+)"/g, '"id":$1');
     return new Response(text, { headers: { 'content-type': 'application/json', ...link } });
