@@ -47,6 +47,8 @@ function mistakeIn({ provider, dedupe, types }: Source, kind: ListedEvents | Lis
   const isInBody = (template: string) =>
     (template.match(/{[^}]*}/g) ?? []).every((place) => place.startsWith('{json:'));
   if (!asList(provider.id.at).every(isInBody)) return 'its ids are not in the body';
+  // A delivery of what was claimed from the list would be suspected: somebody else might have sent it under the known id.
+  if (!provider.id.signed) return 'its ids are not signed';
   if (!provider.type.some(isInBody)) return 'its types are not in the body';
   const times = [provider.occurredAt ?? []].flat().flatMap(({ at }) => asList(at));
   if (!times.some((place) => place.startsWith('json:'))) return 'its bodies hold no time';

@@ -7,7 +7,6 @@ import { beginReconcile, claimMissing, recordWindow, restartReconcile } from '..
 import { loadMetrics, loadReconciles } from '../../src/db/status.ts';
 import { defineHandler, type Source } from '../../src/kit/index.ts';
 import { github } from '../../src/providers/github.ts';
-import { sesmetric } from '../../src/providers/sesmetric.ts';
 import { stripe } from '../../src/providers/stripe.ts';
 import { isReconcileMessage } from '../../src/queue/tickets.ts';
 import {
@@ -830,6 +829,7 @@ it('a queue that refuses the messages is in the log, and the next tick sends oth
 
 describe('a definition', () => {
   const list: ListedEvents = { list: async () => [] };
+  const { occurredAt: _, ...withoutTime } = stripe;
   it.each<[string, Source, ListedEvents | ListedDeliveries, string]>([
     ['ids in a header', { provider: github, types: ['push'] }, list, 'its ids are not in the body'],
     ['ids made of the content', { provider: stripe, types: ['a'], dedupe: 'content' }, list, 'made of the content'],
@@ -838,6 +838,19 @@ describe('a definition', () => {
       { provider: github, types: ['push'], dedupe: 'content' },
       githubDeliveries({ hook: 'orgs/acme/hooks/1', token: 'T' }),
       'made of the content',
+    ],
+    [
+      'ids that are not signed',
+      { provider: { ...stripe, id: { ...stripe.id, signed: false } }, types: ['a'] },
+      list,
+      'its ids are not signed',
+    ],
+    ['no time in the body', { provider: withoutTime, types: ['a'] }, list, 'its bodies hold no time'],
+    [
+      'several events in a delivery',
+      { provider: { ...stripe, batch: { each: ['*'] } }, types: ['a'] },
+      list,
+      'its deliveries hold several events',
     ],
     ['no types', { provider: stripe, types: [] }, list, 'it names no types'],
   ])('is refused for a source with %s', (_, source, kind, why) => {
@@ -849,8 +862,5 @@ describe('a definition', () => {
     expect(reconcile.sources).toEqual(['stripe']);
     world = new World();
     expect(await reconcile.run({ reconcile: 'another' }, world.env, { now, log: () => {} })).toBeUndefined();
-    expect(() => defineReconcile({ ses: { provider: sesmetric, types: ['delivery'] } }, { ses: list })).not.toThrow(
-      /types/,
-    );
   });
 });
