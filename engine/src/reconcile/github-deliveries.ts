@@ -26,7 +26,7 @@ interface Options {
 export function githubDeliveries({ hook, token, api = 'https://api.github.com' }: Options): ListedDeliveries {
   // https://docs.github.com/en/rest/repos/webhooks#list-deliveries-for-a-repository-webhook
   const deliveriesUrl = `${api}/${hook}/deliveries`;
-  const call = async (url: string, method: string, { fetch, env, signal }: ReconcileTools) => {
+  const call = async (url: string, method: string, { fetch, env, signal, now }: ReconcileTools) => {
     const headers = {
       accept: 'application/vnd.github+json',
       authorization: `Bearer ${settingOf(env, token) ?? ''}`,
@@ -35,7 +35,7 @@ export function githubDeliveries({ hook, token, api = 'https://api.github.com' }
       'x-github-api-version': '2022-11-28',
     };
     const response = await fetch(url, { method, headers, signal, redirect: 'manual' });
-    const error = errorOf(response, new Date());
+    const error = errorOf(response, now);
     if (error) throw error;
     return response;
   };

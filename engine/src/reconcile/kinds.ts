@@ -33,6 +33,7 @@ export interface ReconcileTools {
   readonly env: ConsumerEnv;
   /** Aborts the calls when their time is up. */
   readonly signal: AbortSignal;
+  readonly now: Date;
 }
 
 /**
@@ -54,11 +55,11 @@ export interface ReconcileWindow extends ReconcileTools {
  * const orders: ListedEvents = {
  *   every: '1 hour',
  *   key: 'API_TOKEN',
- *   async list({ since, until, fetch, env, signal }) {
+ *   async list({ since, until, fetch, env, signal, now }) {
  *     const query = `from=${since.toISOString()}&to=${until.toISOString()}&limit=500`;
  *     const headers = { authorization: `Bearer ${env.API_TOKEN}` };
  *     const response = await fetch(`https://api.example.com/events?${query}`, { headers, signal });
- *     const error = errorFromResponse(response, new Date());
+ *     const error = errorFromResponse(response, now);
  *     if (error) throw error;
  *     const events: unknown[] = await response.json();
  *     return events.length === 500 ? 'too many' : events;
@@ -105,9 +106,9 @@ export interface ListedDelivery {
  *     const deliveries = items.map(({ id, event, at, again }) => ({ id, eventId: event, at: new Date(at), isAgain: again }));
  *     return { deliveries, next };
  *   },
- *   redeliver: async (id, { fetch, signal }) => {
+ *   redeliver: async (id, { fetch, signal, now }) => {
  *     const response = await fetch(`https://api.example.com/deliveries/${id}/again`, { method: 'POST', signal });
- *     const error = errorFromResponse(response, new Date());
+ *     const error = errorFromResponse(response, now);
  *     if (error) throw error;
  *   },
  * };

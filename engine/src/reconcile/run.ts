@@ -64,7 +64,7 @@ export async function runReconcile(
   try {
     const db = openDatabase(env.DATABASE_URL);
     try {
-      const run = { ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env) };
+      const run = { ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env, now) };
       return 'list' in kind ? await runList({ ...run, kind }) : await runRedeliver({ ...run, kind });
     } catch (error) {
       if (DatabaseError.isFromDatabase(error)) throw error;
@@ -104,10 +104,10 @@ async function hashOfKey({ key, about }: Run['kind'], env: ConsumerBindings): Pr
   return sha256(new TextEncoder().encode(JSON.stringify([value, about])));
 }
 
-function asker(env: ConsumerBindings): Run['ask'] {
+function asker(env: ConsumerBindings, now: () => Date): Run['ask'] {
   return (work) => {
     const tools = { fetch: (...call: Parameters<typeof fetch>) => fetch(...call), env: env as ConsumerEnv };
-    return withTimeLimit(ASK_MS, work({ ...tools, signal: AbortSignal.timeout(ASK_MS) }), () => {
+    return withTimeLimit(ASK_MS, work({ ...tools, signal: AbortSignal.timeout(ASK_MS), now: now() }), () => {
       throw new ReconcileError(`the provider's API took longer than ${ASK_MS / 1000} s`);
     });
   };

@@ -60,11 +60,11 @@ async function listPage(
   query: URLSearchParams,
   key: string,
   account: string | undefined,
-  { fetch, signal }: ReconcileTools,
+  { fetch, signal, now }: ReconcileTools,
 ): Promise<{ readonly data: readonly object[]; readonly has_more: unknown }> {
   const headers = { authorization: `Bearer ${key}`, ...(account !== undefined && { 'stripe-account': account }) };
   const response = await fetch(`${LIST_URL}?${query}`, { headers, signal, redirect: 'manual' });
-  const error = errorFromResponse(response, new Date());
+  const error = errorFromResponse(response, now);
   if (error) throw error;
   const parsed = parseJson(await response.text());
   const { data, has_more } = (parsed.outcome === 'parsed' ? (parsed.json ?? {}) : {}) as {
