@@ -113,13 +113,12 @@ function messageOf(env: ConsumerBindings, alerts: readonly Alert[], now: Date, p
 }
 
 /** The console's lists of what an alert counts: of its events, and of the events with its effects. */
-function linksOf({ state, condition, source, failure, events, effects, since }: Alert, consoleUrl: string): string[] {
+function linksOf({ state, condition, source, failure, events, effects }: Alert, consoleUrl: string): string[] {
   if (state === 'over') return [];
   const link = (fields: Record<string, string>) =>
     `${consoleUrl}/events?${new URLSearchParams({ source, ...fields, ...(failure && { failure }) })}`;
-  if (condition === 'silent') return [link({})];
+  if (condition === 'silent' || condition === 'missing') return [link({})];
   if (condition === 'unconfirmed' || condition === 'not_asked') return [consoleUrl];
-  if (condition === 'missing') return [link({ since: since.toISOString() })];
   return [
     ...(events > 0 ? [link({ status: condition })] : []),
     ...(effects > 0 ? [link({ effect_status: condition })] : []),

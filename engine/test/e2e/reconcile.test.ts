@@ -133,6 +133,7 @@ class World {
       EFFECTS: new FakeQueue(),
       EVENTS_QUEUE: 'events',
       EFFECTS_QUEUE: 'effects',
+      EVENTS_DEAD_QUEUE: 'events-dead',
       DEDUPE_DAYS: 30,
       BODY_DAYS: 7,
     } as unknown as ConsumerEnv;
@@ -326,6 +327,12 @@ describe('a run that is killed', () => {
     expect(messages.map(({ settled }) => settled)).toEqual(['acked', 'acked']);
     expect(await worked()).toHaveLength(1);
     expect(await statusOf('stripe')).toBeUndefined();
+    // A queue may also have given it up: the next tick sends another.
+    const dead = new FakeMessage('', 1, { version: 1, reconcile: 'stripe' });
+    await world
+      .consumer()
+      .queue({ queue: 'events-dead', messages: [dead], retryAll() {} } as unknown as MessageBatch, world.env);
+    expect(dead.settled).toBe('acked');
   });
 });
 
