@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type * as v from 'valibot';
 import type { ActionName } from '../src/db/schema.ts';
-import { Status } from '../src/db/status.ts';
+import { ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { jsonLine } from '../src/shared/log.ts';
 import { opsAddress } from './cloudflare/api.ts';
@@ -10,7 +10,7 @@ import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
 import { connect, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { detailsText, listLine, statusText } from './ops/print.ts';
+import { detailsText, listLine, reconcileLine, statusText } from './ops/print.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
@@ -23,6 +23,10 @@ npm run ops -- discard SOURCE ID | which  --reason TEXT
 npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
+npm run ops -- reconcile SOURCE [--since TIME] [--accept]
+                                               what asking the provider has shown. With --since, everything that was sent since then is
+                                               asked for at the next tick of the consumer. With --accept the key is right, although
+                                               nothing that it lists is known here
 npm run ops -- position 'POSITION'             the places in your files that "position" of a log line names. Check out
                                                the deployed commit first
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
@@ -49,7 +53,7 @@ type Options = ReturnType<typeof readOptions>['values'];
 const PAGE = 500;
 
 /** How many words a command takes. The others take two: SOURCE and ID. */
-const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, position: 1 };
+const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, reconcile: 1, position: 1 };
 
 /** What an operator does without a browser. */
 export default async function main(): Promise<void> {
@@ -74,13 +78,15 @@ export default async function main(): Promise<void> {
     case 'discard':
     case 'rerun':
       return act(await api(), command, rest, values);
+    case 'reconcile':
+      return reconcile(await api(), rest[0], values);
     case 'position':
       return console.log(placesOf(rest[0]).join('\n'));
     case 'unseal':
       return console.log(await unsealed(rest));
     default:
       throw new UserError(
-        `there is no command ${command}: status, list, show, retry, discard, rerun, position or unseal`,
+        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, position or unseal`,
         WRONG_USAGE,
       );
   }
@@ -131,6 +137,18 @@ async function act(api: OpsApi, name: ActionName, rest: string[], options: Optio
   console.log(json ? jsonLine(counts) : resultText(action, counts));
 }
 
+async function reconcile(api: OpsApi, source: string | undefined, { since, accept, json }: Options): Promise<void> {
+  if (!source) throw new UserError('reconcile takes a source: reconcile stripe', WRONG_USAGE);
+  const isChange = since !== undefined || accept;
+  const body = { ...filterOf({ since }, new Date()), accept };
+  const row = isChange
+    ? await api.post(`/reconciles/${encodeURIComponent(source)}`, body, ReconcileStatus)
+    : (await api.get('/status', Status)).reconciles.find((one) => one.source === source);
+  if (row === undefined)
+    throw new UserError(`${source} is not reconciled: src/reconcile.ts doesn't name it`, NOTHING_MATCHED);
+  console.log(json ? jsonLine(row) : reconcileLine(row, new Date()));
+}
+
 function keyOf(command: string, [source, id]: string[]): [string, string] {
   if (source && id) return [source, id];
   throw new UserError(`${command} takes a source and the id of an event: ${command} stripe evt_1`, WRONG_USAGE);
@@ -171,6 +189,7 @@ function readOptions() {
       all: flag,
       reason: text,
       effects: flag,
+      accept: flag,
       yes: flag,
       json: flag,
       url: text,

@@ -8,9 +8,9 @@ import { readArguments } from '../cli/lib/arguments.ts';
 import { UserError } from '../cli/lib/user-error.ts';
 import { ActionCounts, Matching } from '../src/db/actions.ts';
 import { ACTIONS } from '../src/db/schema.ts';
-import { Status } from '../src/db/status.ts';
+import { ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
-import { ListFields, ManyEventsFields, OneEventFields } from '../src/ops/input.ts';
+import { ListFields, ManyEventsFields, OneEventFields, ReconcileFields } from '../src/ops/input.ts';
 
 const FILE = 'docs/ops-api.json';
 
@@ -25,7 +25,15 @@ const Problem = v.pipe(
   v.description('Problem details (RFC 9457)'),
 );
 
-const ANSWERS = { Problem, Status, Events: EventPage, Event: ShownEvent, Counts: ActionCounts, Matching };
+const ANSWERS = {
+  Problem,
+  Status,
+  Events: EventPage,
+  Event: ShownEvent,
+  Counts: ActionCounts,
+  Matching,
+  Reconcile: ReconcileStatus,
+};
 
 /** What JSON Schema can't say, as that a text has no NUL, is left out. */
 function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output' = 'input') {
@@ -125,6 +133,20 @@ export const openApi = {
           200: json({ oneOf: [ref('Counts'), ref('Matching')] }, 'How many were changed, or what would be'),
           400: problem('A field is not valid'),
           409: problem('Other events match than expected, or too many for a rerun. Nothing was changed'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+    },
+    '/reconciles/{source}': {
+      post: {
+        operationId: 'reconcile',
+        summary: 'Let the next tick ask the provider again what it has sent',
+        parameters: [path('source')],
+        requestBody: body(ReconcileFields, false),
+        responses: {
+          200: json(ref('Reconcile'), 'As it is now'),
+          400: problem('A field is not valid, or the source is not reconciled'),
           415: problem('The body is not JSON'),
           ...REFUSALS,
         },

@@ -55,6 +55,7 @@ const receiver: RightsByTable = {
   cancellations: {},
   alerts: {},
   hours: {},
+  reconciles: {},
 };
 
 /**
@@ -141,9 +142,29 @@ const consumer: RightsByTable = {
   cancellations: { select: 'all', insert: 'all', delete: true },
   alerts: { select: 'all', insert: ['condition', 'source', 'failure', 'since'], update: ['sentAt'], delete: true },
   hours: { select: 'all', insert: 'all', delete: true },
+  reconciles: {
+    select: 'all',
+    insert: ['source', 'since'],
+    update: [
+      'since',
+      'askedAt',
+      'listed',
+      'missing',
+      'found',
+      'foundSince',
+      'foundAt',
+      'confirmedKey',
+      'accepted',
+      'problem',
+      'problemSince',
+      'lastError',
+      'notBefore',
+      'delivered',
+    ],
+  },
 };
 
-/** Shows everything but the payloads of effects, and changes what retry, discard and rerun change. */
+/** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
 const ops: RightsByTable = {
   events: {
     select: 'all',
@@ -187,6 +208,8 @@ const ops: RightsByTable = {
   cancellations: {},
   alerts: { select: 'all' },
   hours: { select: 'all' },
+  // `since`, and what lets the next tick ask.
+  reconciles: { select: 'all', update: ['since', 'askedAt', 'notBefore', 'accepted'] },
 };
 
 const rights: Readonly<Record<WorkerKind, RightsByTable>> = { receiver, consumer, ops };

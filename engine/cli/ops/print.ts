@@ -1,7 +1,17 @@
-import type { Status } from '../../src/db/status.ts';
+import type { ReconcileStatus, Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
-import { attemptsOf, clock, duration, headline, originOf, placeOf, relative, upcoming } from '../../src/ops/words.ts';
+import {
+  attemptsOf,
+  clock,
+  duration,
+  headline,
+  originOf,
+  placeOf,
+  reconcileText,
+  relative,
+  upcoming,
+} from '../../src/ops/words.ts';
 import { counted, sum } from '../../src/shared/counts.ts';
 
 /**
@@ -36,7 +46,13 @@ export function statusText(status: Status, now: Date): string {
   });
   const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = status.effects;
   const effects = `effects: ${sent} sent in 24 h  ${waiting(pending, oldest, parked)}`;
-  return [headline(status, now), ...problems, '', ...sources, effects].join('\n');
+  const reconciles = status.reconciles.map((row) => reconcileLine(row, now));
+  return [headline(status, now), ...problems, '', ...sources, effects, ...reconciles].join('\n');
+}
+
+/** What asking the provider of a source has shown. */
+export function reconcileLine(row: ReconcileStatus, now: Date): string {
+  return line(`${row.source}, reconciled: ${reconcileText(row, now)}`);
 }
 
 /** One event of a list. The time is that of its receipt, in UTC. */

@@ -1,11 +1,11 @@
 import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
-import { sendTickets } from '../queue/tickets.ts';
+import { isReconcileMessage, sendReconciles, sendTickets } from '../queue/tickets.ts';
 import type { Log, LogLine } from '../shared/log.ts';
 import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
 import { parkDeadLetters, settleDeadLetter } from './dead-letters.ts';
-import { type ConsumerDependencies, type Portion, workInPortions } from './portions.ts';
+import { type ConsumerDependencies, type Portion, type Reconcile, workInPortions } from './portions.ts';
 import { sendAlerts } from './send-alerts.ts';
 import { sendEffects } from './send-effects.ts';
 import { workEvents } from './work.ts';
@@ -23,7 +23,7 @@ export function createConsumer(dependencies: ConsumerDependencies) {
       };
       switch (batch.queue) {
         case env.EVENTS_QUEUE:
-          return workInPortions(batch, dependencies, (portion) => workEvents(portion, env, dependencies));
+          return workEventsQueue(batch, env, dependencies);
         case env.EFFECTS_QUEUE:
           return workInPortions(batch, dependencies, (portion) => sendEffects(portion, env, dependencies));
         case env.EVENTS_DEAD_QUEUE:
@@ -36,9 +36,29 @@ export function createConsumer(dependencies: ConsumerDependencies) {
       }
     },
     async scheduled(controller: { readonly scheduledTime: number }, env: ConsumerBindings): Promise<void> {
-      await tick(env, new Date(controller.scheduledTime), dependencies.log);
+      await tick(env, new Date(controller.scheduledTime), dependencies.log, dependencies.reconcile);
     },
   };
+}
+
+/** A run that has killed its isolate so often is given up. The next tick sends another message. */
+const MAX_RECONCILE_DELIVERIES = 3;
+
+async function workEventsQueue(
+  { messages }: MessageBatch,
+  env: ConsumerBindings,
+  dependencies: ConsumerDependencies,
+): Promise<void> {
+  const reconciles = messages.filter(({ body }) => isReconcileMessage(body));
+  const others = { messages: messages.filter((message) => !reconciles.includes(message)) };
+  await workInPortions(others, dependencies, (portion) => workEvents(portion, env, dependencies));
+  // The provider's API may take its time, so this comes last. What fails is noted, and tried again by the next tick.
+  for (const message of reconciles) {
+    message.ack();
+    if (!isReconcileMessage(message.body) || message.attempts > MAX_RECONCILE_DELIVERIES) continue;
+    const next = await dependencies.reconcile?.run(message.body, env, dependencies);
+    if (next) await sendReconciles(env.EVENTS, [next]);
+  }
 }
 
 /** A run sends the tickets of at most this many chunks, so that a backlog isn't doubled at once. The next continues. */
@@ -51,20 +71,21 @@ const MAX_SWEEP_CHUNKS = 10;
 export const MAX_PRUNE_CHUNKS = 300;
 
 /**
- * The work of the cron, every 15 minutes: it sends overdue tickets again, alerts the operator, and deletes old events
- * and bodies. Pruning comes last, because it may take minutes, and may use up the requests that the run is allowed to
- * make (50 on Cloudflare's Free plan).
+ * The work of the cron, every 15 minutes: it sends overdue tickets again, alerts the operator, asks for a run of
+ * reconcile for each of its sources, and deletes old events and bodies. Pruning comes last, because it may take minutes, and
+ * may use up the requests that the run is allowed to make (50 on Cloudflare's Free plan).
  */
-export async function tick(env: ConsumerBindings, now: Date, log: Log): Promise<void> {
-  try {
-    await logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log));
-  } finally {
-    try {
-      await logFailure('alert', log, () => sendAlerts(env, now, log));
-    } finally {
-      await logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log));
-    }
-  }
+export async function tick(env: ConsumerBindings, now: Date, log: Log, reconcile?: Reconcile): Promise<void> {
+  const steps = [
+    () => logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log)),
+    () => logFailure('alert', log, () => sendAlerts(env, now, log, reconcile?.sources)),
+    () => askToReconcile(env, log, reconcile?.sources ?? []),
+    () => logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log)),
+  ];
+  const errors: unknown[] = [];
+  // If one fails, the others are tried.
+  for (const step of steps) await step().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 async function sweep(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {
@@ -80,6 +101,16 @@ async function sweep(db: Database, env: ConsumerBindings, now: Date, log: Log): 
   }
   // Tickets that the queue did not take are overdue again after their interval.
   log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
+}
+
+/** One message for each source, so that each run has a limit of requests of its own, and none keeps the cron waiting. */
+async function askToReconcile(env: ConsumerBindings, log: Log, sources: readonly string[]): Promise<void> {
+  if (sources.length === 0) return;
+  const isSent = await sendReconciles(
+    env.EVENTS,
+    sources.map((reconcile) => ({ reconcile })),
+  );
+  if (!isSent) log({ step: 'reconcile', outcome: 'not_sent' });
 }
 
 async function pruneOld(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {

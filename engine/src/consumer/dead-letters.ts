@@ -1,7 +1,7 @@
 import { openDatabase } from '../db/client.ts';
 import { parkEffects } from '../db/effects.ts';
 import { unpack } from '../queue/forwarded.ts';
-import { isEffectTicket, isTicket, reasonUnreadable } from '../queue/tickets.ts';
+import { isEffectTicket, isReconcileMessage, isTicket, reasonUnreadable } from '../queue/tickets.ts';
 import type { ConsumerBindings, Message } from '../shared/runtime.ts';
 import { parkAndWake } from './in-order.ts';
 import { claimForwarded } from './messages.ts';
@@ -53,6 +53,8 @@ export async function parkDeadLetters(
   return settled;
 
   async function claimOrKeep({ body }: Message): Promise<readonly Outcome[]> {
+    // The next tick sends another.
+    if (isReconcileMessage(body)) return [];
     const forwarded = await unpack(body);
     if (!forwarded) {
       log({ step: 'dead_letter', outcome: 'unreadable', ...reasonUnreadable(body) });

@@ -1,6 +1,7 @@
 import type { EffectKind, Handlers, Source } from '../kit/index.ts';
 import { log } from '../shared/log.ts';
 import { createConsumer } from './consumer.ts';
+import type { Reconcile } from './portions.ts';
 
 /**
  * What the consumer is given.
@@ -12,6 +13,8 @@ export interface ConsumerOptions {
   readonly sources: Readonly<Record<string, Source>>;
   readonly handlers: Handlers;
   readonly effects: Readonly<Record<string, EffectKind>>;
+  /** What `defineReconcile` of `claimcheck/reconcile` returns. */
+  readonly reconcile?: Reconcile;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { DatabaseError } from '../db/errors.ts';
 import type { EffectKind, Handlers, Source } from '../kit/index.ts';
+import type { ReconcileMessage } from '../queue/tickets.ts';
 import { errorFields, type Log, type LogLine } from '../shared/log.ts';
-import type { Message, MessageBatch } from '../shared/runtime.ts';
+import type { ConsumerBindings, Message, MessageBatch } from '../shared/runtime.ts';
 import { acknowledge, DEFERRED, databaseUnavailable, type Outcome } from './outcomes.ts';
 
 /** A consumer's code, clock and limits. Clock and randomness are parameters, so that a test can control them. */
@@ -18,6 +19,19 @@ export interface ConsumerDependencies {
   readonly handlerMs: number;
   /** Time limit of an effect. */
   readonly effectMs: number;
+  /** What `defineReconcile` returns. Only an app that uses it has its code in the bundle. */
+  readonly reconcile?: Reconcile | undefined;
+}
+
+/** Asks the providers of some sources what they have sent, and claims what never arrived. */
+export interface Reconcile {
+  readonly sources: readonly string[];
+  /** Works one message. It never throws. It returns the message with which the next run goes on, if there is more to do. */
+  readonly run: (
+    message: ReconcileMessage,
+    env: ConsumerBindings,
+    dependencies: Pick<ConsumerDependencies, 'now' | 'log'>,
+  ) => Promise<ReconcileMessage | undefined>;
 }
 
 /** Messages that are worked together. */
@@ -53,7 +67,7 @@ const FAULT = { outcome: 'error' } as const;
  * data, or once more after a redelivery, may fail because of one message: then each is worked alone.
  */
 export async function workInPortions(
-  { messages: all }: MessageBatch,
+  { messages: all }: Pick<MessageBatch, 'messages'>,
   { now, random, log }: ConsumerDependencies,
   work: (portion: Portion) => Promise<Settled>,
   step: LogLine['step'] = 'batch',

@@ -15,12 +15,17 @@ const TIMEOUT_MS = 10_000;
 const PENDING_MINUTES = 60;
 
 /** Posts alerts that begin or are over to ALERT_WEBHOOK_URL. If that is not set, nothing happens, not even a query. */
-export async function sendAlerts(env: ConsumerBindings, now: Date, log: Log): Promise<void> {
+export async function sendAlerts(
+  env: ConsumerBindings,
+  now: Date,
+  log: Log,
+  reconciled: readonly string[] = [],
+): Promise<void> {
   const url = settingOf(env, 'ALERT_WEBHOOK_URL');
   if (url === undefined) return;
   const pendingMinutes = Number(Reflect.get(env, 'ALERT_PENDING_MINUTES')) || PENDING_MINUTES;
   const db = openDatabase(env.DATABASE_URL);
-  const alerts = await takeAlerts(db, now, pendingMinutes);
+  const alerts = await takeAlerts(db, now, pendingMinutes, reconciled);
   if (alerts.length === 0) return;
 
   const body = JSON.stringify(messageOf(env, alerts, now, pendingMinutes));
@@ -112,7 +117,8 @@ function linksOf({ state, condition, source, failure, events, effects }: Alert, 
   if (state === 'over') return [];
   const link = (fields: Record<string, string>) =>
     `${consoleUrl}/events?${new URLSearchParams({ source, ...fields, ...(failure && { failure }) })}`;
-  if (condition === 'silent') return [link({})];
+  if (condition === 'silent' || condition === 'missing') return [link({})];
+  if (condition === 'unconfirmed' || condition === 'not_asked') return [consoleUrl];
   return [
     ...(events > 0 ? [link({ status: condition })] : []),
     ...(effects > 0 ? [link({ effect_status: condition })] : []),
@@ -137,6 +143,20 @@ function lineOf(alert: Alert, pendingMinutes: number): string {
       return isOver
         ? `OK    ${source}: events arrive again`
         : `ALERT ${source}: no event since ${minute(oldest)}, which is unusually long for this source`;
+    case 'missing':
+      return isOver
+        ? `OK    ${source}: no further event has been missing for a day`
+        : `ALERT ${source}: ${counted(events, 'event')} never arrived, the oldest sent ${minute(oldest)}: found by asking the provider`;
+    case 'unconfirmed':
+      return isOver
+        ? `OK    ${source}: the provider is asked again what it has sent`
+        : `ALERT ${source}: of what the provider's API lists, nothing is known here. Is it the key of another account? ` +
+            `If it is right: npm run ops -- reconcile ${source} --accept`;
+    case 'not_asked':
+      return isOver
+        ? `OK    ${source}: the provider is asked again what it has sent`
+        : `ALERT ${source}: the provider could not be asked since ${minute(oldest)} what it has sent. ` +
+            `npm run ops -- reconcile ${source} says why`;
   }
 }
 

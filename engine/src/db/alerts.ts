@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { FIRST_IN_LINE, WAITING } from './order.ts';
-import { alerts, effects, events, type Failure, hours, itsEvent, sendableSince } from './schema.ts';
+import { alerts, effects, events, type Failure, hours, itsEvent, reconciles, sendableSince } from './schema.ts';
 import { at, columnNames, rowsOf } from './sql.ts';
 
 export interface Alert {
@@ -16,7 +16,10 @@ export interface Alert {
   readonly waiting: number;
   /** When the cron first saw the condition. */
   readonly since: Date;
-  /** Of `pending`: since when the oldest waits. Of `silent`: the last hour with an event. */
+  /**
+   * Of `pending`: since when the oldest waits. Of `silent`: the last hour with an event. Of `missing`: when the oldest was
+   * sent. Of `unconfirmed` and `not_asked`: since when.
+   */
   readonly oldest: Date | null;
 }
 
@@ -29,7 +32,12 @@ const column = columnNames(alerts);
  * A pending event is alerted about at the second tick that sees it: an operator who retries old events would otherwise
  * be alerted about them at once.
  */
-export async function takeAlerts(db: Database, now: Date, pendingMinutes: number): Promise<Alert[]> {
+export async function takeAlerts(
+  db: Database,
+  now: Date,
+  pendingMinutes: number,
+  reconciled: readonly string[] = [],
+): Promise<Alert[]> {
   const latest = at(new Date(now.getTime() - pendingMinutes * 60_000));
   const rows = await run<Row>(
     db,
@@ -59,6 +67,8 @@ export async function takeAlerts(db: Database, now: Date, pendingMinutes: number
       from unfinished group by 1, 2, 3
       union all
       select source, 'silent', '', 0, 0, 0, last_hour from silent
+      union all
+      ${reconcileProblems(at(now), reconciled)}
     ),
     added as (
       insert into ${alerts} (${column.condition}, ${column.source}, ${column.failure}, ${column.since})
@@ -113,6 +123,22 @@ export async function recordSentAlerts(db: Database, sent: readonly Alert[], now
     with over as (delete from ${alerts} where ${keys('over')})
     update ${alerts} set ${column.sentAt} = ${at(now)} where ${keys('begun')}`,
   );
+}
+
+/** What has no row once the app doesn't reconcile the source any more. */
+function reconcileProblems(now: SQL, reconciled: readonly string[]): SQL {
+  const isReconciled = sql`${reconciles.source} = any(${sql.param([...reconciled])}::text[])`;
+  return sql`
+      select ${reconciles.source}, 'missing', '', ${reconciles.found}, 0, 0, ${reconciles.foundSince} from ${reconciles}
+      where ${isReconciled} and ${reconciles.foundAt} > ${now} - interval '1 day'
+      union all
+      select ${reconciles.source}, case ${reconciles.problem} when 'failed' then 'not_asked' else ${reconciles.problem} end,
+             '', 0, 0, 0, ${reconciles.problemSince}
+      from ${reconciles}
+      where ${isReconciled}
+        and (${reconciles.problem} = 'unconfirmed'
+          -- A provider's API may be away for an hour: nothing is lost by that.
+          or ${reconciles.problem} = 'failed' and ${reconciles.problemSince} < ${now} - interval '1 day')`;
 }
 
 const hourColumn = columnNames(hours);

@@ -4,7 +4,7 @@ import { memoize } from '../shared/memoize.ts';
 import { type Database, run } from './client.ts';
 import { DatabaseError } from './errors.ts';
 import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
-import { at, builtOnce, columnNames } from './sql.ts';
+import { at, builtOnce, columnNames, type Query } from './sql.ts';
 
 /** An event of a verified delivery, ready to be claimed. */
 export interface NewEvent {
@@ -257,6 +257,11 @@ const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   select event_id, ${HOLDER} from incoming join ${events} using (event_id)
   where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`,
 );
+
+/** For a transaction of several statements: claims what is not known yet. Without replay keys, nothing else can happen. */
+export function claimStatement(request: ClaimRequest): Query {
+  return CLAIM_WITHOUT_REPLAY_KEYS(request.events)(valuesOfMany(request, request.events));
+}
 
 async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes> {
   const hasReplayKeys = request.events.some(({ fingerprint }) => fingerprint !== null);

@@ -287,7 +287,9 @@ export const sendableSince = sql`coalesce(${effects.sendAt}, ${events.finishedAt
 export const alerts = webhooks.table(
   'alerts',
   {
-    condition: text('condition', { enum: ['parked', 'pending', 'silent'] }).notNull(),
+    condition: text('condition', {
+      enum: ['parked', 'pending', 'silent', 'missing', 'unconfirmed', 'not_asked'],
+    }).notNull(),
     source: text('source').notNull(),
     /** Of `parked`: why, so that a new kind of failure is a new alert. Otherwise empty. */
     failure: text('failure', { enum: ['', ...FAILURES] }).notNull(),
@@ -308,3 +310,30 @@ export const hours = webhooks.table(
   },
   (table) => [primaryKey({ columns: [table.source, table.hour] })],
 );
+
+/** One row for each source whose provider is asked what it has sent (src/reconcile). */
+export const reconciles = webhooks.table('reconciles', {
+  source: text('source').primaryKey(),
+  /** Every event that the provider sent before is here, or was given up. The next window begins there. */
+  since: time('since').notNull(),
+  /** When the last window was asked for that reached the present. An operator sets it to null, so that the next tick asks. */
+  askedAt: time('asked_at'),
+  /** Of the last window: how many events the provider had sent, and how many of them were missing here. */
+  listed: integer('listed').notNull().default(0),
+  missing: integer('missing').notNull().default(0),
+  /** The last time that any were missing: how many within a day, the earliest by the provider's time, and when they were found. */
+  found: integer('found').notNull().default(0),
+  foundSince: time('found_since'),
+  foundAt: time('found_at'),
+  /** The SHA-256 of the key that has listed an event which was known here. With another key, nothing is claimed before it does. */
+  confirmedKey: text('confirmed_key'),
+  /** An operator says that the key is right, although it lists nothing that is known here. */
+  accepted: boolean('accepted').notNull().default(false),
+  problem: text('problem', { enum: ['failed', 'unconfirmed'] }),
+  problemSince: time('problem_since'),
+  lastError: text('last_error'),
+  /** The provider is not asked before then. */
+  notBefore: time('not_before'),
+  /** Values in an event that was delivered. An event that the API lists with other ones is parked. */
+  delivered: jsonb('delivered').$type<Readonly<Record<string, unknown>>>(),
+});

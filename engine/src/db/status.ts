@@ -5,9 +5,9 @@ import * as v from 'valibot';
 import { sum } from '../shared/counts.ts';
 import { type Database, run } from './client.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
-import { alerts, effects, events, itsEvent, sendableSince } from './schema.ts';
+import { alerts, effects, events, itsEvent, reconciles, sendableSince } from './schema.ts';
 import { at, isoTimes } from './sql.ts';
-import { Count, seenSources, TimeOrNull } from './views.ts';
+import { Count, seenSources, Time, TimeOrNull } from './views.ts';
 
 const HOURS = 24;
 
@@ -54,6 +54,28 @@ export const EffectKindStatus = v.strictObject({
 });
 export type EffectKindStatus = v.InferOutput<typeof EffectKindStatus>;
 
+export const ReconcileStatus = v.strictObject({
+  source: v.string(),
+  complete_until: v.pipe(Time, v.description('Every event that the provider sent before is here, or was given up')),
+  asked_at: v.pipe(
+    TimeOrNull,
+    v.description('When the provider was last asked up to the present. Null: at the next tick'),
+  ),
+  listed: v.pipe(Count, v.description('How many events it had sent then')),
+  missing: v.pipe(Count, v.description('How many of them were missing here')),
+  found: v.pipe(Count, v.description('The last time that any were missing: how many, within a day')),
+  found_since: v.pipe(TimeOrNull, v.description('When the earliest of them was sent')),
+  found_at: TimeOrNull,
+  problem: v.pipe(
+    v.nullable(v.picklist(reconciles.problem.enumValues)),
+    v.description('`failed`: it could not be asked. `unconfirmed`: it lists nothing that is known here'),
+  ),
+  problem_since: TimeOrNull,
+  last_error: v.nullable(v.string()),
+  not_before: v.pipe(TimeOrNull, v.description('The provider has asked to wait until then')),
+});
+export type ReconcileStatus = v.InferOutput<typeof ReconcileStatus>;
+
 export const Status = v.strictObject({
   problems: v.pipe(
     v.array(Problem),
@@ -68,15 +90,20 @@ export const Status = v.strictObject({
     oldest_pending_at: TimeOrNull,
   }),
   effect_kinds: v.array(EffectKindStatus),
+  reconciles: v.pipe(
+    v.array(ReconcileStatus),
+    v.description('The sources whose providers are asked what they have sent'),
+  ),
   totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: TimeOrNull }),
 });
 export type Status = v.InferOutput<typeof Status>;
 
 export async function loadStatus(db: Database, configured: readonly string[], now: Date): Promise<Status> {
-  const [problems, sources, effect_kinds] = await Promise.all([
+  const [problems, sources, effect_kinds, reconciles] = await Promise.all([
     loadProblems(db),
     loadSources(db, configured, now),
     loadEffectKinds(db, now),
+    loadReconciles(db, configured),
   ]);
   return {
     problems,
@@ -87,6 +114,7 @@ export async function loadStatus(db: Database, configured: readonly string[], no
       sent_last_day: sum(effect_kinds.flatMap(({ sent_per_hour }) => sent_per_hour)),
     },
     effect_kinds,
+    reconciles,
     totals: totalsOf(sources),
   };
 }
@@ -211,6 +239,22 @@ async function loadEffectKinds(db: Database, now: Date): Promise<EffectKindStatu
   }));
 }
 
+/** Those of these sources that the consumer has begun to reconcile. */
+export async function loadReconciles(db: Database, configured: readonly string[]): Promise<ReconcileStatus[]> {
+  const rows = await run<ReconcileStatus>(
+    db,
+    sql`
+    select ${reconciles.source} as source, ${reconciles.since} as complete_until, ${reconciles.askedAt} as asked_at,
+           ${reconciles.listed} as listed, ${reconciles.missing} as missing, ${reconciles.found} as found,
+           ${reconciles.foundSince} as found_since, ${reconciles.foundAt} as found_at, ${reconciles.problem} as problem,
+           ${reconciles.problemSince} as problem_since, ${reconciles.lastError} as last_error,
+           ${reconciles.notBefore} as not_before
+    from ${reconciles} where ${reconciles.source} = any(${sql.param([...configured])}::text[]) order by 1`,
+  );
+  const times = ['complete_until', 'asked_at', 'found_since', 'found_at', 'problem_since', 'not_before'] as const;
+  return rows.map((row) => isoTimes(row, ...times));
+}
+
 /** One number of the metrics. `label` is what its name says: a status, or the number of a bucket. */
 export interface Measurement {
   readonly name:
@@ -220,7 +264,9 @@ export interface Measurement {
     | 'seconds_bucket'
     | 'seconds_sum'
     | 'effects'
-    | 'oldest_pending_effect_at';
+    | 'oldest_pending_effect_at'
+    | 'reconciled_until'
+    | 'found_missing';
   readonly source: string | null;
   readonly label: string | null;
   readonly value: number;
@@ -262,6 +308,9 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
     union all select 'effects', null, 'later', later from pending_effects where later > 0
     union all select 'oldest_pending_effect_at', null, null, oldest from pending_effects where oldest is not null
     union all select 'effects', null, 'parked', count(*) from ${effects} where ${effects.status} = 'parked'
-    union all select 'effects', null, 'sent', count(*) from ${effects} where ${effects.sentAt} > ${lastDay}`,
+    union all select 'effects', null, 'sent', count(*) from ${effects} where ${effects.sentAt} > ${lastDay}
+    union all select 'reconciled_until', ${reconciles.source}, null, ${epoch(reconciles.since)} from ${reconciles}
+    union all select 'found_missing', ${reconciles.source}, null,
+      case when ${reconciles.foundAt} > ${lastDay} then ${reconciles.found} else 0 end from ${reconciles}`,
   );
 }

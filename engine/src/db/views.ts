@@ -8,7 +8,7 @@ import { WAITING } from './order.ts';
 import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
-const Time = v.pipe(v.string(), v.isoTimestamp());
+export const Time = v.pipe(v.string(), v.isoTimestamp());
 export const TimeOrNull = v.nullable(Time);
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 

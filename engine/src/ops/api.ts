@@ -4,8 +4,9 @@ import { type ActionResult, loadMatching, MAX_RERUN, runAction } from '../db/act
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
 import { findNext, type LineKey } from '../db/order.ts';
+import { restartReconcile } from '../db/reconciles.ts';
 import type { ActionName } from '../db/schema.ts';
-import { loadStatus } from '../db/status.ts';
+import { loadReconciles, loadStatus } from '../db/status.ts';
 import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
 import type { Source } from '../kit/index.ts';
 import { sendTickets, type Ticket } from '../queue/tickets.ts';
@@ -14,7 +15,16 @@ import { problem } from '../shared/problem.ts';
 import type { OpsBindings, Queue } from '../shared/runtime.ts';
 import { isStorableText } from '../shared/text.ts';
 import type { Identity } from './access.ts';
-import { cursorText, isAction, type RequestedAction, readAction, readFields, readList } from './input.ts';
+import {
+  cursorText,
+  type Input,
+  isAction,
+  type RequestedAction,
+  readAction,
+  readFields,
+  readList,
+  readReconcile,
+} from './input.ts';
 
 /** What the ops Worker is built from. */
 export interface OpsDependencies {
@@ -62,7 +72,7 @@ export async function loadEvent(db: Database, key: EventKey, maxBody?: number): 
 
 /** The JSON API. Who may use it has been decided before. */
 export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
-  const { sources, now } = dependencies;
+  const { sources, now, log } = dependencies;
   const api = new Hono<OpsTypes>();
 
   api.get('/status', async (c) => c.json(await loadStatus(openOpsDatabase(c.env), Object.keys(sources), now())));
@@ -104,6 +114,19 @@ export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
     const result = await runActionNow(c, db, action, dependencies);
     const changedNothing = result.outcome === 'changed' && result.events + result.effects === 0;
     return changedNothing && !(await loadDetails(db, { source, eventId })) ? NO_SUCH_EVENT() : counts(result);
+  });
+
+  api.post('/reconciles/:source', async (c) => {
+    const source = c.req.param('source');
+    const read = await inputIn(c, readReconcile);
+    if (read instanceof Response) return read;
+    const { since, accept = false } = read;
+    const db = openOpsDatabase(c.env);
+    const isKnown = isStorableText(source) && (await restartReconcile(db, source, { since, accept }));
+    if (!isKnown)
+      return badRequest('the consumer does not reconcile this source, or has not had a tick since its deployment');
+    log({ step: 'operator', outcome: 'reconcile', source });
+    return c.json((await loadReconciles(db, [source]))[0]);
   });
 
   return api;
@@ -149,14 +172,21 @@ async function sendAll(queue: Queue, tickets: readonly Ticket[]): Promise<boolea
   return true;
 }
 
+function actionIn(c: Context<OpsTypes>, name: ActionName, key?: EventKey): Promise<RequestedAction | Response> {
+  return inputIn(c, (fields) => readAction(name, fields, key));
+}
+
 /** A page of another site can't send JSON without asking, and we allow nobody. */
-async function actionIn(c: Context<OpsTypes>, name: ActionName, key?: EventKey): Promise<RequestedAction | Response> {
+async function inputIn<Value extends object>(
+  c: Context<OpsTypes>,
+  read: (fields: Readonly<Record<string, unknown>>) => Input<Value>,
+): Promise<Value | Response> {
   const text = await c.req.text();
   const isJson = /^application\/json\b/i.test(c.req.header('content-type') ?? '');
   if (text !== '' && !isJson) return problem(415, 'The body is not application/json');
   const body = readFields(text);
-  const action = body.outcome === 'invalid' ? body : readAction(name, body.value, key);
-  return action.outcome === 'invalid' ? badRequest(action.detail) : action.value;
+  const input = body.outcome === 'invalid' ? body : read(body.value);
+  return input.outcome === 'invalid' ? badRequest(input.detail) : input.value;
 }
 
 function counts(result: ActionResult): Response {

@@ -72,6 +72,16 @@ export const ManyEventsFields = only('field', {
   ...ACTION,
 });
 
+/** The body of a request to reconcile again. */
+export const ReconcileFields = only('field', {
+  since: optional(Time, 'The consumer asks for everything that was sent since then, at its next tick'),
+  accept: optional(v.boolean('is true or false'), 'The key is right, although it lists nothing that is known here'),
+});
+
+export function readReconcile(fields: Fields) {
+  return parse(ReconcileFields, fields);
+}
+
 type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields> & v.InferOutput<typeof OneEventFields>>;
 
 export function readFilter(fields: Fields): Input<EventFilter> {

@@ -48,6 +48,7 @@ function metricsOf(measurements: readonly Measurement[], at: Date, now: Date): s
     named(name).map(({ source, value }) => ({ labels: { source: source ?? '' }, value }));
   const age = (since: number) => Math.max(0, now.getTime() / 1000 - since);
   const oldest = bySource('oldest_pending_at').map(({ labels, value }) => ({ labels, value: age(value) }));
+  const reconciled = bySource('reconciled_until').map(({ labels, value }) => ({ labels, value: age(value) }));
   const oldestEffect = named('oldest_pending_effect_at').map(({ value }) => ({ value: age(value) }));
   const effects = named('effects').map(({ label, value }) => ({ labels: { status: label ?? '' }, value }));
   const seconds = named('seconds_sum').flatMap(({ source, value }) =>
@@ -61,6 +62,8 @@ function metricsOf(measurements: readonly Measurement[], at: Date, now: Date): s
     family('event_seconds', 'From received to done, of the events received in the last day', seconds, 'histogram'),
     family('effects', 'Effects by status, those that are sent in the last day only', effects),
     family('oldest_pending_effect_age_seconds', 'Since the event of the oldest pending effect was done', oldestEffect),
+    family('reconciled_age_seconds', 'All that the provider sent before is here', reconciled),
+    family('events_found_missing', 'Events that never arrived, found in the last day', bySource('found_missing')),
   ];
 }
 

@@ -1,7 +1,7 @@
 // How the pages and `npm run ops` say the same thing.
 import type { Problem } from '../db/problems.ts';
 import type { ActionName } from '../db/schema.ts';
-import type { Status } from '../db/status.ts';
+import type { ReconcileStatus, Status } from '../db/status.ts';
 import type { EventDetails } from '../db/views.ts';
 import { counted, countedBoth, sum } from '../shared/counts.ts';
 
@@ -45,7 +45,10 @@ export function clock(at: string, now: Date): string {
 }
 
 /** What is wrong, and since when. */
-export function headline({ totals, effects, problems, sources }: Omit<Status, 'effect_kinds'>, now: Date) {
+export function headline(
+  { totals, effects, problems, sources }: Omit<Status, 'effect_kinds' | 'reconciles'>,
+  now: Date,
+) {
   const isParked = totals.parked + effects.parked > 0;
   const those = problems.filter(({ status }) => status === (isParked ? 'parked' : 'pending'));
   const [since] = those.flatMap((problem) => problem.since ?? []).sort();
@@ -59,6 +62,26 @@ export function headline({ totals, effects, problems, sources }: Omit<Status, 'e
   if (those.length > 0) return `${countedBoth(counts)} ${isOne ? 'keeps' : 'keep'} failing${when}`;
   const silent = sources.filter(({ unusually_silent }) => unusually_silent).length;
   return silent === 0 ? 'Nothing is parked' : `${counted(silent, 'source')} ${silent === 1 ? 'is' : 'are'} silent`;
+}
+
+/**
+ * What asking the provider has shown: `asked 09:15, complete until 08:15: 1,204 sent, 1,204 here. 3 were missing since
+ * 17 Nov 02:00`, and why it could not be asked.
+ */
+export function reconcileText(row: ReconcileStatus, now: Date): string {
+  const { asked_at, complete_until, listed, missing, found, found_since, found_at, problem, problem_since } = row;
+  const at = (time: string) => clock(time, now);
+  const sent = `${listed.toLocaleString('en')} sent, ${(listed - missing).toLocaleString('en')} here`;
+  const asked = asked_at === null ? 'asked at the next tick' : `asked ${at(asked_at)}`;
+  const parts = [`${asked}, complete until ${at(complete_until)}${asked_at === null ? '' : `: ${sent}`}`];
+  if (found > 0 && found_since && found_at) {
+    parts.push(
+      `${found.toLocaleString('en')} ${found === 1 ? 'was' : 'were'} missing since ${at(found_since)}, found ${at(found_at)}`,
+    );
+  }
+  if (problem && problem_since) parts.push(`${problem} since ${at(problem_since)}: ${row.last_error}`);
+  if (row.not_before && Date.parse(row.not_before) > now.getTime()) parts.push(`waits until ${at(row.not_before)}`);
+  return parts.join('. ');
 }
 
 /** `5 of 12` while more attempts can follow and when all are used up, otherwise `5`. */

@@ -47,6 +47,26 @@ export async function isWritten(sending: Promise<unknown>): Promise<boolean> {
   return withTimeLimit(SEND_TIMEOUT_MS, sent, () => false);
 }
 
+/** Asks the consumer to reconcile a source. A version that doesn't know it leaves it unread, and it comes again. */
+export interface ReconcileMessage {
+  readonly reconcile: string;
+  /** Set if a run has not reached the present: the next one goes on with windows of this length. */
+  readonly windowMs?: number;
+  /** While the key is not confirmed: up to where nothing that is known was listed, and whether anything was listed at all. */
+  readonly lookedUntil?: string;
+  readonly hasListed?: boolean;
+}
+
+export function isReconcileMessage(message: unknown): message is ReconcileMessage {
+  const { reconcile } = (message ?? {}) as Partial<ReconcileMessage>;
+  return isKnownVersion(message) && isStorableText(reconcile);
+}
+
+/** If the queue doesn't take them, the next tick sends others. */
+export function sendReconciles(queue: Queue, messages: readonly ReconcileMessage[]): Promise<boolean> {
+  return isWritten(queue.sendBatch(messages.map((message) => ({ body: { version: MESSAGE_VERSION, ...message } }))));
+}
+
 export function isTicket(message: unknown): message is Ticket {
   const ticket = message as Partial<Ticket> | null | undefined;
   return isKnownVersion(ticket) && isStorableText(ticket?.source) && isStorableText(ticket.eventId);

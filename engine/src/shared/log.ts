@@ -11,6 +11,7 @@ export interface LogLine extends LogFields {
     | 'sweep'
     | 'prune'
     | 'alert'
+    | 'reconcile'
     | 'operator'
     | 'configuration';
 }

@@ -25,11 +25,16 @@ const later = ({ minutes = 0, hours = 0, days = 0 }) =>
 const CANARY = 'canary-7f3a';
 const SECRET = `whsec_${btoa('a secret of more than 24 bytes')}`;
 
+/** Sources whose providers are asked. Another one was, and is no more. */
+const RECONCILE = { sources: ['stripe', 'github', 'shop'], run: async () => undefined };
+
 let lines: Record<string, unknown>[];
 let queries: number;
 
 beforeEach(async () => {
-  await sql('delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours');
+  await sql(
+    'delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours; delete from webhooks.reconciles',
+  );
   lines = [];
   queries = 0;
   database.stack.neon.fault = () => {
@@ -50,7 +55,7 @@ async function run(now: Date, settings: Record<string, unknown> = { ALERT_WEBHOO
   const bindings = { DATABASE_URL: consumer, EVENTS: queue, EFFECTS: queue, EVENTS_QUEUE: 'acme-hooks-staging-events' };
   const env = { ...bindings, DEDUPE_DAYS: 30, BODY_DAYS: 7, ...settings };
   const before = endpoint.posts.length;
-  await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line));
+  await tick(env as unknown as ConsumerEnv, now, (line) => lines.push(line), RECONCILE);
   return endpoint.posts.slice(before).map(({ body }) => JSON.parse(body).text.replace(/^acme-hooks-staging\n/, ''));
 }
 
@@ -437,4 +442,33 @@ describe('an alert endpoint', () => {
     expect(allowed_mentions).toEqual({ parse: [] });
     expect(data.alerts).toHaveLength(40);
   });
+});
+
+it('what asking a provider has shown is an alert: what never arrived, a key of another account, and a day without an answer', async () => {
+  await sql(
+    `insert into webhooks.reconciles (source, since, found, found_since, found_at, problem, problem_since) values
+       ('stripe', $1, 3, $1::timestamptz - interval '2 days', $1, null, null),
+       ('github', $1, 0, null, null, 'failed', $1), ('shop', $1, 0, null, null, 'unconfirmed', $1),
+       ('removed', $1, 7, $1, $1, 'unconfirmed', $1)`,
+    [NOW],
+  );
+  expect(
+    await run(later({ minutes: 15 }), { ALERT_WEBHOOK_URL: endpoint.url, OPS_URL: 'https://ops.example.com' }),
+  ).toEqual([
+    [
+      "ALERT shop: of what the provider's API lists, nothing is known here. Is it the key of another account? If it is right: npm run ops -- reconcile shop --accept https://ops.example.com/ops",
+      'ALERT stripe: 3 events never arrived, the oldest sent 2026-02-28 12:00 UTC: found by asking the provider https://ops.example.com/ops/events?source=stripe',
+      'https://ops.example.com/ops',
+    ].join('\n'),
+  ]);
+  await sql(`update webhooks.reconciles set problem = null where source = 'shop'`);
+  expect(await run(later({ hours: 25 }))).toEqual([
+    [
+      'ALERT github: the provider could not be asked since 2026-03-02 12:00 UTC what it has sent. npm run ops -- reconcile github says why',
+      'OK    shop: the provider is asked again what it has sent',
+      'OK    stripe: no further event has been missing for a day',
+    ].join('\n'),
+  ]);
+  await sql(`update webhooks.reconciles set problem = null`);
+  expect(await run(later({ hours: 26 }))).toEqual(['OK    github: the provider is asked again what it has sent']);
 });

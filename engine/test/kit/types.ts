@@ -10,6 +10,7 @@ import {
   typed,
 } from '../../src/kit/index.ts';
 import { stripe } from '../../src/providers/stripe.ts';
+import { defineReconcile, githubDeliveries, stripeEvents } from '../../src/reconcile/index.ts';
 
 const sources = defineSources({ stripe: { provider: stripe, types: ['charge.succeeded'] } });
 const handler = defineHandler({ handle: () => [] });
@@ -52,6 +53,12 @@ defineSources({ stripe: { provider: stripe, types: [], orderKey: 'customer' } })
 defineSources({ stripe: { provider: stripe, types: [], orderKey: '{jason:customer}' } });
 // @ts-expect-error a misspelt option of an order key
 defineSources({ stripe: { provider: stripe, types: [], orderKey: { of: '{json:a}', afterPraked: 'continue' } } });
+
+defineReconcile(sources, { stripe: stripeEvents({ key: 'STRIPE_API_KEY' }) });
+// @ts-expect-error a source that is not configured
+defineReconcile(sources, { strip: stripeEvents({ key: 'STRIPE_API_KEY' }) });
+// @ts-expect-error the address of a hook, and not its place in the API
+githubDeliveries({ hook: 'https://github.com/acme/app/settings/hooks/1', token: 'GITHUB_TOKEN' });
 
 defineHandler({
   schema: v.object({ id: v.string() }),

@@ -42,3 +42,8 @@ it('the consumer’s bundle has neither HTTP routing nor what keeps a local run 
 it('only the providers that a source names reach the bundle of the receiver', () => {
   expect(Object.keys(providers).filter(isThere).sort()).toEqual([...named].sort());
 });
+
+it('only the consumer of an app that reconciles has the code of it in its bundle', () => {
+  expect(consumer).not.toContain('api.stripe.com');
+  expect(consumer).not.toContain('claimcheck-reconciled');
+});

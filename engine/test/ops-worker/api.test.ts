@@ -76,6 +76,10 @@ describe('the description of the API', () => {
     );
     await check('post', many, await post('/ops/api/events/retry', { filter: {}, expected }));
     await check('post', many, await post('/ops/api/events/rerun', { filter: { sorce: 'x' } }));
+    await sql(`insert into webhooks.reconciles (source, since) values ('stripe', $1) on conflict do nothing`, [NOW]);
+    await check('post', '/reconciles/{source}', await post('/ops/api/reconciles/stripe', { accept: true }));
+    await check('post', '/reconciles/{source}', await post('/ops/api/reconciles/stripe', { since: 'soon' }));
+    await check('get', '/status', await get('/ops/api/status'));
     for (const [path, methods] of Object.entries(paths)) {
       for (const method of Object.keys(methods)) {
         const address = `/ops/api${path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'action' ? 'retry' : 'x'))}`;

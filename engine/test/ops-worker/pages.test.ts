@@ -165,6 +165,24 @@ it('a question says what would be lost or is too much, and keeps the reason that
   expect(await read('/ops/bulk?action=rerun')).toMatch(/^\nMore than 5,000 events match\n/);
 });
 
+it('the overview says of each source whose provider is asked what that has shown, and why it could not be asked', async () => {
+  const { read } = start();
+  expect(await read('/ops')).not.toContain('Asked what they have sent');
+  await sql(
+    `insert into webhooks.reconciles (source, since, asked_at, listed, found, found_since, found_at, problem, problem_since, last_error, not_before)
+     values ('stripe', $1, $1, 1204, 1, $1, $1, 'failed', $1, 'api.stripe.com answered 401', $1::timestamptz + interval '3 hours'),
+            ('removed', $1, null, 0, 0, null, null, null, null, null, null)`,
+    [PARKED_AT],
+  );
+  const page = await read('/ops');
+  expect(page).toContain(
+    'Asked what they have sent\nSource\nResult\nstripe\nasked 10:00, complete until 10:00: 1,204 sent, 1,204 here. ' +
+      '1 was missing since 10:00, found 10:00. failed since 10:00: api.stripe.com answered 401. waits until 13:00',
+  );
+  expect(page).not.toContain('removed');
+  await sql('delete from webhooks.reconciles');
+});
+
 it('every number of the overview and every problem leads to as many events, whatever else fails', async () => {
   const { read, expectCounts } = start();
   await sql('delete from webhooks.events');

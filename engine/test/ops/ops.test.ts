@@ -235,9 +235,38 @@ describe('an action', () => {
   });
 });
 
+it('reconcile shows what asking the provider has shown, sets its window back, and accepts its key', async () => {
+  await sql('delete from webhooks.reconciles');
+  expect(await ops('reconcile stripe')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('stripe is not reconciled'),
+  });
+  expect(await ops('reconcile stripe --accept')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('does not reconcile this source'),
+  });
+  await sql(
+    `insert into webhooks.reconciles (source, since, asked_at, listed, missing, found, found_since, found_at)
+     values ('stripe', $1, $1, 1204, 3, 3, $1, $1)`,
+    [NOW],
+  );
+  const { out } = await ops('reconcile stripe');
+  expect(out).toMatch(
+    /^stripe, reconciled: asked 1 Mar 12:00, complete until 1 Mar 12:00: 1,204 sent, 1,201 here\. 3 were missing since 1 Mar 12:00, found 1 Mar 12:00\n$/,
+  );
+  expect((await ops('reconcile stripe --since 2026-02-20 --accept')).out).toMatch(
+    /asked at the next tick, complete until 20 Feb 00:00/,
+  );
+  const rows = await sql('select since, asked_at, accepted from webhooks.reconciles');
+  expect(rows).toEqual([{ since: new Date('2026-02-20'), asked_at: null, accepted: true }]);
+  expect((await ops('reconcile stripe --accept --json')).out).toContain('"complete_until":"2026-02-20T00:00:00.000Z"');
+  expect((await ops('status')).out).toContain('stripe, reconciled: asked at the next tick');
+  await sql('delete from webhooks.reconciles');
+});
+
 describe('an error is one line that says what to do', () => {
   it.each([
-    ['stats', 'there is no command stats: status, list, show, retry, discard, rerun, position or unseal'],
+    ['stats', 'there is no command stats: status, list, show, retry, discard, rerun, reconcile, position or unseal'],
     ['list --sorce x', 'there is no option --sorce'],
     ['list --since yesterday-ish', '--since takes 30m, 2h, 7d, today, or a time'],
     ['list --source= --type=paid', '--source is empty'],
@@ -248,6 +277,7 @@ describe('an error is one line that says what to do', () => {
     ['retry', 'say which events to retry'],
     ['retry stripe parked_1 --type paid', 'either SOURCE ID or a filter'],
     ['discard stripe parked_1', 'discard takes --reason TEXT'],
+    ['reconcile', 'reconcile takes a source'],
     // Only the Worker knows which there are.
     ['list --status failed', 'The request cannot be understood. status is one of'],
   ])('%j ends with 2', async (line, words) => {

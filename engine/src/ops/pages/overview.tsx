@@ -1,7 +1,7 @@
 import type { EventFilter } from '../../db/filter.ts';
 import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
 import { counted, sum } from '../../shared/counts.ts';
-import { duration, headline } from '../words.ts';
+import { duration, headline, reconcileText } from '../words.ts';
 import { ProblemItem } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, Code, Figure, FirstEvent, listPath, Table, visible } from './parts.tsx';
@@ -11,7 +11,7 @@ const LOCAL_REFRESH_SECONDS = 3;
 
 /** What is wrong, since when, and what to do about it; and then how everything else goes. */
 export function Overview({ status, ...context }: PageContext & { status: Status }) {
-  const { sources, effects, effect_kinds, totals, problems } = status;
+  const { sources, effects, effect_kinds, reconciles, totals, problems } = status;
   const { now } = context;
   const stuck = totals.parked + effects.parked;
   const parkedEffects = ({ source }: SourceStatus) => {
@@ -106,6 +106,20 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
             ['p95', (row) => percentile(row.seconds_to_done.p95), 'number'],
           ]}
         />
+        {reconciles.length > 0 && (
+          <>
+            <h2>Asked what they have sent</h2>
+            <Table
+              caption="Asked what they have sent"
+              rows={reconciles}
+              edge={({ problem, found_at }) => (problem ? 'parked' : isRecent(found_at, now) ? 'pending' : '')}
+              columns={[
+                ['Source', ({ source }) => <Code value={source} />],
+                ['Result', (row) => visible(reconcileText(row, now)), 'wide'],
+              ]}
+            />
+          </>
+        )}
         {silent.length > 0 && (
           <details class="silent">
             <summary>
@@ -146,6 +160,8 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
     </Layout>
   );
 }
+
+const isRecent = (at: string | null, now: Date) => at !== null && now.getTime() - Date.parse(at) < 86_400_000;
 
 /** A source that was silent for a day, with how often it usually sends. */
 function Last({ source: { last_accepted_at, accepted_last_week }, now }: { source: SourceStatus; now: Date }) {

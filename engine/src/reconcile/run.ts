@@ -1,0 +1,135 @@
+// What both kinds have in common: when a source is asked, within which limits, and what is noted if it fails.
+import { hideSecrets } from '../consumer/hide-secrets.ts';
+import type { Reconcile } from '../consumer/portions.ts';
+import { type Database, openDatabase } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
+import { beginReconcile, type Reconcile as Row, recordProblem } from '../db/reconciles.ts';
+import { failureOf, RetryLater } from '../kit/errors.ts';
+import type { ConsumerEnv, Source } from '../kit/index.ts';
+import type { ReconcileMessage } from '../queue/tickets.ts';
+import { sha256 } from '../shared/bytes.ts';
+import { errorFields, type Log } from '../shared/log.ts';
+import type { ConsumerBindings } from '../shared/runtime.ts';
+import { MAX_DELAY_SECONDS } from '../shared/runtime.ts';
+import { settingOf } from '../shared/settings.ts';
+import { cleanText } from '../shared/text.ts';
+import { withTimeLimit } from '../shared/time-limit.ts';
+import { EVERY_MS, type ListedDeliveries, type ListedEvents, ReconcileError, type ReconcileTools } from './kinds.ts';
+import { runList } from './list.ts';
+import { runRedeliver } from './redeliver.ts';
+
+/** One run for one source. */
+export interface Run<Kind = ListedEvents | ListedDeliveries> {
+  readonly name: string;
+  readonly source: Source;
+  readonly kind: Kind;
+  readonly message: ReconcileMessage;
+  readonly env: ConsumerBindings;
+  readonly db: Database;
+  readonly now: () => Date;
+  readonly log: Log;
+  /** The SHA-256 of the key and of what else says whose events are listed. */
+  readonly key: string;
+  /** Calls the provider, or code of the app that does, within a time limit. */
+  readonly ask: <Answer>(work: (tools: ReconcileTools) => Promise<Answer>) => Promise<Answer>;
+}
+
+/** The row of a source, and the window that is still to be asked for. */
+export interface Due {
+  readonly row: Row;
+  readonly since: Date;
+  readonly until: Date;
+  /** Whether the API has listed an event that is known here, or an operator says that the key is right. */
+  readonly isConfirmed: boolean;
+}
+
+/** Several pages, of an API that takes its time. */
+const ASK_MS = 30_000;
+
+/** What is still on its way, or is tried again by its provider or by us, must not look as if it had never arrived. */
+const IN_FLIGHT_MS = 3_600_000;
+
+const DAY_MS = 86_400_000;
+
+/** A tick may come a little earlier than the one before. */
+const EARLY_MS = 60_000;
+
+/** A screenful. */
+const MAX_ERROR_LENGTH = 1000;
+
+export async function runReconcile(
+  given: Pick<Run, 'name' | 'source' | 'kind' | 'message' | 'env'>,
+  { now, log }: Parameters<Reconcile['run']>[2],
+): Promise<ReconcileMessage | undefined> {
+  const { name, kind, env } = given;
+  try {
+    const db = openDatabase(env.DATABASE_URL);
+    try {
+      const run = { ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env, now) };
+      return 'list' in kind ? await runList({ ...run, kind }) : await runRedeliver({ ...run, kind });
+    } catch (error) {
+      if (DatabaseError.isFromDatabase(error)) throw error;
+      const { reason, text, seconds } = describe(error, env);
+      log({ step: 'reconcile', outcome: 'failed', source: name, reason, ...(isOurs(error) ? {} : errorFields(error)) });
+      const notBefore = seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;
+      // Also for the case that nothing was asked yet: the secret may be missing.
+      await beginReconcile(db, name, now());
+      await recordProblem(db, name, { problem: 'failed', error: text, notBefore }, now());
+    }
+  } catch (error) {
+    log({ step: 'reconcile', outcome: 'failed', source: name, reason: DatabaseError.fromThrown(error).message });
+  }
+  return undefined;
+}
+
+/** Undefined if there is nothing to ask for now. `ahead` is where a run goes on that looks for an event that is known here. */
+export async function whatIsDue(run: Run, isContinued: boolean, ahead?: Date): Promise<Due | undefined> {
+  const { db, name, kind, env, key } = run;
+  const now = run.now();
+  const row = await beginReconcile(db, name, now);
+  if (row.notBefore !== null && row.notBefore > now) return undefined;
+  const nextAt = (row.askedAt?.getTime() ?? 0) + EVERY_MS[kind.every ?? '15 minutes'] - EARLY_MS;
+  if (!isContinued && row.askedAt !== null && nextAt > now.getTime()) return undefined;
+  // What is older may have been pruned. It would look as if it had never arrived, and would run again.
+  const days = Number(env.DEDUPE_DAYS) - 1;
+  const until = new Date(now.getTime() - IN_FLIGHT_MS);
+  const oldest = new Date(now.getTime() - days * DAY_MS);
+  if (!(oldest < until)) throw new ReconcileError('DEDUPE_DAYS must be at least 2 to reconcile');
+  const since = [row.since, oldest, ahead ?? oldest].reduce((a, b) => (a > b ? a : b));
+  return since < until ? { row, since, until, isConfirmed: row.accepted || row.confirmedKey === key } : undefined;
+}
+
+async function hashOfKey({ key, about }: Run['kind'], env: ConsumerBindings): Promise<string> {
+  const value = key === undefined ? undefined : settingOf(env, key);
+  if (key !== undefined && value === undefined) throw new ReconcileError(`the secret ${key} is not set`);
+  return sha256(new TextEncoder().encode(JSON.stringify([value, about])));
+}
+
+function asker(env: ConsumerBindings, now: () => Date): Run['ask'] {
+  return (work) => {
+    const tools = { fetch: (...call: Parameters<typeof fetch>) => fetch(...call), env: env as ConsumerEnv };
+    return withTimeLimit(ASK_MS, work({ ...tools, signal: AbortSignal.timeout(ASK_MS), now: now() }), () => {
+      throw new ReconcileError(`the provider's API took longer than ${ASK_MS / 1000} s`);
+    });
+  };
+}
+
+/** An error whose message holds nothing of a payload. */
+function isOurs(error: unknown): boolean {
+  return error instanceof ReconcileError || failureOf(error).failure === 'response';
+}
+
+function describe(error: unknown, env: object): { reason?: string; text: string; seconds: number } {
+  try {
+    const { name, message } = error as Error;
+    const text = isOurs(error) ? message : `${name}: ${message}`;
+    const seconds = error instanceof RetryLater && error.seconds > 0 ? Math.min(error.seconds, MAX_DELAY_SECONDS) : 0;
+    return {
+      ...(isOurs(error) && { reason: message }),
+      text: cleanText(hideSecrets(text, env), MAX_ERROR_LENGTH),
+      seconds,
+    };
+  } catch {
+    return { text: 'the thrown value cannot be read', seconds: 0 };
+  }
+}
