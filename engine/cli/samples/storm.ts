@@ -1,5 +1,5 @@
 import type { Source } from '../../src/kit/index.ts';
-import type { Signature } from '../../src/providers/types.ts';
+import type { Scheme, Token } from '../../src/providers/types.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { signingKeyName } from '../config/dev-vars.ts';
 import type { AppSamples, Sources } from '../lib/app.ts';
@@ -134,7 +134,9 @@ function badDeliveries(name: string, { provider }: Source, make: Make): StormDel
   ];
 }
 
-function signsBodyAsText({ signed, signature }: Signature): boolean {
+function signsBodyAsText(scheme: Exclude<Scheme, Token>): boolean {
+  if (scheme.check !== undefined) return scheme.bodyHash !== undefined;
+  const { signed, signature } = scheme;
   const inside = [signature].flat().some((place) => place.startsWith('json:'));
   return !inside && typeof signed === 'string' && signed.includes('{body}');
 }

@@ -16,9 +16,11 @@ import { dropbox } from './dropbox.ts';
 import { gethook } from './gethook.ts';
 import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
+import { googlePubsub } from './google-pubsub.ts';
 import { hubspotV3 } from './hubspot-v3.ts';
 import { intercom } from './intercom.ts';
 import { jira } from './jira.ts';
+import { kinde } from './kinde.ts';
 import { lemonsqueezy } from './lemonsqueezy.ts';
 import { linear } from './linear.ts';
 import { mailgun } from './mailgun.ts';
@@ -26,10 +28,12 @@ import { meta } from './meta.ts';
 import { microsoftGraph } from './microsoft-graph.ts';
 import { mollie } from './mollie.ts';
 import { mollieClassic } from './mollie-classic.ts';
+import { netlify } from './netlify.ts';
 import { notion } from './notion.ts';
 import { openai } from './openai.ts';
 import { paddle } from './paddle.ts';
 import { pagerduty } from './pagerduty.ts';
+import { plaid } from './plaid.ts';
 import { postmark } from './postmark.ts';
 import { razorpay } from './razorpay.ts';
 import { resend } from './resend.ts';
@@ -78,9 +82,11 @@ export const providers: Readonly<Record<string, Provider>> = {
   gethook,
   github,
   gitlab,
+  'google-pubsub': googlePubsub,
   'hubspot-v3': hubspotV3,
   intercom,
   jira,
+  kinde,
   lemonsqueezy,
   linear,
   mailgun,
@@ -88,10 +94,12 @@ export const providers: Readonly<Record<string, Provider>> = {
   'microsoft-graph': microsoftGraph,
   mollie,
   'mollie-classic': mollieClassic,
+  netlify,
   notion,
   openai,
   paddle,
   pagerduty,
+  plaid,
   postmark,
   razorpay,
   resend,

@@ -7,7 +7,7 @@ import { sample as linear } from './linear.sample.ts';
 import { sample as mailgun } from './mailgun.sample.ts';
 import { sample as meta } from './meta.sample.ts';
 import { sample as postmark } from './postmark.sample.ts';
-import { type ProviderSample, standardHeaders, svixHeaders } from './sample.ts';
+import { number, PERSON, type ProviderSample, short, standardHeaders, svixHeaders } from './sample.ts';
 import { sample as sendgrid } from './sendgrid.sample.ts';
 import { sample as shopify } from './shopify.sample.ts';
 import { sample as stripe } from './stripe.sample.ts';
@@ -24,6 +24,25 @@ export const samples: Readonly<Record<string, ProviderSample>> = {
   contentful,
   github,
   gitlab,
+  'google-pubsub': {
+    types: ['OBJECT_FINALIZE'],
+    id: number,
+    body: (id, eventType, now) => ({
+      subscription: 'projects/sample/subscriptions/sample',
+      message: { messageId: id, publishTime: now.toISOString(), attributes: { eventType }, data: btoa(`sample ${id}`) },
+    }),
+  },
+  kinde: {
+    types: ['user.created'],
+    id: () => `event_${short()}`,
+    body: (id, type, now) => ({
+      type,
+      event_id: id,
+      event_timestamp: now.toISOString(),
+      source: 'admin',
+      data: { user: { id: `kp_${short()}`, email: PERSON } },
+    }),
+  },
   linear,
   mailgun,
   meta,

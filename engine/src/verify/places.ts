@@ -1,12 +1,14 @@
 import type { Condition, Delivery, Place, Template } from '../providers/types.ts';
-import { type Bytes, concat } from '../shared/bytes.ts';
-import { formOf } from '../shared/json.ts';
+import { type Bytes, concat, fromBase64 } from '../shared/bytes.ts';
+import { decodeText, formOf, parseJson } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
 
 /** What places are looked up in, and what templates are filled from. */
 export interface TemplateValues extends Delivery {
   /** The JSON of the body, or of one item of a batch. While the body must not be parsed yet, it is absent. */
   readonly json?: unknown;
+  /** For `jws:` places: the payload of the token. */
+  readonly claims?: unknown;
   /** For `signed-header:` places: the names of the headers that the signature covers. */
   readonly signedHeaders?: readonly string[];
   /** For `{sha256}`. */
@@ -43,10 +45,15 @@ const readerOf = memoize((place: Place): ((values: TemplateValues) => string[]) 
   const [kind, rest] = split(place, ':');
   switch (kind) {
     case 'json':
-      return ({ json }) => {
-        const text = asText(jsonAt(rest, json));
-        return text === undefined ? [] : [text];
-      };
+      return ({ json }) => textsIn(json, rest);
+    case 'jws':
+      return ({ claims }) => textsIn(claims, rest);
+    case 'base64': {
+      const [encoded, path] = split(rest, '#');
+      return ({ json }) => textsIn(decoded(jsonAt(encoded, json)), path);
+    }
+    case 'body':
+      return ({ body }) => [decodeText(body) ?? ''].filter(Boolean);
     case 'form':
       return ({ headers, body }) => formOf(headers, body)?.getAll(rest) ?? [];
     case 'query':
@@ -77,6 +84,17 @@ function listReader(key: string): (header: string) => string[] {
     for (let match = entry.exec(header); match !== null; match = entry.exec(header)) values.push(match[1] ?? '');
     return values;
   };
+}
+
+function textsIn(json: unknown, path: string): string[] {
+  const text = asText(jsonAt(path, json));
+  return text === undefined ? [] : [text];
+}
+
+function decoded(base64: unknown): unknown {
+  const bytes = typeof base64 === 'string' ? fromBase64(base64) : undefined;
+  const parsed = parseJson((bytes && decodeText(bytes)) ?? '');
+  return parsed.outcome === 'parsed' ? parsed.json : undefined;
 }
 
 /** Strings as they are, numbers and booleans as JSON writes them. */

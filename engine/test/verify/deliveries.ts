@@ -101,7 +101,7 @@ export function signatureSpots(name: string, sent: Sent): Spot[] {
 /** The places that the signed text names, without the body as a whole. */
 export function signedSpots(name: string, sent: Sent): Spot[] {
   const { scheme } = providerOf(name);
-  if (scheme.token !== undefined) return [];
+  if (scheme.token !== undefined || scheme.check !== undefined) return [];
   const template = typeof scheme.signed === 'string' ? scheme.signed : (CUSTOM_TEXTS[name] ?? '');
   const places = Array.from(template.matchAll(/\{((?:header|json)\??:[^}]+)\}/g), ([, place = '']) => place);
   return places.flatMap((place) => spotAt(place.replace('?', '') as Place, name, sent));
@@ -116,6 +116,7 @@ const CUSTOM_TEXTS: Record<string, string> = {
 function spotAt(place: Place, name: string, sent: Sent): Spot[] {
   const [kind, rest = ''] = [place.slice(0, place.indexOf(':')), place.slice(place.indexOf(':') + 1)];
   if (kind === 'json') return spotsInBody(place, sent);
+  if (kind === 'body') return [{ place, value: sent.text, put: (text) => withBody(sent, text) }];
   const [value] = textsAt(place, sent);
   if (value === undefined) return [];
   if (kind === 'query') {
@@ -150,5 +151,6 @@ function spotsInBody(place: Place, sent: Sent): Spot[] {
 /** Whether every byte of the body is signed. Tokens cover nothing, Mailgun signs its token, and Adyen some fields. */
 export function coversBody(name: string): boolean {
   const { scheme } = providerOf(name);
+  if (scheme.check !== undefined) return scheme.isEvent === true || scheme.bodyHash !== undefined;
   return scheme.token === undefined && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
 }

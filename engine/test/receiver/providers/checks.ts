@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { madeUpKeys } from '../../../cli/samples/sign.ts';
+import { madeUpKeys, sign } from '../../../cli/samples/sign.ts';
 import type { NewEvent } from '../../../src/db/claim.ts';
 import type { Provider } from '../../../src/providers/index.ts';
 import {
   CHECK_SECRET,
+  factOf,
   type HandshakeExample,
   type OtherExample,
   type Pair,
@@ -14,6 +15,7 @@ import {
 import type { Reply } from '../../../src/providers/types.ts';
 import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import { secretName, verifyTokenName } from '../../../src/receiver/secrets.ts';
+import { filled, settingsOf } from '../../../src/verify/settings.ts';
 import { proofOf, vectorsOf } from '../../../workshop/proofs.ts';
 import {
   coversBody,
@@ -59,6 +61,7 @@ export function checksOf(name: string): Check[] {
       what: `answers its handshake ${n + 1}, and nothing like it`,
       run: (data: Provider) => checkHandshake(name, data, example),
     })),
+    ...tokenChecksOf(name),
     { what: 'answers an event', run: (data) => checkAnswer(name, data, ack) },
     { what: 'accepts a body up to its limit', run: (data) => checkSize(name, data, accepts.bytes ?? 1024 * 1024) },
   ];
@@ -200,6 +203,59 @@ export function outcomesOf(deliveries: readonly (readonly NewEvent[])[], idsUnsi
   });
 }
 
+/** What is demanded of a token, and where its key is from. */
+function tokenChecksOf(name: string): Check[] {
+  const provider = providerOf(name);
+  const { scheme } = provider;
+  if (scheme.check === undefined) return [];
+  const demanded = (scheme.claims ?? []).map((claim, n) => ({
+    what: `refuses a token without the right ${claim.at}`,
+    run: async (data: Provider) => {
+      const keys = keysOf(name);
+      const field = claim.at.slice('jws:'.length);
+      const changed = claim.is === undefined ? [] : [{ ...claim, is: `${claim.is} or another` }];
+      const claims = scheme.claims?.toSpliced(n, 1, ...changed) ?? [];
+      const body = scheme.isEvent ? JSON.stringify({ ...JSON.parse(payloadOf(name)), [field]: undefined }) : '{}';
+      const toSign = { id: 'one', type: 'sample', now: NOW, body, url: URL_TOLD };
+      const signed = sign({ ...provider, scheme: { ...scheme, claims } }, keys.signingKey, toSign);
+      const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(signed.headers) };
+      const sent = { ...delivery, body: new TextEncoder().encode(signed.body) };
+      same((await verdictOn(data, sent, [keys.secret], NOW)).outcome, 'refused');
+    },
+  }));
+  if ('secret' in scheme.keys) return demanded;
+  return [...demanded, { what: 'fetches its key from where the sources say', run: (data) => checkFetch(name, data) }];
+}
+
+/** A day later each time, so that nothing is kept of an earlier check. */
+let fetchedAt = NOW.getTime();
+
+async function checkFetch(name: string, data: Provider): Promise<void> {
+  fetchedAt += 2 * 86_400_000;
+  const now = new Date(fetchedAt);
+  const { scheme } = providerOf(name);
+  if (scheme.check === undefined) throw new Error(name);
+  const keys = keysOf(name);
+  const [settings = '', key = ''] = keys.secret.split(' key:');
+  const publicKey = createPublicKey({ key: Buffer.from(key, 'base64'), type: 'spki', format: 'der' });
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'sample', alg: scheme.algorithm };
+  const words = settingsOf(scheme, settings) ?? { words: {} };
+  const [, expected = ''] = /(?:at|from) (\S+)$/.exec(factOf(proofOf(name).facts.key)) ?? [];
+  const asked: unknown[] = [];
+  const real = globalThis.fetch;
+  globalThis.fetch = async (url, init) => {
+    asked.push([String(url), ...Object.values(JSON.parse(String(init?.body ?? '{}')))]);
+    return Response.json({ keys: [jwk], key: jwk });
+  };
+  try {
+    const verdict = await verdictOn(data, deliver(name, { keys, now }), [settings], now);
+    const sentWords = 'post' in scheme.keys ? [...Object.values(words.words).slice(0, 2), 'sample'] : [];
+    same([verdict.outcome, asked], ['verified', [[filled(expected, words), ...sentWords]]]);
+  } finally {
+    globalThis.fetch = real;
+  }
+}
+
 const GET = { method: 'GET', body: null };
 
 async function checkHandshake(name: string, data: Provider, example: HandshakeExample): Promise<void> {
@@ -235,7 +291,7 @@ async function checkHandshake(name: string, data: Provider, example: HandshakeEx
 /** Otherwise it is a pair of keys, and its secret is public. */
 function hasTextKey(name: string): boolean {
   const { scheme } = providerOf(name);
-  return scheme.token === undefined && scheme.key === 'utf8';
+  return scheme.token === undefined && scheme.check === undefined && scheme.key === 'utf8';
 }
 
 async function checkAnswer(name: string, data: Provider, ack: Reply | undefined): Promise<void> {
@@ -257,13 +313,29 @@ function sameReply(answer: Response, text: string, reply: Reply): void {
 async function checkSize(name: string, data: Provider, bytes: number): Promise<void> {
   const sample = deliver(name, { keys: keysOf(name) });
   const [more, fill] = providerOf(name).form ? ['&more=', 'x'] : ['', ' '];
+  // The payload of a token, which takes a third more in it: not every length can be reached.
+  const payload = isEvent(name) ? payloadIn(sample) : undefined;
   const statusOf = async (length: number) => {
-    const text = sample.text + more;
-    const body = text + fill.repeat(length - Buffer.byteLength(text));
+    const text = payload ?? sample.text + more;
+    const missing = length - Buffer.byteLength(payload === undefined ? text : sample.text);
+    const body = text + fill.repeat(payload === undefined ? missing : Math.floor(missing / 4) * 3);
     const { answer } = await receive(data, deliver(name, { keys: keysOf(name), body }));
     return answer.status;
   };
-  same([(await statusOf(bytes)) < 300, await statusOf(bytes + 1)], [true, 413]);
+  same([(await statusOf(bytes)) < 300, await statusOf(bytes + (payload === undefined ? 1 : 4))], [true, 413]);
+}
+
+function payloadIn({ text }: Sent): string {
+  return Buffer.from(text.split('.')[1] ?? '', 'base64url').toString();
+}
+
+function payloadOf(name: string): string {
+  return payloadIn(deliver(name, { keys: keysOf(name) }));
+}
+
+function isEvent(name: string): boolean {
+  const { scheme } = providerOf(name);
+  return scheme.check !== undefined && scheme.isEvent === true;
 }
 
 const keys = new Map<string, Sent['keys']>();

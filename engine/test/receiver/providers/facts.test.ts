@@ -69,6 +69,7 @@ function signatureOf(scheme: Scheme): string {
   if (scheme.token !== undefined) {
     return `${scheme.basic ? 'basic' : 'token'} at ${scheme.token}${scheme.perItem ? ', per item' : ''}`;
   }
+  if (scheme.check !== undefined) return `${scheme.algorithm} JWS at ${scheme.signature}`;
   const places = signaturePlaces(scheme);
   const where = places.length > 1 ? `${places[0]} … ${places.at(-1)}` : places[0];
   return `${scheme.algorithm ?? 'hmac-sha256'} ${scheme.encoding} at ${where}${scheme.perItem ? ', per item' : ''}`;
@@ -76,12 +77,22 @@ function signatureOf(scheme: Scheme): string {
 
 function coversOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'nothing';
+  if (scheme.check !== undefined) {
+    const { isEvent, bodyHash, claims = [] } = scheme;
+    const covered = isEvent ? 'the event' : bodyHash ? `the body, by ${fieldOf(bodyHash)}` : 'nothing';
+    return [covered, ...claims.map(({ at, is }) => fieldOf(at) + (is === undefined ? '' : ` = ${is}`))].join('; ');
+  }
   const text = typeof scheme.signed === 'string' ? scheme.signed : scheme.signed.words;
   return scheme.bodyHash ? `${text}, or ${scheme.bodyHash}` : text;
 }
 
 function keyOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'the token';
+  if (scheme.check !== undefined) {
+    const { keys } = scheme;
+    if ('secret' in keys) return 'text';
+    return 'jwks' in keys ? `JWKS at ${keys.jwks}` : `by its id from ${keys.post}`;
+  }
   const form = scheme.key === 'utf8' ? 'text' : scheme.key;
   return scheme.keyPrefix ? `${form} after ${scheme.keyPrefix}` : form;
 }
@@ -108,6 +119,7 @@ function fieldOf(place: string): string {
   const field = path
     .replace(/^entry\.0\.(messaging|standby)\.0\.message\./, 'message.')
     .replace(META, '')
+    .replace(/^.*#/, '')
     .replaceAll('.0', '');
   return `${field}${kind === 'json?' ? '?' : ''}${kind === 'signed-header' ? ' if signed' : ''}`;
 }
