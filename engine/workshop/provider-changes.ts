@@ -22,6 +22,7 @@ const REASONS: readonly Reason[] = [
     why: 'it only tells a mistake in a secret, and jose.test.ts shows that one is told',
   },
   { pattern: / scheme\.keys\.secret: true/, why: 'TypeScript refuses it' },
+  { pattern: /^aws-sns scheme\.signed\.\d\.when/, why: 'SNS sends these three types, and signs each' },
   { pattern: /: body:text-other$/, why: 'a delivery has one body' },
   { pattern: / id\.signed:/, holds: isInBody, why: 'the id is in the body, so equal bodies have equal ids anyway' },
   {
@@ -31,12 +32,12 @@ const REASONS: readonly Reason[] = [
   },
   { pattern: /^(mailgun|twilio|zendesk) id\.signed:/, why: 'every delivery has the replay key that is named' },
   {
-    pattern: / (id\.at|id\.replayKey|type)\S*: \{json\?:|^(mailgun|adyen) scheme\.signed: \{json\??:/,
+    pattern: / (id\.at|id\.replayKey|type)\S*: \{json\?:|^(mailgun|adyen|aws-sns) scheme\.signed\S*: \{json\??:/,
     why: 'it matters only for an event that lacks this field, and none is known',
   },
   {
     pattern:
-      /^(auth0|coinbase-cdp|gitlab|google-pubsub|hubspot-v3|meta|microsoft-graph|postmark|shopify|stripe|telegram|twilio) \S+: before/,
+      /^(auth0|aws-sns|coinbase-cdp|gitlab|google-pubsub|hubspot-v3|meta|microsoft-graph|postmark|shopify|stripe|telegram|twilio) \S+: before/,
     why: 'the order matters only for an event that has both with different values, and none is known',
   },
   {

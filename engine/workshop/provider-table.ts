@@ -1,7 +1,7 @@
 import { hasPair } from '../cli/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { type Facts, factOf, wordsOf } from '../src/providers/proof.ts';
-import type { Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
+import type { Certified, Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
 import { proofOf } from './proofs.ts';
 import { countProofs, provedBy } from './proved-by.ts';
@@ -83,7 +83,7 @@ bodies (five of GitHub's, two kinds of Shopify's, WooCommerce's \`action.*\`), i
 
 ## Keys that are fetched
 
-Google, Kinde and Plaid sign with a private key. Their public keys are fetched from the host in the provider's data: at most once per host
+AWS SNS, Google, Kinde, PayPal and Plaid sign with a private key. Their public keys are fetched from the host in the provider's data: at most once per host
 and ten seconds in an isolate, and only for a token of the right form. So the secret of such a source is not a key, but what a delivery
 must be for: its section says which words. Until a key was fetched, the answer takes as much longer; while it can't be fetched, the answer is
 503, and the log says \`keys_unavailable\`.
@@ -138,7 +138,6 @@ What is true of one provider only is in its section.
 
 | sender | why |
 | --- | --- |
-| PayPal | signs with RSA, with a certificate from a URL in the delivery and a CRC32 of the body. WebCrypto reads no certificates |
 | Adyen platform and management webhooks | the name of the signature's header is not confirmed |
 | Mailgun's routes, SendGrid's Inbound Parse | send mail as a multipart form |
 | Twilio by GET | only POST is accepted: choose it in Twilio's settings |
@@ -197,6 +196,7 @@ function retriesOf({ retries }: Facts): string {
   if (hours === null) return '';
   if (hours === 0) return 'none, or at once';
   if (hours < 1) return `for ${Math.round(hours * 60)} minutes`;
+  if (hours === 1) return 'for an hour';
   return hours < 48 ? `for ${hours} hours` : `for ${Math.round(hours / 2.4) / 10} days`;
 }
 
@@ -214,7 +214,7 @@ function signatureOf(scheme: Scheme): string {
 }
 
 function algorithmOf(scheme: Exclude<Scheme, Token>): string {
-  if (scheme.check !== undefined) return `JWS (${scheme.algorithm})`;
+  if (scheme.check !== undefined) return scheme.kind === 'jose' ? `JWS (${scheme.algorithm})` : 'RSA-SHA256';
   const { algorithm = 'hmac-sha256' } = scheme;
   const names = {
     'hmac-sha256': 'HMAC-SHA256',
@@ -244,15 +244,32 @@ function keyFormOf(scheme: Scheme): string {
     : `${how}, with or without ${code(scheme.keyPrefix)}`;
 }
 
-function claimsOf({ isEvent, bodyHash, claims = [] }: Jose): string {
-  const covered = isEvent ? 'the event' : bodyHash ? `the body, by its hash in ${code(bodyHash)}` : 'nothing';
-  const demanded = claims.map(({ at, is }) => code(at) + (is === undefined ? '' : ` is ${code(is)}`));
-  return demanded.length === 0 ? covered : `${covered}. The token must say: ${demanded.join(', ')}`;
+function claimsOf(scheme: Jose | Certified): string {
+  const demanded = (scheme.claims ?? []).flatMap(({ at, is, like }) =>
+    like ? [] : [code(at) + (is === undefined ? '' : ` is ${code(is)}`)],
+  );
+  return [coveredBy(scheme), demanded.length === 0 ? [] : `It must say: ${demanded.join(', ')}`].flat().join('. ');
 }
 
-function keysOf({ keys, settings = {} }: Jose): string {
-  if ('secret' in keys) return 'as text';
-  const where = 'jwks' in keys ? `the key set at ${code(keys.jwks)}` : `asked for by its id at ${code(keys.post)}`;
+function coveredBy(scheme: Jose | Certified): string {
+  if (scheme.kind === 'certificate') {
+    return scheme.signed.map(({ text }) => code(text.replaceAll('\n', '⏎'))).join(' or ');
+  }
+  const { isEvent, bodyHash } = scheme;
+  return isEvent ? 'the event' : bodyHash ? `the body, by its hash in ${code(bodyHash)}` : 'nothing';
+}
+
+function keysOf(scheme: Jose | Certified): string {
+  if (scheme.kind === 'jose' && 'secret' in scheme.keys) return 'as text';
+  const { settings = {} } = scheme;
+  const where =
+    scheme.kind === 'certificate'
+      ? `the certificate of ${code(scheme.certificate)}, from ${scheme.from.map(code).join(' or ')}`
+      : 'jwks' in scheme.keys
+        ? `the key set at ${code(scheme.keys.jwks)}`
+        : 'post' in scheme.keys
+          ? `asked for by its id at ${code(scheme.keys.post)}`
+          : '';
   const words = Object.keys(settings).map((name) => `<${name}>`);
   return `${where}. The secret is ${code(words.join(' '))}`;
 }
@@ -275,11 +292,12 @@ function conditionOf({ at, is, like }: Condition): string {
   return like === undefined ? `there is ${code(at)}` : `${code(at)} matches ${code(like.source)}`;
 }
 
-function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {
+function handshakeOf({ method, when, signed, verifyToken, handsOver, calls, reply }: Handshake): string {
   const conditions = [
     ...when.map(conditionOf),
     ...(verifyToken ? [`${code(verifyToken)} equals the verify token`] : []),
     ...(handsOver ? ['only while the source awaits a secret'] : []),
+    ...(calls ? [`only while the source awaits a confirmation, and after a call of ${code(calls)}`] : []),
   ];
   return `${method}, ${signed ? 'signed' : 'unsigned'}: ${conditions.join(', ')} → ${replyOf(reply)}`;
 }

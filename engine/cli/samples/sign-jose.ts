@@ -1,7 +1,8 @@
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import type { Jose } from '../../src/providers/types.ts';
-import type { DeliveryValues } from '../../src/verify/delivery.ts';
-import { textAt } from '../../src/verify/places.ts';
+import { crc32 } from 'node:zlib';
+import type { Certified, Jose } from '../../src/providers/types.ts';
+import { DeliveryValues } from '../../src/verify/delivery.ts';
+import { fillBytes, meets, textAt } from '../../src/verify/places.ts';
 import { filled, type Settings, settingsOf } from '../../src/verify/settings.ts';
 import { UserError } from '../lib/user-error.ts';
 
@@ -30,8 +31,47 @@ function signatureOf({ algorithm }: Jose, { secret, publicKey = '' }: Settings, 
   return sign('sha256', Buffer.from(signed), { ...key, dsaEncoding: 'ieee-p1363' });
 }
 
+/** The certificate's address and the signature of a delivery, in its headers or in its JSON. */
+export function signCertified(
+  scheme: Certified,
+  key: string,
+  {
+    text,
+    headers,
+    now,
+  }: { readonly text: string; readonly headers: Readonly<Record<string, string>>; readonly now: Date },
+): { readonly headers: Record<string, string>; readonly body: string } {
+  const settings = settingsOf(scheme, key);
+  if (!settings) throw new UserError(`the key is not in the form that the provider uses: ${formOf(scheme)}`);
+  const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(headers) };
+  const isInside = scheme.signature.startsWith('json:');
+  const json: unknown = isInside ? JSON.parse(text) : undefined;
+  const put = (place: string, value: string) => {
+    const [kind = '', name = ''] = place.split(':');
+    if (kind === 'header') delivery.headers.set(name, value);
+    else Reflect.set(Object(json), name, value);
+  };
+  put(scheme.certificate, filled(scheme.from[0] ?? '', settings).replace('*', 'sample'));
+  for (const { at, is } of scheme.claims ?? []) if (is !== undefined) put(at, filled(is, settings));
+  const values = new DeliveryValues({ ...delivery, body: new TextEncoder().encode(text) });
+  values.json = json;
+  const { timestamp } = scheme;
+  if (timestamp && textAt(timestamp.at, values) === undefined) put(timestamp.at, now.toISOString());
+  values.crc32 = String(crc32(values.body));
+  const template = scheme.signed.find(({ when = [] }) => meets(when, values))?.text;
+  const signed = template === undefined ? undefined : fillBytes(filled(template, settings), values);
+  if (!signed) throw new UserError('the delivery has not all that its provider signs');
+  const privateKey = { key: Buffer.from(settings.publicKey ?? '', 'base64'), type: 'pkcs8', format: 'der' } as const;
+  put(scheme.signature, sign('sha256', signed, privateKey).toString('base64'));
+  return {
+    headers: Object.fromEntries(delivery.headers),
+    body: isInside ? JSON.stringify(json) + (/\s*$/.exec(text)?.[0] ?? '') : text,
+  };
+}
+
 /** What the receiver reads after it has verified a token: of one that we have made ourselves. */
-export function openOwnToken(scheme: Jose, delivery: DeliveryValues): void {
+export function openOwnToken(scheme: Jose | Certified, delivery: DeliveryValues): void {
+  if (scheme.kind !== 'jose') return;
   if (scheme.signature.startsWith('json:')) delivery.parse();
   const payload = Buffer.from((textAt(scheme.signature, delivery) ?? '').split('.')[1] ?? '', 'base64url');
   delivery.claims = JSON.parse(payload.toString());
@@ -59,6 +99,9 @@ function base64url(text: string): string {
 
 /** Each setting of a provider fits one of these. */
 const SAMPLE_WORDS = [
+  'arn:aws:sns:us-east-1:123456789012:sample',
+  '9XL90610J3647323C',
+  'api.sandbox.paypal.com',
   'production',
   'sample@project.iam.gserviceaccount.com',
   'https://sample.example.com',

@@ -6,7 +6,7 @@ import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { UserError } from '../lib/user-error.ts';
 import { partsOf, sampleOf } from './samples.ts';
-import { madeUpSettings, signJose } from './sign-jose.ts';
+import { madeUpSettings, signCertified, signJose } from './sign-jose.ts';
 
 export interface Signed {
   readonly headers: Record<string, string>;
@@ -56,6 +56,9 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
     return { headers: headersWith(''), body: withToken, query: kind === 'query' ? { [name]: key } : {} };
   }
 
+  if (scheme.check !== undefined && scheme.kind === 'certificate') {
+    return { ...signCertified(scheme, key, { text, headers: headersWith(''), now }), query: {} };
+  }
   if (scheme.check !== undefined) {
     const { signature, body } = signJose(scheme, key, text, now);
     const sent = scheme.isEvent && scheme.signature.startsWith('body:') ? { 'content-type': 'application/jwt' } : {};
@@ -121,9 +124,8 @@ export interface Keys {
 export function madeUpKeys({ scheme, secretPrefix = '' }: Provider): Keys {
   if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
   if (scheme.check !== undefined) {
-    return scheme.algorithm === 'HS256'
-      ? same(random('hex'))
-      : madeUpSettings(scheme, scheme.algorithm === 'ES256' ? 'ec' : 'rsa');
+    if (scheme.kind === 'jose' && scheme.algorithm === 'HS256') return same(random('hex'));
+    return madeUpSettings(scheme, scheme.kind === 'jose' && scheme.algorithm === 'ES256' ? 'ec' : 'rsa');
   }
   if (hasPair(scheme)) return madeUpPair(scheme);
   return same(`${secretPrefix}${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
@@ -131,7 +133,7 @@ export function madeUpKeys({ scheme, secretPrefix = '' }: Provider): Keys {
 
 /** If so, a receiver only has the public key, which can't sign a sample. */
 export function hasPair(scheme: Exclude<Scheme, Token>): boolean {
-  if (scheme.check !== undefined) return scheme.algorithm !== 'HS256';
+  if (scheme.check !== undefined) return scheme.kind !== 'jose' || scheme.algorithm !== 'HS256';
   return scheme.algorithm === 'ed25519' || scheme.algorithm === 'ecdsa-p256-der';
 }
 

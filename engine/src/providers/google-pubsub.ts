@@ -25,15 +25,15 @@ export const googlePubsub = defineProvider({
   id: { at: '{json:subscription}:{json:message.messageId}', signed: false, retriesDiffer: true },
   // Of Google Play, of Cloud Storage, or of whoever publishes. A message without an attribute has one type for all.
   type: [
-    'subscription.{base64:message.data#subscriptionNotification.notificationType}',
-    'one_time_product.{base64:message.data#oneTimeProductNotification.notificationType}',
-    'voided_purchase.{base64:message.data#voidedPurchaseNotification.productType}',
+    'subscription.{inner:message.data#subscriptionNotification.notificationType}',
+    'one_time_product.{inner:message.data#oneTimeProductNotification.notificationType}',
+    'voided_purchase.{inner:message.data#voidedPurchaseNotification.productType}',
     '{json:message.attributes.eventType}',
     '{json:message.attributes.type}',
     'message',
   ],
   occurredAt: [
-    { at: 'base64:message.data#eventTimeMillis', unit: 'ms' },
+    { at: 'inner:message.data#eventTimeMillis', unit: 'ms' },
     { at: 'json:message.publishTime', unit: 'iso' },
   ],
   // 10 MB is a message's limit, before base64.

@@ -3,6 +3,7 @@ import { airtable } from './airtable.ts';
 import { asana } from './asana.ts';
 import { auth0 } from './auth0.ts';
 import { awardee } from './awardee.ts';
+import { awsSns } from './aws-sns.ts';
 import { bitbucket } from './bitbucket.ts';
 import { calcom } from './calcom.ts';
 import { calendly } from './calendly.ts';
@@ -33,6 +34,7 @@ import { notion } from './notion.ts';
 import { openai } from './openai.ts';
 import { paddle } from './paddle.ts';
 import { pagerduty } from './pagerduty.ts';
+import { paypal } from './paypal.ts';
 import { plaid } from './plaid.ts';
 import { postmark } from './postmark.ts';
 import { razorpay } from './razorpay.ts';
@@ -69,6 +71,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   asana,
   auth0,
   awardee,
+  'aws-sns': awsSns,
   bitbucket,
   calcom,
   calendly,
@@ -99,6 +102,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   openai,
   paddle,
   pagerduty,
+  paypal,
   plaid,
   postmark,
   razorpay,

@@ -19,6 +19,17 @@ import { sample as twilio } from './twilio.sample.ts';
  */
 export const samples: Readonly<Record<string, ProviderSample>> = {
   adyen,
+  'aws-sns': {
+    types: ['Notification'],
+    body: (id, type, now) => ({
+      Type: type,
+      MessageId: id,
+      TopicArn: 'arn:aws:sns:us-east-1:123456789012:sample',
+      Subject: 'Sample',
+      Message: `sample ${id}`,
+      Timestamp: now.toISOString(),
+    }),
+  },
   clerk: { headers: svixHeaders },
   'coinbase-cdp': coinbaseCdp,
   contentful,
@@ -48,6 +59,13 @@ export const samples: Readonly<Record<string, ProviderSample>> = {
   meta,
   openai: { headers: standardHeaders },
   paddle: { headers: { 'paddle-signature': 'ts={timestamp};h1={signature}' } },
+  paypal: {
+    headers: {
+      'paypal-transmission-id': '{id}',
+      'paypal-transmission-time': '{timestamp}',
+      'paypal-transmission-sig': '{signature}',
+    },
+  },
   postmark,
   resend: { headers: svixHeaders },
   sendgrid,

@@ -12,9 +12,9 @@ import type { Verdict } from '../verify/index.ts';
  *   query:x       a parameter of the URL
  *   body:text     the whole body, for one that is nothing but a token
  *   jws:a.b       a path in the payload of the token, after the token is verified
- *   base64:a.b#c.d   a path (`c.d`) in the JSON that a text of the body (`a.b`) encodes as base64
+ *   inner:a.b#c.d   a path (`c.d`) in the JSON that a text of the body (`a.b`) holds, as it is or as base64
  */
-export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query' | 'body' | 'jws' | 'base64'}:${string}`;
+export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query' | 'body' | 'jws' | 'inner'}:${string}`;
 
 /**
  * Text with placeholders in braces, such as `{header:webhook-id}.{body}`. If one of its places holds no value, the
@@ -31,6 +31,8 @@ export type Placeholder =
   | 'url'
   /** The hash of the event's own JSON, for providers without an id. */
   | 'sha256'
+  /** The CRC-32 of the body (`Certified`). */
+  | 'crc32'
   /** For providers whose events can't be told apart at all: every delivery is then a new event. */
   | 'random'
   /** The value at the place, signed with the secret: for the reply to a handshake, if a `like` limits the value. */
@@ -146,13 +148,33 @@ export interface Jose extends WithCode {
   readonly isEvent?: true;
 }
 
+/** There is a text at the place, it is this one, and it matches the pattern. */
 export interface Claim {
   readonly at: Place;
-  /** `{x}` is a word of the secret. Absent: any text. */
+  /** `{x}` is a word of the secret. */
   readonly is?: string;
+  readonly like?: RegExp;
+  /** Or there is no text at the place. */
+  readonly optional?: true;
 }
 
-export type Scheme = Signature | Token | Jose;
+/** RSA-SHA256 in base64, with the key of a certificate whose address the delivery names. */
+export interface Certified extends WithCode {
+  readonly kind: 'certificate';
+  /** Where the address is. */
+  readonly certificate: Place;
+  /** What the address must be: host and path, where `*` is a name, and `{x}` a word of the secret. */
+  readonly from: readonly string[];
+  /** Each must hold, before a certificate is fetched. */
+  readonly claims?: readonly Claim[];
+  /**
+   * The signed text: the first whose conditions hold. `{x}` is a word of the secret, and `{crc32}` the checksum of the body, as
+   * a decimal number.
+   */
+  readonly signed: readonly { readonly when?: readonly Condition[]; readonly text: Template }[];
+}
+
+export type Scheme = Signature | Token | Jose | Certified;
 
 /** There is a text at the place, it is this one, and it matches the pattern. */
 export interface Condition {
@@ -176,6 +198,11 @@ export interface Handshake {
   readonly verifyToken?: Place;
   /** The provider sends the signing secret here, unsigned. Answered only while the source says `awaitsSecret`. */
   readonly handsOver?: Place;
+  /**
+   * The URL here is called, which confirms our address (AWS SNS). Only if it is signed, a `like` limits its host, and the source
+   * says `awaitsConfirmation`.
+   */
+  readonly calls?: Place;
   readonly reply: Reply;
 }
 

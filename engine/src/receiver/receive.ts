@@ -271,6 +271,8 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       return { response: tryAgain(), fields: { outcome }, missing: { source: name, variable: secretName(name) } };
     case 'no_database_url':
       return { response: tryAgain(), fields: { outcome }, missing: { variable: 'DATABASE_URL' } };
+    case 'not_confirmed':
+      return { response: tryAgain(), fields: { outcome, host: result.host, signed_with } };
     case 'too_slow':
     case 'overloaded':
     case 'hung_up':

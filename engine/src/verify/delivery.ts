@@ -20,6 +20,7 @@ export class DeliveryValues implements TemplateValues {
   claims: unknown;
   signedHeaders: readonly string[] = [];
   sha256: string | undefined;
+  crc32: string | undefined;
   randomId: (() => string) | undefined;
   hmacHex: Readonly<Record<Place, string>> = {};
   #text: string | undefined;

@@ -34,6 +34,7 @@ export type Reason =
   | 'too many signatures'
   | 'signature mismatch'
   | 'wrong claim'
+  | 'certificate not valid'
   | 'signed header missing'
   | 'timestamp malformed'
   | 'timestamp outside the window'

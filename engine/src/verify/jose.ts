@@ -1,5 +1,5 @@
 import { type CryptoKey, compactVerify, createLocalJWKSet, importSPKI, type JWK } from 'jose';
-import type { Claim, Jose, Place, ToCheck } from '../providers/types.ts';
+import type { Jose, Place, ToCheck } from '../providers/types.ts';
 import { type Bytes, fromBase64Url, sha256, toBase64Url } from '../shared/bytes.ts';
 import { decodeText, parseJson } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
@@ -7,7 +7,7 @@ import type { DeliveryValues } from './delivery.ts';
 import { Fetched, type KeysUnavailable } from './fetched.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
 import { jsonAt, textAt } from './places.ts';
-import { filled, type Settings, settingsOf } from './settings.ts';
+import { filled, holds, type Settings, settingsOf } from './settings.ts';
 
 /**
  * A scheme of JSON Web Signatures. Only a provider's file imports this, so only the bundles of sources that use one contain it.
@@ -115,12 +115,6 @@ async function verifyWith(
   return (scheme.timestamp && judgeTime(scheme.timestamp, opened, now)) ?? judgeExpiry(token, now);
 }
 
-/** `is` is compared in a time that says where it differs: a claim is no secret. */
-function holds({ at, is }: Claim, settings: Settings, opened: DeliveryValues): boolean {
-  const text = textAt(at, opened);
-  return text !== undefined && (is === undefined || text === filled(is, settings));
-}
-
 /** Clocks differ a little. */
 const LEEWAY_SECONDS = 60;
 
@@ -148,9 +142,11 @@ async function keyFor(
   settings: Settings,
   { header }: Token,
   now: Date,
-): Promise<Key | KeysUnavailable | undefined> {
+): Promise<Key | KeysUnavailable | Refusal | undefined> {
   if ('secret' in keys) return sharedKey(settings.secret);
-  if (settings.publicKey !== undefined) return publicKey(algorithm)(settings.publicKey);
+  if (settings.publicKey !== undefined) {
+    return (await publicKey(algorithm)(settings.publicKey)) ?? refused('secret malformed');
+  }
   const { kid } = header;
   if ('jwks' in keys) {
     const found = await keySets.get(filled(keys.jwks, settings), now, ({ ids }) => kid !== undefined && ids.has(kid));

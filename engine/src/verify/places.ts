@@ -13,6 +13,8 @@ export interface TemplateValues extends Delivery {
   readonly signedHeaders?: readonly string[];
   /** For `{sha256}`. */
   readonly sha256?: string | undefined;
+  /** For `{crc32}`. */
+  readonly crc32?: string | undefined;
   /** For `{random}`: makes a new random text. */
   readonly randomId?: (() => string) | undefined;
   /** For `{hmac-hex:…}`: the value at each place, signed with the secret. */
@@ -48,9 +50,9 @@ const readerOf = memoize((place: Place): ((values: TemplateValues) => string[]) 
       return ({ json }) => textsIn(json, rest);
     case 'jws':
       return ({ claims }) => textsIn(claims, rest);
-    case 'base64': {
-      const [encoded, path] = split(rest, '#');
-      return ({ json }) => textsIn(decoded(jsonAt(encoded, json)), path);
+    case 'inner': {
+      const [outer, path] = split(rest, '#');
+      return ({ json }) => textsIn(innerJson(jsonAt(outer, json)), path);
     }
     case 'body':
       return ({ body }) => [decodeText(body) ?? ''].filter(Boolean);
@@ -91,9 +93,11 @@ function textsIn(json: unknown, path: string): string[] {
   return text === undefined ? [] : [text];
 }
 
-function decoded(base64: unknown): unknown {
-  const bytes = typeof base64 === 'string' ? fromBase64(base64) : undefined;
-  const parsed = parseJson((bytes && decodeText(bytes)) ?? '');
+/** No base64 begins with a brace. */
+function innerJson(value: unknown): unknown {
+  if (typeof value !== 'string') return undefined;
+  const bytes = value.startsWith('{') ? undefined : fromBase64(value);
+  const parsed = parseJson(bytes === undefined ? value : (decodeText(bytes) ?? ''));
   return parsed.outcome === 'parsed' ? parsed.json : undefined;
 }
 
@@ -167,6 +171,7 @@ function textFor(placeholder: string, values: TemplateValues): string | undefine
     case 'method':
     case 'url':
     case 'sha256':
+    case 'crc32':
       return values[placeholder];
     case 'random':
       return values.randomId?.();

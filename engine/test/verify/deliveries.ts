@@ -101,8 +101,13 @@ export function signatureSpots(name: string, sent: Sent): Spot[] {
 /** The places that the signed text names, without the body as a whole. */
 export function signedSpots(name: string, sent: Sent): Spot[] {
   const { scheme } = providerOf(name);
-  if (scheme.token !== undefined || scheme.check !== undefined) return [];
-  const template = typeof scheme.signed === 'string' ? scheme.signed : (CUSTOM_TEXTS[name] ?? '');
+  if (scheme.token !== undefined || (scheme.check !== undefined && scheme.kind === 'jose')) return [];
+  const template =
+    scheme.check !== undefined
+      ? (scheme.signed[0]?.text ?? '')
+      : typeof scheme.signed === 'string'
+        ? scheme.signed
+        : (CUSTOM_TEXTS[name] ?? '');
   const places = Array.from(template.matchAll(/\{((?:header|json)\??:[^}]+)\}/g), ([, place = '']) => place);
   return places.flatMap((place) => spotAt(place.replace('?', '') as Place, name, sent));
 }
@@ -151,6 +156,9 @@ function spotsInBody(place: Place, sent: Sent): Spot[] {
 /** Whether every byte of the body is signed. Tokens cover nothing, Mailgun signs its token, and Adyen some fields. */
 export function coversBody(name: string): boolean {
   const { scheme } = providerOf(name);
-  if (scheme.check !== undefined) return scheme.isEvent === true || scheme.bodyHash !== undefined;
+  if (scheme.check !== undefined) {
+    if (scheme.kind === 'certificate') return scheme.signed.some(({ text }) => text.includes('{crc32}'));
+    return scheme.isEvent === true || scheme.bodyHash !== undefined;
+  }
   return scheme.token === undefined && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
 }

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { factOf } from '../../../src/providers/proof.ts';
-import type { Condition, Handshake, Provider, Scheme, Template } from '../../../src/providers/types.ts';
+import type {
+  Certified,
+  Condition,
+  Handshake,
+  Jose,
+  Provider,
+  Scheme,
+  Template,
+} from '../../../src/providers/types.ts';
 import { signaturePlaces } from '../../../src/verify/index.ts';
 import { proofOf, proofs } from '../../../workshop/proofs.ts';
 import { names, providerOf } from '../../verify/deliveries.ts';
@@ -69,7 +77,9 @@ function signatureOf(scheme: Scheme): string {
   if (scheme.token !== undefined) {
     return `${scheme.basic ? 'basic' : 'token'} at ${scheme.token}${scheme.perItem ? ', per item' : ''}`;
   }
-  if (scheme.check !== undefined) return `${scheme.algorithm} JWS at ${scheme.signature}`;
+  if (scheme.check !== undefined) {
+    return `${scheme.kind === 'jose' ? `${scheme.algorithm} JWS` : 'rsa-sha256 base64'} at ${scheme.signature}`;
+  }
   const places = signaturePlaces(scheme);
   const where = places.length > 1 ? `${places[0]} … ${places.at(-1)}` : places[0];
   return `${scheme.algorithm ?? 'hmac-sha256'} ${scheme.encoding} at ${where}${scheme.perItem ? ', per item' : ''}`;
@@ -78,17 +88,26 @@ function signatureOf(scheme: Scheme): string {
 function coversOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'nothing';
   if (scheme.check !== undefined) {
-    const { isEvent, bodyHash, claims = [] } = scheme;
-    const covered = isEvent ? 'the event' : bodyHash ? `the body, by ${fieldOf(bodyHash)}` : 'nothing';
-    return [covered, ...claims.map(({ at, is }) => fieldOf(at) + (is === undefined ? '' : ` = ${is}`))].join('; ');
+    const { claims = [] } = scheme;
+    const demanded = claims.map(
+      ({ at, is, like }) => fieldOf(at) + (is ? ` = ${is}` : '') + (like ? ` like ${like.source}` : ''),
+    );
+    return [coveredBy(scheme), ...demanded].join('; ');
   }
   const text = typeof scheme.signed === 'string' ? scheme.signed : scheme.signed.words;
   return scheme.bodyHash ? `${text}, or ${scheme.bodyHash}` : text;
 }
 
+function coveredBy(scheme: Jose | Certified): string {
+  if (scheme.kind === 'certificate') return scheme.signed.map(({ text }) => text).join(' / ');
+  const { isEvent, bodyHash } = scheme;
+  return isEvent ? 'the event' : bodyHash ? `the body, by ${fieldOf(bodyHash)}` : 'nothing';
+}
+
 function keyOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'the token';
   if (scheme.check !== undefined) {
+    if (scheme.kind === 'certificate') return `certificate of ${scheme.certificate}, from ${scheme.from.join(' or ')}`;
     const { keys } = scheme;
     if ('secret' in keys) return 'text';
     return 'jwks' in keys ? `JWKS at ${keys.jwks}` : `by its id from ${keys.post}`;

@@ -3,6 +3,8 @@
 
 import '@shopify/shopify-api/adapters/web-api';
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import https from 'node:https';
 import { verifyWebhook } from '@clerk/backend/webhooks';
 import { signRequest, verifyRequest } from '@contentful/node-apps-toolkit';
 import { decodeWebhook } from '@kinde/webhooks';
@@ -23,6 +25,7 @@ import { SignatureValidator } from 'mollie-api-typescript';
 import OpenAI from 'openai';
 import { validateWebhookSignature } from 'razorpay/dist/utils/razorpay-utils.js';
 import { Resend } from 'resend';
+import SnsValidator from 'sns-validator';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import twilio from 'twilio';
@@ -109,6 +112,27 @@ const canonicalRequest = (sent: Sent, headers: Record<string, string>) => {
 
 /** One for each proof with an SDK, so that docs/providers.md names no SDK that the tests don't call. */
 export const oracles: Readonly<Record<string, Oracle>> = {
+  'aws-sns': {
+    accepts: async (sent) => {
+      // Node takes a public key where it takes a certificate.
+      const certificate = publicKeyOf(sent).export({ type: 'spki', format: 'pem' });
+      const get = vi.spyOn(https, 'get').mockImplementation(((_url: unknown, answer: (response: object) => void) => {
+        const response = new EventEmitter();
+        answer(Object.assign(response, { statusCode: 200 }));
+        response.emit('data', certificate);
+        response.emit('end');
+        return new EventEmitter();
+      }) as typeof https.get);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      // It keeps each certificate, and the tests make new ones.
+      const text = sent.text.replace('sample.pem', `${crypto.randomUUID()}.pem`);
+      new SnsValidator().validate(text, (error: unknown) => resolve(error === null));
+      const accepted = await promise;
+      get.mockRestore();
+      return accepted;
+    },
+    changed: (text) => text.replace('"Subject":"', '"Subject":"x'),
+  },
   clerk: {
     accepts: ({ url, headers, text, keys }) => {
       const request = new Request(url, { method: 'POST', headers, body: text });
