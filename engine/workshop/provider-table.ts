@@ -84,7 +84,8 @@ bodies (five of GitHub's, two kinds of Shopify's, WooCommerce's \`action.*\`), i
 ## Keys that are fetched
 
 AWS SNS, Google, Kinde, PayPal and Plaid sign with a private key. Their public keys are fetched from the host in the provider's data: at most once per host
-and ten seconds in an isolate, and only for a token of the right form. So the secret of such a source is not a key, but what a delivery
+and ten seconds in an isolate, and only for a token of the right form. Apple sends its key in each delivery, in a chain of certificates that ends at
+a pinned root. So the secret of such a source is not a key, but what a delivery
 must be for: its section says which words. Until a key was fetched, the answer takes as much longer; while it can't be fetched, the answer is
 503, and the log says \`keys_unavailable\`.
 
@@ -245,8 +246,13 @@ function keyFormOf(scheme: Scheme): string {
 }
 
 function claimsOf(scheme: Jose | Certified): string {
-  const demanded = (scheme.claims ?? []).flatMap(({ at, is, like }) =>
-    like ? [] : [code(at) + (is === undefined ? '' : ` is ${code(is)}`)],
+  const demanded = (scheme.claims ?? []).flatMap(({ at, is, like, optional }) =>
+    like
+      ? []
+      : [
+          [at].flat().map(code).join(' or ') +
+            (is === undefined ? '' : ` is ${code(is)}${optional ? ', or absent' : ''}`),
+        ],
   );
   return [coveredBy(scheme), demanded.length === 0 ? [] : `It must say: ${demanded.join(', ')}`].flat().join('. ');
 }
@@ -269,7 +275,7 @@ function keysOf(scheme: Jose | Certified): string {
         ? `the key set at ${code(scheme.keys.jwks)}`
         : 'post' in scheme.keys
           ? `asked for by its id at ${code(scheme.keys.post)}`
-          : '';
+          : 'of a chain of certificates in the token, which ends at a pinned root';
   const words = Object.keys(settings).map((name) => `<${name}>`);
   return `${where}. The secret is ${code(words.join(' '))}`;
 }

@@ -52,7 +52,7 @@ export function signCertified(
     else Reflect.set(Object(json), name, value);
   };
   put(scheme.certificate, filled(scheme.from[0] ?? '', settings).replace('*', 'sample'));
-  for (const { at, is } of scheme.claims ?? []) if (is !== undefined) put(at, filled(is, settings));
+  for (const { at, is } of scheme.claims ?? []) if (is !== undefined) put([at].flat()[0] ?? '', filled(is, settings));
   const values = new DeliveryValues({ ...delivery, body: new TextEncoder().encode(text) });
   values.json = json;
   const { timestamp } = scheme;
@@ -82,7 +82,7 @@ function claimsOf({ claims = [], bodyHash, timestamp }: Jose, settings: Settings
   const seconds = Math.floor(now.getTime() / 1000);
   const entries = claims.map(({ at, is }): [string, unknown] => {
     const value = is === undefined ? 'sample' : filled(is, settings);
-    return [nameOf(at), at === 'jws:exp' ? seconds + 3600 : value === 'true' ? true : value];
+    return [nameOf([at].flat()[0] ?? ''), at === 'jws:exp' ? seconds + 3600 : value === 'true' ? true : value];
   });
   if (bodyHash) entries.push([nameOf(bodyHash), createHash('sha256').update(text).digest('hex')]);
   if (timestamp) entries.push([nameOf(timestamp.at), seconds]);
@@ -99,6 +99,8 @@ function base64url(text: string): string {
 
 /** Each setting of a provider fits one of these. */
 const SAMPLE_WORDS = [
+  'com.example.app',
+  'Sandbox',
   'arn:aws:sns:us-east-1:123456789012:sample',
   '9XL90610J3647323C',
   'api.sandbox.paypal.com',

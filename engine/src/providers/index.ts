@@ -1,5 +1,6 @@
 import { adyen } from './adyen.ts';
 import { airtable } from './airtable.ts';
+import { apple } from './apple.ts';
 import { asana } from './asana.ts';
 import { auth0 } from './auth0.ts';
 import { awardee } from './awardee.ts';
@@ -68,6 +69,7 @@ export type { Provider } from './types.ts';
 export const providers: Readonly<Record<string, Provider>> = {
   adyen,
   airtable,
+  apple,
   asana,
   auth0,
   awardee,

@@ -19,6 +19,15 @@ import { sample as twilio } from './twilio.sample.ts';
  */
 export const samples: Readonly<Record<string, ProviderSample>> = {
   adyen,
+  apple: {
+    types: ['SUBSCRIBED.INITIAL_BUY'],
+    body: (id, type, now) => ({
+      notificationType: type,
+      notificationUUID: id,
+      signedDate: now.getTime(),
+      data: { bundleId: 'com.example.app', environment: 'Sandbox' },
+    }),
+  },
   'aws-sns': {
     types: ['Notification'],
     body: (id, type, now) => ({

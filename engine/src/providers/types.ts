@@ -139,7 +139,8 @@ export interface Jose extends WithCode {
     /** A JSON Web Key Set. `{x}` in a URL is a word of the secret. */
     | { readonly jwks: string }
     /** One key, asked for with its id: `{kid}` in the body. `at` is the path of the key in the answer. */
-    | { readonly post: string; readonly body: Readonly<Record<string, string>>; readonly at: string };
+    | { readonly post: string; readonly body: Readonly<Record<string, string>>; readonly at: string }
+    | KeyInToken;
   /** Each must hold. Checked before a key is fetched, so that a token for somebody else causes no call. */
   readonly claims?: readonly Claim[];
   /** The claim with the hex SHA-256 of the body. */
@@ -149,8 +150,24 @@ export interface Jose extends WithCode {
 }
 
 /** There is a text at the place, it is this one, and it matches the pattern. */
+/** A chain of three certificates with ECDSA keys: a leaf, its issuer, and a root that is pinned here. */
+export interface X5c {
+  /** DER, in base64. */
+  readonly roots: readonly string[];
+  /** What leaf and issuer must be made for: the object identifier of an extension, as the hex of its DER content. */
+  readonly leafExtension: string;
+  readonly issuerExtension: string;
+}
+
+/** Made by `x5c({ … })`, so that only the bundles of such providers contain its code. */
+export interface KeyInToken {
+  readonly x5c: X5c;
+  readonly keyOf: (x5c: X5c, header: unknown, now: Date) => Promise<CryptoKey | undefined>;
+}
+
 export interface Claim {
-  readonly at: Place;
+  /** Of several, there is a text at only one. */
+  readonly at: Place | readonly Place[];
   /** `{x}` is a word of the secret. */
   readonly is?: string;
   readonly like?: RegExp;

@@ -4,7 +4,7 @@ import { memoize } from '../shared/memoize.ts';
 import type { DeliveryValues } from './delivery.ts';
 import { Fetched, type KeysUnavailable } from './fetched.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
-import { fillBytes, meets, textAt } from './places.ts';
+import { asList, fillBytes, meets, textAt } from './places.ts';
 import { filled, holds, type Settings, settingsOf } from './settings.ts';
 import { type Certificate, isValidAt, readPem } from './x509.ts';
 
@@ -52,7 +52,7 @@ async function verifyWith(
   now: Date,
 ): Promise<Exclude<Verdict, { outcome: 'verified' }> | undefined> {
   const wrong = scheme.claims?.find((claim) => !holds(claim, settings, delivery));
-  if (wrong) return refused('wrong claim', { claim: wrong.at });
+  if (wrong) return refused('wrong claim', { claim: asList(wrong.at).join(' or ') });
   const url = textAt(scheme.certificate, delivery);
   if (url === undefined || !scheme.from.some((pattern) => isFrom(filled(pattern, settings), url))) {
     return refused('wrong claim', { claim: scheme.certificate });
@@ -90,14 +90,14 @@ function decodeSignature(text: string): Bytes | undefined {
   return bytes !== undefined && btoa(String.fromCharCode(...bytes)) === text ? bytes : undefined;
 }
 
-interface Keyed extends Certificate {
+interface Keyed extends Pick<Certificate, 'notBefore' | 'notAfter'> {
   readonly key: CryptoKey;
 }
 
 const certificates = new Fetched(async (text): Promise<Keyed | undefined> => {
   const certificate = readPem(text);
   const key = certificate && (await importKey(certificate.publicKey));
-  return key && { ...certificate, key };
+  return key && { key, notBefore: certificate.notBefore, notAfter: certificate.notAfter };
 });
 
 async function keyAt(url: string, { publicKey }: Settings, now: Date): Promise<Keyed | KeysUnavailable | Refusal> {
@@ -110,7 +110,7 @@ async function keyAt(url: string, { publicKey }: Settings, now: Date): Promise<K
 const configuredKey = memoize(async (spki: string): Promise<Keyed | undefined> => {
   const bytes = fromBase64(spki);
   const key = bytes && (await importKey(bytes));
-  return key && { key, publicKey: bytes, notBefore: new Date(0), notAfter: new Date(8.64e15) };
+  return key && { key, notBefore: new Date(0), notAfter: new Date(8.64e15) };
 });
 
 async function importKey(spki: Bytes): Promise<CryptoKey | undefined> {

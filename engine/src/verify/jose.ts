@@ -1,4 +1,4 @@
-import { type CryptoKey, compactVerify, createLocalJWKSet, importSPKI, type JWK } from 'jose';
+import { compactVerify, createLocalJWKSet, importSPKI, type JWK } from 'jose';
 import type { Jose, Place, ToCheck } from '../providers/types.ts';
 import { type Bytes, fromBase64Url, sha256, toBase64Url } from '../shared/bytes.ts';
 import { decodeText, parseJson } from '../shared/json.ts';
@@ -6,7 +6,7 @@ import { memoize } from '../shared/memoize.ts';
 import type { DeliveryValues } from './delivery.ts';
 import { Fetched, type KeysUnavailable } from './fetched.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
-import { jsonAt, textAt } from './places.ts';
+import { asList, jsonAt, textAt } from './places.ts';
 import { filled, holds, type Settings, settingsOf } from './settings.ts';
 
 /**
@@ -53,6 +53,7 @@ async function check(scheme: Jose, { delivery, candidates, secrets, now }: ToChe
 interface Token {
   readonly compact: string;
   readonly header: { readonly alg: string; readonly kid?: string };
+  readonly x5c: unknown;
   readonly payload: Bytes;
   /** Until the signature is verified, a stranger may have written them. */
   readonly claims: unknown;
@@ -72,7 +73,13 @@ function openToken({ prefix = '', algorithm, isEvent }: Jose, text: string): Tok
   if (kid !== undefined && (typeof kid !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(kid))) return undefined;
   const claims = jsonOf(payload);
   if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return undefined;
-  return { compact, header: { alg: algorithm, ...(kid === undefined ? {} : { kid }) }, payload, claims };
+  return {
+    compact,
+    header: { alg: algorithm, ...(kid === undefined ? {} : { kid }) },
+    x5c: jsonAt('x5c', header),
+    payload,
+    claims,
+  };
 }
 
 /** Strict: each token has exactly one spelling. Only its last characters can hold bits that decoding drops. */
@@ -100,7 +107,7 @@ async function verifyWith(
   const opened = delivery.itemOf(delivery.json);
   opened.claims = token.claims;
   const wrong = scheme.claims?.find((claim) => !holds(claim, settings, opened));
-  if (wrong) return refused('wrong claim', { claim: wrong.at });
+  if (wrong) return refused('wrong claim', { claim: asList(wrong.at).join(' or ') });
   if (scheme.bodyHash && textAt(scheme.bodyHash, opened) !== (await sha256(delivery.body))) {
     return refused('wrong claim', { claim: scheme.bodyHash });
   }
@@ -140,13 +147,14 @@ type Key = CryptoKey | Uint8Array;
 async function keyFor(
   { keys, algorithm }: Jose,
   settings: Settings,
-  { header }: Token,
+  { header, x5c }: Token,
   now: Date,
 ): Promise<Key | KeysUnavailable | Refusal | undefined> {
   if ('secret' in keys) return sharedKey(settings.secret);
   if (settings.publicKey !== undefined) {
     return (await publicKey(algorithm)(settings.publicKey)) ?? refused('secret malformed');
   }
+  if ('x5c' in keys) return keys.keyOf(keys.x5c, x5c, now);
   const { kid } = header;
   if ('jwks' in keys) {
     const found = await keySets.get(filled(keys.jwks, settings), now, ({ ids }) => kid !== undefined && ids.has(kid));

@@ -26,8 +26,8 @@ export function textsAt(places: Place | readonly Place[], values: TemplateValues
   return asList(places).flatMap((place) => readerOf(place)(values));
 }
 
-/** The only text at a place. If there are two, we can't know which one the sender meant, so neither is used. */
-export function textAt(place: Place, values: TemplateValues): string | undefined {
+/** The only text at a place, or at several. If there are two, we can't know which one the sender meant, so neither is used. */
+export function textAt(place: Place | readonly Place[], values: TemplateValues): string | undefined {
   const texts = textsAt(place, values);
   return texts.length === 1 ? texts[0] : undefined;
 }

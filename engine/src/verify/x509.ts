@@ -1,4 +1,4 @@
-import { type Bytes, fromBase64 } from '../shared/bytes.ts';
+import { type Bytes, fromBase64, toHex } from '../shared/bytes.ts';
 
 /** What verification needs of a certificate (RFC 5280, section 4.1). WebCrypto reads none. */
 export interface Certificate {
@@ -6,6 +6,14 @@ export interface Certificate {
   readonly publicKey: Bytes;
   readonly notBefore: Date;
   readonly notAfter: Date;
+  /** The part that is signed, how, and the signature. */
+  readonly signed: Bytes;
+  readonly algorithm: Bytes;
+  readonly signature: Bytes;
+  readonly issuer: Bytes;
+  readonly subject: Bytes;
+  /** The value of each extension, by the hex of its object identifier. */
+  readonly extensions: ReadonlyMap<string, Bytes>;
 }
 
 /** `undefined` if the text is anything else than one certificate, or a chain that begins with it. */
@@ -15,25 +23,49 @@ export function readPem(pem: string): Certificate | undefined {
   return der && readCertificate(der);
 }
 
-/** `undefined` if the bytes are not a certificate. */
+/** `undefined` if the bytes are not a certificate, or are more than one. */
 export function readCertificate(der: Bytes): Certificate | undefined {
-  const [certificate] = elementsOf(der);
-  const [signed] = certificate?.tag === SEQUENCE ? elementsOf(certificate.content) : [];
+  const [certificate, ...more] = elementsOf(der);
+  if (certificate?.tag !== SEQUENCE || more.length > 0) return undefined;
+  const [signed, algorithm, signature] = elementsOf(certificate.content);
   const fields = signed?.tag === SEQUENCE ? elementsOf(signed.content) : [];
   // The version is optional, in a tag of its own.
-  const [, , , validity, , publicKey] = fields[0]?.tag === VERSION ? fields.slice(1) : fields;
+  const [, , issuer, validity, subject, publicKey, ...rest] = fields[0]?.tag === VERSION ? fields.slice(1) : fields;
   const [notBefore, notAfter] = (validity ? elementsOf(validity.content) : []).map(timeOf);
-  if (!publicKey || !notBefore || !notAfter) return undefined;
-  return { publicKey: publicKey.whole, notBefore, notAfter };
+  if (!signed || !algorithm || !signature || !issuer || !subject || !publicKey || !notBefore || !notAfter)
+    return undefined;
+  return {
+    publicKey: publicKey.whole,
+    notBefore,
+    notAfter,
+    signed: signed.whole,
+    algorithm: algorithm.whole,
+    // A bit string begins with the number of bits that are not used: none.
+    signature: signature.content.subarray(1),
+    issuer: issuer.whole,
+    subject: subject.whole,
+    extensions: extensionsIn(rest.find(({ tag }) => tag === EXTENSIONS)),
+  };
 }
 
-export function isValidAt({ notBefore, notAfter }: Certificate, now: Date): boolean {
+function extensionsIn(list: Element | undefined): Map<string, Bytes> {
+  const [sequence] = list ? elementsOf(list.content) : [];
+  const entries = (sequence ? elementsOf(sequence.content) : []).map(({ content }): [string, Bytes] => {
+    const parts = elementsOf(content);
+    return [toHex(parts[0]?.content ?? NONE), parts.at(-1)?.content ?? NONE];
+  });
+  return new Map(entries);
+}
+
+export function isValidAt({ notBefore, notAfter }: Pick<Certificate, 'notBefore' | 'notAfter'>, now: Date): boolean {
   return notBefore <= now && now <= notAfter;
 }
 
 const SEQUENCE = 0x30;
 const VERSION = 0xa0;
+const EXTENSIONS = 0xa3;
 const UTC_TIME = 0x17;
+const NONE = new Uint8Array();
 
 interface Element {
   readonly tag: number;

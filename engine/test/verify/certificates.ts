@@ -1,4 +1,4 @@
-import { createSign, type KeyPairKeyObjectResult } from 'node:crypto';
+import { createSign, type KeyObject, type KeyPairKeyObjectResult } from 'node:crypto';
 
 // Certificates that signed genuine deliveries, as public tests of the providers' SDKs keep them.
 
@@ -128,27 +128,55 @@ const element = (tag: number, ...parts: Uint8Array[]): Buffer => {
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 };
 
-/** A certificate of this key, signed by itself (RFC 5280, section 4.1). */
-export function selfSigned({ publicKey, privateKey }: KeyPairKeyObjectResult, from: Date, to: Date): string {
-  const rsaSha256 = Buffer.from('300d06092a864886f70d01010b0500', 'hex');
-  const name = element(
-    0x30,
-    element(0x31, element(0x30, Buffer.from('0603550403', 'hex'), element(0x0c, Buffer.from('test')))),
-  );
+interface ToCertify {
+  readonly subject: string;
+  readonly issuer?: string;
+  readonly publicKey: KeyObject;
+  /** The issuer's. */
+  readonly privateKey: KeyObject;
+  readonly from: Date;
+  readonly to: Date;
+  /** Hex of object identifier and value. */
+  readonly extensions?: readonly (readonly [string, string])[];
+}
+
+/** DER (RFC 5280, section 4.1), signed with SHA-256. */
+export function certificateOf({
+  subject,
+  issuer = subject,
+  publicKey,
+  privateKey,
+  from,
+  to,
+  ...more
+}: ToCertify): Buffer {
+  const isRsa = privateKey.asymmetricKeyType === 'rsa';
+  const algorithm = Buffer.from(isRsa ? '300d06092a864886f70d01010b0500' : '300a06082a8648ce3d040302', 'hex');
+  const oid = (hex: string) => element(6, Buffer.from(hex, 'hex'));
+  const name = (text: string) =>
+    element(0x30, element(0x31, element(0x30, oid('550403'), element(0x0c, Buffer.from(text)))));
   const time = (at: Date) => element(0x18, Buffer.from(`${at.toISOString().replaceAll(/[-:T]|\.\d+/g, '')}`));
+  const extensions = (more.extensions ?? []).map(([id, value]) =>
+    element(0x30, oid(id), element(4, Buffer.from(value, 'hex'))),
+  );
   const signed = element(
     0x30,
     element(0xa0, Buffer.from([2, 1, 2])),
     Buffer.from([2, 1, 1]),
-    rsaSha256,
-    name,
+    algorithm,
+    name(issuer),
     element(0x30, time(from), time(to)),
-    name,
+    name(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
+    ...(extensions.length === 0 ? [] : [element(0xa3, element(0x30, ...extensions))]),
   );
   const signature = createSign('sha256')
     .update(signed)
     .sign(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  const der = element(0x30, signed, rsaSha256, element(3, Buffer.from([0]), signature));
+  return element(0x30, signed, algorithm, element(3, Buffer.from([0]), signature));
+}
+
+export function selfSigned(pair: KeyPairKeyObjectResult, from: Date, to: Date): string {
+  const der = certificateOf({ subject: 'test', ...pair, from, to });
   return `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`;
 }

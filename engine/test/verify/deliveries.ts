@@ -158,7 +158,8 @@ export function coversBody(name: string): boolean {
   const { scheme } = providerOf(name);
   if (scheme.check !== undefined) {
     if (scheme.kind === 'certificate') return scheme.signed.some(({ text }) => text.includes('{crc32}'));
-    return scheme.isEvent === true || scheme.bodyHash !== undefined;
+    // Around a token in a field, anything may be written.
+    return (scheme.isEvent === true && scheme.signature.startsWith('body:')) || scheme.bodyHash !== undefined;
   }
   return scheme.token === undefined && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
 }

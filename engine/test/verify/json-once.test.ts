@@ -8,7 +8,7 @@ import { deliver, NOW, names, providerOf, verdictOn } from './deliveries.ts';
 afterEach(() => vi.restoreAllMocks());
 
 /** These put the signature inside the body, so their bodies must be parsed before they are verified. */
-const SIGNED_INSIDE = ['mailgun', 'adyen', 'microsoft-graph', 'aws-sns'];
+const SIGNED_INSIDE = ['mailgun', 'adyen', 'microsoft-graph', 'aws-sns', 'apple'];
 
 describe.each(names)('the JSON of a delivery of %s', (name) => {
   const provider = providerOf(name);

@@ -209,23 +209,37 @@ function tokenChecksOf(name: string): Check[] {
   const { scheme } = provider;
   if (scheme.check === undefined) return [];
   if (scheme.kind === 'certificate') return certificateChecksOf(name, scheme);
-  const demanded = (scheme.claims ?? []).map((claim, n) => ({
-    what: `refuses a token without the right ${claim.at}`,
-    run: async (data: Provider) => {
-      const keys = keysOf(name);
-      const field = claim.at.slice('jws:'.length);
-      const changed = claim.is === undefined ? [] : [{ ...claim, is: `${claim.is} or another` }];
-      const claims = scheme.claims?.toSpliced(n, 1, ...changed) ?? [];
-      const body = scheme.isEvent ? JSON.stringify({ ...JSON.parse(payloadOf(name)), [field]: undefined }) : '{}';
-      const toSign = { id: 'one', type: 'sample', now: NOW, body, url: URL_TOLD };
-      const signed = sign({ ...provider, scheme: { ...scheme, claims } }, keys.signingKey, toSign);
-      const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(signed.headers) };
-      const sent = { ...delivery, body: new TextEncoder().encode(signed.body) };
-      same((await verdictOn(data, sent, [keys.secret], NOW)).outcome, 'refused');
-    },
-  }));
-  if ('secret' in scheme.keys) return demanded;
+  const demanded = (scheme.claims ?? []).flatMap((claim, n) =>
+    [claim.at].flat().map((at) => ({
+      what: `refuses a token without the right ${at}`,
+      run: async (data: Provider) => {
+        const keys = keysOf(name);
+        const changed = claim.is === undefined ? [] : [{ ...claim, is: `${claim.is} or another` }];
+        const claims = scheme.claims?.toSpliced(n, 1, ...changed) ?? [];
+        const event: Record<string, unknown> = scheme.isEvent ? JSON.parse(payloadOf(name)) : {};
+        if (scheme.isEvent) putInstead(event, [claim.at].flat()[0] ?? at, at, claim.is && 'another');
+        const toSign = { id: 'one', type: 'sample', now: NOW, body: JSON.stringify(event), url: URL_TOLD };
+        const signed = sign({ ...provider, scheme: { ...scheme, claims } }, keys.signingKey, toSign);
+        const delivery = { method: 'POST', url: URL_TOLD, headers: new Headers(signed.headers) };
+        const sent = { ...delivery, body: new TextEncoder().encode(signed.body) };
+        same((await verdictOn(data, sent, [keys.secret], NOW)).outcome, 'refused');
+      },
+    })),
+  );
+  if ('secret' in scheme.keys || 'x5c' in scheme.keys) return demanded;
   return [...demanded, { what: 'fetches its key from where the sources say', run: (data) => checkFetch(name, data) }];
+}
+
+/** A wrong value at a place of the payload. What is beside the first place moves to it: one event has only one of them. */
+function putInstead(event: Record<string, unknown>, first: string, at: string, value: string | undefined): void {
+  const [from = ''] = first.slice('jws:'.length).split('.');
+  const path = at.slice('jws:'.length).split('.');
+  const [to = ''] = path;
+  if (to !== from) {
+    event[to] = event[from];
+    delete event[from];
+  }
+  put(event, path, value);
 }
 
 /** Each of a delivery's values is changed before it is signed, so that only what is demanded of it can refuse it. */
@@ -255,7 +269,7 @@ function certificateChecksOf(name: string, scheme: Certified): Check[] {
     ...(scheme.claims ?? []).map((claim, n) => {
       const { is, like } = claim;
       const claims = scheme.claims?.toSpliced(n, 1, ...(is === undefined ? [] : [{ ...claim, is: `${is}x` }])) ?? [];
-      const field = claim.at.slice('json:'.length);
+      const field = [claim.at].flat()[0]?.slice('json:'.length) ?? '';
       return refusesWith(
         `refuses a delivery without the right ${claim.at}`,
         { claims },
@@ -424,7 +438,9 @@ async function checkSize(name: string, data: Provider, bytes: number): Promise<v
   same([(await statusOf(bytes)) < 300, await statusOf(bytes + (payload === undefined ? 1 : 4))], [true, 413]);
 }
 
-function payloadIn({ text }: Sent): string {
+/** The token is the whole body, or its only field. */
+function payloadIn({ text: body }: Sent): string {
+  const text = body.startsWith('{') ? Object.values<string>(JSON.parse(body)).join() : body;
   return Buffer.from(text.split('.')[1] ?? '', 'base64url').toString();
 }
 

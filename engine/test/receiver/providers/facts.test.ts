@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { factOf } from '../../../src/providers/proof.ts';
 import type {
@@ -90,7 +91,8 @@ function coversOf(scheme: Scheme): string {
   if (scheme.check !== undefined) {
     const { claims = [] } = scheme;
     const demanded = claims.map(
-      ({ at, is, like }) => fieldOf(at) + (is ? ` = ${is}` : '') + (like ? ` like ${like.source}` : ''),
+      ({ at, is, like }) =>
+        [at].flat().map(fieldOf).join(' or ') + (is ? ` = ${is}` : '') + (like ? ` like ${like.source}` : ''),
     );
     return [coveredBy(scheme), ...demanded].join('; ');
   }
@@ -110,10 +112,16 @@ function keyOf(scheme: Scheme): string {
     if (scheme.kind === 'certificate') return `certificate of ${scheme.certificate}, from ${scheme.from.join(' or ')}`;
     const { keys } = scheme;
     if ('secret' in keys) return 'text';
+    if ('x5c' in keys)
+      return `chain of ${keys.x5c.leafExtension} and ${keys.x5c.issuerExtension} to ${keys.x5c.roots.map(fingerprintOf)}`;
     return 'jwks' in keys ? `JWKS at ${keys.jwks}` : `by its id from ${keys.post}`;
   }
   const form = scheme.key === 'utf8' ? 'text' : scheme.key;
   return scheme.keyPrefix ? `${form} after ${scheme.keyPrefix}` : form;
+}
+
+function fingerprintOf(base64: string): string {
+  return createHash('sha256').update(Buffer.from(base64, 'base64')).digest('hex');
 }
 
 function windowOf(scheme: Scheme): string {
