@@ -1,7 +1,7 @@
 import { hasPair } from '../cli/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { type Facts, factOf, wordsOf } from '../src/providers/proof.ts';
-import type { Condition, Handshake, Reply, Scheme, Signature } from '../src/providers/types.ts';
+import type { Certified, Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
 import { proofOf } from './proofs.ts';
 import { countProofs, provedBy } from './proved-by.ts';
@@ -32,7 +32,7 @@ ${table(
   ]),
 )}
 
-What holds for several of them is at the end of this page: [replay keys](#the-replay-key), [retries](#retries),
+What holds for several of them is at the end of this page: [replay keys](#the-replay-key), [keys that are fetched](#keys-that-are-fetched), [retries](#retries),
 [batches](#batches), [handshakes](#handshakes-and-answers), [a secret that the provider sends](#a-secret-that-the-provider-sends),
 [limits](#limits-worth-knowing), and [what is not supported](#not-supported).
 
@@ -80,6 +80,14 @@ event with a new id but a known replay key is parked instead of run. Look at it:
 not. If a source really sends the same body more than once, set \`bodiesRepeat: true\` on the source. Then the body is no longer
 used as a replay key, so a captured delivery could be run again under another id. Where only some types of a provider repeat their
 bodies (five of GitHub's, two kinds of Shopify's, WooCommerce's \`action.*\`), its data says so already.
+
+## Keys that are fetched
+
+AWS SNS, Google, Kinde, PayPal and Plaid sign with a private key. Their public keys are fetched from the host in the provider's data: at most once per host
+and ten seconds in an isolate, and only for a token of the right form. Apple sends its key in each delivery, in a chain of certificates that ends at
+a pinned root. So the secret of such a source is not a key, but what a delivery
+must be for: its section says which words. Until a key was fetched, the answer takes as much longer; while it can't be fetched, the answer is
+503, and the log says \`keys_unavailable\`.
 
 ## Retries
 
@@ -131,8 +139,6 @@ What is true of one provider only is in its section.
 
 | sender | why |
 | --- | --- |
-| PayPal | signs with RSA, with a certificate from a URL in the delivery and a CRC32 of the body. WebCrypto reads no certificates |
-| Plaid | sends a JWT whose key must be fetched with API credentials: a call to the outside before every claim |
 | Adyen platform and management webhooks | the name of the signature's header is not confirmed |
 | Mailgun's routes, SendGrid's Inbound Parse | send mail as a multipart form |
 | Twilio by GET | only POST is accepted: choose it in Twilio's settings |
@@ -191,6 +197,7 @@ function retriesOf({ retries }: Facts): string {
   if (hours === null) return '';
   if (hours === 0) return 'none, or at once';
   if (hours < 1) return `for ${Math.round(hours * 60)} minutes`;
+  if (hours === 1) return 'for an hour';
   return hours < 48 ? `for ${hours} hours` : `for ${Math.round(hours / 2.4) / 10} days`;
 }
 
@@ -199,6 +206,7 @@ function signatureOf(scheme: Scheme): string {
     const where = `${code(scheme.token)}${scheme.perItem ? ' of each item' : ''}`;
     return `${scheme.basic ? 'Basic authentication' : 'token'} in ${where}`;
   }
+  if (scheme.check !== undefined) return `${algorithmOf(scheme)}, in ${code(scheme.signature)}`;
   const places = [scheme.signature].flat();
   const [first = ''] = places;
   return `${algorithmOf(scheme)}, ${scheme.encoding}, in ${code(first)}${places.length > 1 ? ` ${places.length > 2 ? 'to' : 'or'} ${code(places.at(-1) ?? '')}` : ''}${
@@ -206,7 +214,9 @@ function signatureOf(scheme: Scheme): string {
   }`;
 }
 
-function algorithmOf({ algorithm = 'hmac-sha256' }: Signature): string {
+function algorithmOf(scheme: Exclude<Scheme, Token>): string {
+  if (scheme.check !== undefined) return scheme.kind === 'jose' ? `JWS (${scheme.algorithm})` : 'RSA-SHA256';
+  const { algorithm = 'hmac-sha256' } = scheme;
   const names = {
     'hmac-sha256': 'HMAC-SHA256',
     'hmac-sha384': 'HMAC-SHA384',
@@ -220,17 +230,54 @@ function algorithmOf({ algorithm = 'hmac-sha256' }: Signature): string {
 
 function coverOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'nothing';
+  if (scheme.check !== undefined) return claimsOf(scheme);
   const hashed = scheme.bodyHash ? `, or ${code(scheme.bodyHash)} for the body` : '';
   return (typeof scheme.signed === 'string' ? code(scheme.signed) : scheme.signed.words) + hashed;
 }
 
 function keyFormOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return scheme.basic ? '`user:password`' : 'as text';
+  if (scheme.check !== undefined) return keysOf(scheme);
   const how = scheme.key === 'utf8' ? 'as text' : scheme.key;
   if (!scheme.keyPrefix) return how;
   return hasPair(scheme)
     ? `${how} after ${code(scheme.keyPrefix)}`
     : `${how}, with or without ${code(scheme.keyPrefix)}`;
+}
+
+function claimsOf(scheme: Jose | Certified): string {
+  const demanded = (scheme.claims ?? []).flatMap(({ at, is, like, optional }) =>
+    like
+      ? []
+      : [
+          [at].flat().map(code).join(' or ') +
+            (is === undefined ? '' : ` is ${code(is)}${optional ? ', or absent' : ''}`),
+        ],
+  );
+  return [coveredBy(scheme), demanded.length === 0 ? [] : `It must say: ${demanded.join(', ')}`].flat().join('. ');
+}
+
+function coveredBy(scheme: Jose | Certified): string {
+  if (scheme.kind === 'certificate') {
+    return scheme.signed.map(({ text }) => code(text.replaceAll('\n', '⏎'))).join(' or ');
+  }
+  const { isEvent, bodyHash } = scheme;
+  return isEvent ? 'the event' : bodyHash ? `the body, by its hash in ${code(bodyHash)}` : 'nothing';
+}
+
+function keysOf(scheme: Jose | Certified): string {
+  if (scheme.kind === 'jose' && 'secret' in scheme.keys) return 'as text';
+  const { settings = {} } = scheme;
+  const where =
+    scheme.kind === 'certificate'
+      ? `the certificate of ${code(scheme.certificate)}, from ${scheme.from.map(code).join(' or ')}`
+      : 'jwks' in scheme.keys
+        ? `the key set at ${code(scheme.keys.jwks)}`
+        : 'post' in scheme.keys
+          ? `asked for by its id at ${code(scheme.keys.post)}`
+          : 'of a chain of certificates in the token, which ends at a pinned root';
+  const words = Object.keys(settings).map((name) => `<${name}>`);
+  return `${where}. The secret is ${code(words.join(' '))}`;
 }
 
 function windowOf(scheme: Scheme): string {
@@ -251,11 +298,12 @@ function conditionOf({ at, is, like }: Condition): string {
   return like === undefined ? `there is ${code(at)}` : `${code(at)} matches ${code(like.source)}`;
 }
 
-function handshakeOf({ method, when, signed, verifyToken, handsOver, reply }: Handshake): string {
+function handshakeOf({ method, when, signed, verifyToken, handsOver, calls, reply }: Handshake): string {
   const conditions = [
     ...when.map(conditionOf),
     ...(verifyToken ? [`${code(verifyToken)} equals the verify token`] : []),
     ...(handsOver ? ['only while the source awaits a secret'] : []),
+    ...(calls ? [`only while the source awaits a confirmation, and after a call of ${code(calls)}`] : []),
   ];
   return `${method}, ${signed ? 'signed' : 'unsigned'}: ${conditions.join(', ')} → ${replyOf(reply)}`;
 }

@@ -1,5 +1,7 @@
 import type { Provider } from '../../src/providers/index.ts';
 import { checkWith, keyBytes } from '../../src/verify/algorithms.ts';
+import { settingsOf } from '../../src/verify/settings.ts';
+import { formOf as formOfSettings } from '../samples/sign-jose.ts';
 
 /** Shorter ones can be guessed by somebody who has one delivery and much time. */
 const MIN_BYTES = 16;
@@ -31,6 +33,7 @@ export async function judgeSecret(name: string, value: string, provider?: Provid
 
 function formOf({ scheme, secretPrefix }: Provider): string {
   if (secretPrefix !== undefined) return `, which begins with ${secretPrefix}`;
+  if (scheme.check !== undefined) return `: ${formOfSettings(scheme)}`;
   if (scheme.token !== undefined || scheme.key === 'utf8') return '';
   return `: ${scheme.key}${scheme.keyPrefix === undefined ? '' : ` after ${scheme.keyPrefix}`}`;
 }
@@ -42,6 +45,10 @@ export async function fits(provider: Provider, secret: string): Promise<boolean>
   for (const one of [scheme, ...otherSchemes]) {
     if (one.token !== undefined) {
       if (secret !== '') return true;
+      continue;
+    }
+    if (one.check !== undefined) {
+      if (settingsOf(one, secret)) return true;
       continue;
     }
     const bytes = keyBytes(secret, one);

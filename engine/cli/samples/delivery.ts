@@ -5,6 +5,7 @@ import { namedTypes } from '../../src/shared/event-types.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { sampleOf } from './samples.ts';
 import { encodeBody, sign } from './sign.ts';
+import { openOwnToken } from './sign-jose.ts';
 
 /** A signed delivery, ready to be sent to a receiver. */
 export interface SignedDelivery {
@@ -62,10 +63,9 @@ export interface ExpectedEvent {
 export async function eventsIn(source: Source, delivery: SignedDelivery): Promise<readonly ExpectedEvent[]> {
   const headers = new Headers(delivery.headers);
   const body = new TextEncoder().encode(delivery.body);
-  const identified = await identify(
-    source,
-    new DeliveryValues({ method: 'POST', url: delivery.url, headers, body }),
-    randomUUID,
-  );
+  const values = new DeliveryValues({ method: 'POST', url: delivery.url, headers, body });
+  const { scheme } = source.provider;
+  if (scheme.check !== undefined) openOwnToken(scheme, values);
+  const identified = await identify(source, values, randomUUID);
   return identified.outcome === 'identified' ? identified.events : [];
 }

@@ -1,11 +1,12 @@
 import { createHmac, createPrivateKey, generateKeyPairSync, randomBytes, sign as signWithKey } from 'node:crypto';
 import type { Provider } from '../../src/providers/index.ts';
-import type { Signature } from '../../src/providers/types.ts';
+import type { Scheme, Signature, Token } from '../../src/providers/types.ts';
 import { keyBytes } from '../../src/verify/algorithms.ts';
 import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { UserError } from '../lib/user-error.ts';
 import { partsOf, sampleOf } from './samples.ts';
+import { madeUpSettings, signCertified, signJose } from './sign-jose.ts';
 
 export interface Signed {
   readonly headers: Record<string, string>;
@@ -53,6 +54,15 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
     const [kind, name = ''] = scheme.token.split(':');
     const withToken = kind === 'json' ? text.replaceAll('{token}', () => key) : text;
     return { headers: headersWith(''), body: withToken, query: kind === 'query' ? { [name]: key } : {} };
+  }
+
+  if (scheme.check !== undefined && scheme.kind === 'certificate') {
+    return { ...signCertified(scheme, key, { text, headers: headersWith(''), now }), query: {} };
+  }
+  if (scheme.check !== undefined) {
+    const { signature, body } = signJose(scheme, key, text, now);
+    const sent = scheme.isEvent && scheme.signature.startsWith('body:') ? { 'content-type': 'application/jwt' } : {};
+    return { headers: { ...headersWith(signature), ...sent }, body, query: {} };
   }
 
   // At this point a signature inside the body is still the placeholder `{signature}`. It is never part of the signed
@@ -113,13 +123,18 @@ export interface Keys {
 /** Random keys in the provider's own form. */
 export function madeUpKeys({ scheme, secretPrefix = '' }: Provider): Keys {
   if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
+  if (scheme.check !== undefined) {
+    if (scheme.kind === 'jose' && scheme.algorithm === 'HS256') return same(random('hex'));
+    return madeUpSettings(scheme, scheme.kind === 'jose' && scheme.algorithm === 'ES256' ? 'ec' : 'rsa');
+  }
   if (hasPair(scheme)) return madeUpPair(scheme);
   return same(`${secretPrefix}${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
 }
 
 /** If so, a receiver only has the public key, which can't sign a sample. */
-export function hasPair({ algorithm }: Signature): boolean {
-  return algorithm === 'ed25519' || algorithm === 'ecdsa-p256-der';
+export function hasPair(scheme: Exclude<Scheme, Token>): boolean {
+  if (scheme.check !== undefined) return scheme.kind !== 'jose' || scheme.algorithm !== 'HS256';
+  return scheme.algorithm === 'ed25519' || scheme.algorithm === 'ecdsa-p256-der';
 }
 
 function madeUpPair({ algorithm, key, keyPrefix = '' }: Signature): Keys {

@@ -31,6 +31,11 @@ export interface Source {
    * anybody can send such a request.
    */
   readonly awaitsSecret?: true;
+  /**
+   * Set it while you subscribe this address to a topic of AWS SNS: the subscription is then confirmed by a call to AWS. Remove it
+   * afterwards.
+   */
+  readonly awaitsConfirmation?: true;
   /** `content`: the SHA-256 of the body is the event's id, for senders whose own ids are not reliable. */
   readonly dedupe?: 'id' | 'content';
   /**

@@ -1,8 +1,10 @@
 import { adyen } from './adyen.ts';
 import { airtable } from './airtable.ts';
+import { apple } from './apple.ts';
 import { asana } from './asana.ts';
 import { auth0 } from './auth0.ts';
 import { awardee } from './awardee.ts';
+import { awsSns } from './aws-sns.ts';
 import { bitbucket } from './bitbucket.ts';
 import { calcom } from './calcom.ts';
 import { calendly } from './calendly.ts';
@@ -16,9 +18,11 @@ import { dropbox } from './dropbox.ts';
 import { gethook } from './gethook.ts';
 import { github } from './github.ts';
 import { gitlab } from './gitlab.ts';
+import { googlePubsub } from './google-pubsub.ts';
 import { hubspotV3 } from './hubspot-v3.ts';
 import { intercom } from './intercom.ts';
 import { jira } from './jira.ts';
+import { kinde } from './kinde.ts';
 import { lemonsqueezy } from './lemonsqueezy.ts';
 import { linear } from './linear.ts';
 import { mailgun } from './mailgun.ts';
@@ -26,10 +30,13 @@ import { meta } from './meta.ts';
 import { microsoftGraph } from './microsoft-graph.ts';
 import { mollie } from './mollie.ts';
 import { mollieClassic } from './mollie-classic.ts';
+import { netlify } from './netlify.ts';
 import { notion } from './notion.ts';
 import { openai } from './openai.ts';
 import { paddle } from './paddle.ts';
 import { pagerduty } from './pagerduty.ts';
+import { paypal } from './paypal.ts';
+import { plaid } from './plaid.ts';
 import { postmark } from './postmark.ts';
 import { razorpay } from './razorpay.ts';
 import { resend } from './resend.ts';
@@ -62,9 +69,11 @@ export type { Provider } from './types.ts';
 export const providers: Readonly<Record<string, Provider>> = {
   adyen,
   airtable,
+  apple,
   asana,
   auth0,
   awardee,
+  'aws-sns': awsSns,
   bitbucket,
   calcom,
   calendly,
@@ -78,9 +87,11 @@ export const providers: Readonly<Record<string, Provider>> = {
   gethook,
   github,
   gitlab,
+  'google-pubsub': googlePubsub,
   'hubspot-v3': hubspotV3,
   intercom,
   jira,
+  kinde,
   lemonsqueezy,
   linear,
   mailgun,
@@ -88,10 +99,13 @@ export const providers: Readonly<Record<string, Provider>> = {
   'microsoft-graph': microsoftGraph,
   mollie,
   'mollie-classic': mollieClassic,
+  netlify,
   notion,
   openai,
   paddle,
   pagerduty,
+  paypal,
+  plaid,
   postmark,
   razorpay,
   resend,

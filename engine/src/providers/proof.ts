@@ -172,6 +172,8 @@ export interface HandshakeExample {
   readonly signed?: true;
   /** It hands over a secret, so only a source that awaits one answers. */
   readonly handsOver?: true;
+  /** The URL that is called before the reply, so only a source that awaits a confirmation answers. */
+  readonly calls?: string;
   /** With CHECK_SECRET as the source's secret. */
   readonly reply: Reply;
   /** A text of the request. With markup, or with a very long text, in its place, the request is not answered. */

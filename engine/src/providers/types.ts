@@ -1,4 +1,6 @@
 import type { Bytes } from '../shared/bytes.ts';
+import type { DeliveryValues } from '../verify/delivery.ts';
+import type { Verdict } from '../verify/index.ts';
 
 /**
  * Where a value is found in a delivery. Header names are lower-case.
@@ -8,8 +10,11 @@ import type { Bytes } from '../shared/bytes.ts';
  *   json:a.b.0    a path in the body. When a body may be parsed: engine/src/verify/delivery.ts
  *   form:x        a field of a form-encoded body
  *   query:x       a parameter of the URL
+ *   body:text     the whole body, for one that is nothing but a token
+ *   jws:a.b       a path in the payload of the token, after the token is verified
+ *   inner:a.b#c.d   a path (`c.d`) in the JSON that a text of the body (`a.b`) holds, as it is or as base64
  */
-export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query'}:${string}`;
+export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query' | 'body' | 'jws' | 'inner'}:${string}`;
 
 /**
  * Text with placeholders in braces, such as `{header:webhook-id}.{body}`. If one of its places holds no value, the
@@ -26,6 +31,8 @@ export type Placeholder =
   | 'url'
   /** The hash of the event's own JSON, for providers without an id. */
   | 'sha256'
+  /** The CRC-32 of the body (`Certified`). */
+  | 'crc32'
   /** For providers whose events can't be told apart at all: every delivery is then a new event. */
   | 'random'
   /** The value at the place, signed with the secret: for the reply to a handshake, if a `like` limits the value. */
@@ -49,8 +56,9 @@ export interface Timestamp {
 }
 
 export interface Signature {
-  /** Only a `Token` has one: this tells the two kinds of scheme apart. */
+  /** Only a `Token` has one, and only a scheme with its own code has a `check`: this tells the kinds of scheme apart. */
   readonly token?: never;
+  readonly check?: never;
   /** Default: HMAC-SHA256. */
   readonly algorithm?: Algorithm;
   /** If several signatures are found here, one that matches is enough. */
@@ -85,13 +93,105 @@ export interface Custom {
 /** A shared token instead of a signature. It proves who sent the delivery, and nothing about its content. */
 export interface Token {
   readonly token: Place;
+  readonly check?: never;
   /** The secret is `user:password`, sent with HTTP Basic authentication. */
   readonly basic?: true;
   /** Each item of the batch holds the token, and every one must be right. */
   readonly perItem?: true;
 }
 
-export type Scheme = Signature | Token;
+/** What the code of a scheme is given: the delivery, and the texts at the scheme's places. */
+export interface ToCheck {
+  readonly delivery: DeliveryValues;
+  readonly candidates: readonly string[];
+  readonly secrets: readonly string[];
+  readonly now: Date;
+}
+
+/**
+ * A scheme that brings its own code, because few providers need it: only the bundles of sources that use such a provider
+ * contain it. A function makes it from data, such as `jose({ … })`.
+ */
+interface WithCode {
+  readonly token?: never;
+  readonly perItem?: never;
+  readonly signature: Place;
+  readonly timestamp?: Timestamp;
+  /**
+   * The secret is configuration: these words, separated by spaces. Each must match its pattern. Behind them may be `key:` and
+   * a public key (SPKI, base64url). It replaces the keys that are fetched: `npm run dev` and the tests can sign with it.
+   */
+  readonly settings?: Readonly<Record<string, RegExp>>;
+  /** Given the scheme itself, so that what it does depends on the data alone. */
+  check(scheme: WithCode, toCheck: ToCheck): Promise<Verdict>;
+}
+
+/** A JSON Web Signature (RFC 7515): a token about the delivery, or the event itself. */
+export interface Jose extends WithCode {
+  readonly kind: 'jose';
+  /** Before the token: `Bearer `. */
+  readonly prefix?: string;
+  /** The only one that is accepted. The token's own header is never asked. */
+  readonly algorithm: 'RS256' | 'ES256' | 'HS256';
+  /** Where the key is. An HS256 key is the secret itself. */
+  readonly keys:
+    | { readonly secret: true }
+    /** A JSON Web Key Set. `{x}` in a URL is a word of the secret. */
+    | { readonly jwks: string }
+    /** One key, asked for with its id: `{kid}` in the body. `at` is the path of the key in the answer. */
+    | { readonly post: string; readonly body: Readonly<Record<string, string>>; readonly at: string }
+    | KeyInToken;
+  /** Each must hold. Checked before a key is fetched, so that a token for somebody else causes no call. */
+  readonly claims?: readonly Claim[];
+  /** The claim with the hex SHA-256 of the body. */
+  readonly bodyHash?: Place;
+  /** The payload is the event: it is stored in place of the body, and `json:` places read it. */
+  readonly isEvent?: true;
+}
+
+/** There is a text at the place, it is this one, and it matches the pattern. */
+/** A chain of three certificates with ECDSA keys: a leaf, its issuer, and a root that is pinned here. */
+export interface X5c {
+  /** DER, in base64. */
+  readonly roots: readonly string[];
+  /** What leaf and issuer must be made for: the object identifier of an extension, as the hex of its DER content. */
+  readonly leafExtension: string;
+  readonly issuerExtension: string;
+}
+
+/** Made by `x5c({ … })`, so that only the bundles of such providers contain its code. */
+export interface KeyInToken {
+  readonly x5c: X5c;
+  readonly keyOf: (x5c: X5c, header: unknown, now: Date) => Promise<CryptoKey | undefined>;
+}
+
+export interface Claim {
+  /** Of several, there is a text at only one. */
+  readonly at: Place | readonly Place[];
+  /** `{x}` is a word of the secret. */
+  readonly is?: string;
+  readonly like?: RegExp;
+  /** Or there is no text at the place. */
+  readonly optional?: true;
+}
+
+/** RSA-SHA256 in base64, with the key of a certificate whose address the delivery names. */
+export interface Certified extends WithCode {
+  readonly kind: 'certificate';
+  /** Where the address is. */
+  readonly certificate: Place;
+  /** What the address must be: host and path, where `*` is a name, and `{x}` a word of the secret. */
+  readonly from: readonly string[];
+  /** Each must hold, before a certificate is fetched. */
+  readonly claims?: readonly Claim[];
+  /**
+   * The signed text: the first whose conditions hold. `{x}` is a word of the secret, and `{crc32}` the checksum of the body, as
+   * a decimal number.
+   */
+  readonly signed: readonly { readonly when?: readonly Condition[]; readonly text: Template }[];
+}
+
+export type Scheme = Signature | Token | Jose | Certified;
 
 /** There is a text at the place, it is this one, and it matches the pattern. */
 export interface Condition {
@@ -115,6 +215,11 @@ export interface Handshake {
   readonly verifyToken?: Place;
   /** The provider sends the signing secret here, unsigned. Answered only while the source says `awaitsSecret`. */
   readonly handsOver?: Place;
+  /**
+   * The URL here is called, which confirms our address (AWS SNS). Only if it is signed, a `like` limits its host, and the source
+   * says `awaitsConfirmation`.
+   */
+  readonly calls?: Place;
   readonly reply: Reply;
 }
 

@@ -10,7 +10,10 @@ import { MIN_PASSPHRASE, seal, verifyTokenName } from './secrets.ts';
 
 export type HandshakeResult =
   /** `reply` is filled: it holds no templates any more. `sealed` is a secret that was handed over. */
-  { outcome: 'handshake'; reply: Reply; sealed?: string } | Refusal;
+  | { outcome: 'handshake'; reply: Reply; sealed?: string }
+  | Refusal
+  /** The call that confirms our address failed, so the handshake must come again. */
+  | { outcome: 'not_confirmed'; host: string };
 
 /** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
 export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
@@ -19,7 +22,7 @@ export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
 
 /** The handshakes that a source answers now: those that carry no signature, or those that are signed like any delivery. */
 export function handshakesOf(
-  { provider, awaitsSecret }: Source,
+  { provider, awaitsSecret, awaitsConfirmation }: Source,
   method: string,
   kind: 'unsigned' | 'signed',
 ): readonly Handshake[] {
@@ -27,7 +30,8 @@ export function handshakesOf(
     (one) =>
       one.method === method &&
       (one.signed ? 'signed' : 'unsigned') === kind &&
-      (one.handsOver === undefined || awaitsSecret),
+      (one.handsOver === undefined || awaitsSecret) &&
+      (one.calls === undefined || awaitsConfirmation),
   );
 }
 
@@ -54,11 +58,26 @@ export async function tryHandshakes(
       return { outcome: 'refused', reason: 'no such handshake' };
     }
   }
+  const url = handshake.calls && textAt(handshake.calls, delivery);
+  if (url !== undefined && !(await isConfirmedBy(url))) return { outcome: 'not_confirmed', host: new URL(url).host };
   const reply = await fillReply(handshake, delivery, secret);
   const handedOver = handshake.handsOver && textAt(handshake.handsOver, delivery);
   if (handedOver === undefined) return { outcome: 'handshake', reply };
   if (secret.length < MIN_PASSPHRASE) return { outcome: 'refused', reason: 'secret malformed' };
   return { outcome: 'handshake', reply, sealed: await seal(handedOver, secret) };
+}
+
+/** AWS waits 15 s for our answer. */
+const CONFIRM_TIMEOUT_MS = 5000;
+
+async function isConfirmedBy(url: string): Promise<boolean> {
+  try {
+    const { ok, body } = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(CONFIRM_TIMEOUT_MS) });
+    await body?.cancel();
+    return ok;
+  } catch {
+    return false;
+  }
 }
 
 async function fillReply({ reply, when }: Handshake, delivery: DeliveryValues, secret: string): Promise<Reply> {

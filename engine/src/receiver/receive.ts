@@ -6,7 +6,7 @@ import { problem } from '../shared/problem.ts';
 import type { ReceiverBindings } from '../shared/runtime.ts';
 import { traceFields } from '../shared/trace.ts';
 import { DeliveryValues } from '../verify/delivery.ts';
-import { type Refusal, readSignatures, signatureMissing, signsInsideBody, verify } from '../verify/index.ts';
+import { readSignatures, signatureMissing, signsInsideBody, type Verdict, verify } from '../verify/index.ts';
 import { BODY_DEADLINE_MS, type Body, BodyBudget, readBody } from './body.ts';
 import { CLAIM_TIMEOUT_MS, type ClaimOutcome, claimOrForward, sendOverdueTickets } from './claim-or-forward.ts';
 import { type HandshakeResult, handshakesOf, methodsOf, tryHandshakes } from './handshake.ts';
@@ -102,7 +102,7 @@ function keepAlive(c: Context, work: () => Promise<unknown>): void {
 type DeliveryOutcome = { signedWith?: 'current' | 'previous' | undefined } & (
   | { outcome: 'no_usable_secret' }
   | Exclude<Body, { outcome: 'read' }>
-  | Refusal
+  | Exclude<Verdict, { outcome: 'verified' }>
   | HandshakeResult
   | Exclude<IdentifyResult, { outcome: 'identified' }>
   | { outcome: 'no_events' }
@@ -161,6 +161,7 @@ async function receive(
       // A secret in the wrong form is our mistake, like a missing one. After a 401, some senders give the event up.
       return verdict.reason === 'secret malformed' ? { outcome: 'no_usable_secret' } : verdict;
     }
+    if (verdict.outcome === 'keys_unavailable') return verdict;
     const { secretIndex } = verdict;
     const signedWith = secrets.length === 1 ? undefined : secretIndex === 0 ? 'current' : 'previous';
     if (provider.handshakes) {
@@ -254,14 +255,24 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       // Every refused signature looks the same from outside.
       return {
         response: problem(401, 'The signature is missing, wrong or stale'),
-        fields: { outcome, reason: result.reason, missing: result.missing, seconds_off: result.secondsOff },
+        fields: {
+          outcome,
+          reason: result.reason,
+          missing: result.missing,
+          claim: result.claim,
+          seconds_off: result.secondsOff,
+        },
       };
+    case 'keys_unavailable':
+      return { response: tryAgain(), fields: { outcome, host: result.host, why: result.why } };
     case 'too_large':
       return { response: problem(413, 'The body is larger than this source accepts'), fields: { outcome } };
     case 'no_usable_secret':
       return { response: tryAgain(), fields: { outcome }, missing: { source: name, variable: secretName(name) } };
     case 'no_database_url':
       return { response: tryAgain(), fields: { outcome }, missing: { variable: 'DATABASE_URL' } };
+    case 'not_confirmed':
+      return { response: tryAgain(), fields: { outcome, host: result.host, signed_with } };
     case 'too_slow':
     case 'overloaded':
     case 'hung_up':

@@ -14,7 +14,7 @@ export function concat(parts: readonly (string | Uint8Array)[]): Bytes {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-export function toHex(bytes: ArrayBuffer): string {
+export function toHex(bytes: ArrayBuffer | Bytes): string {
   let text = '';
   for (const byte of new Uint8Array(bytes)) text += HEX[byte];
   return text;

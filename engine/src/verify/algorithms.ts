@@ -50,11 +50,11 @@ const NUMBER_BYTES = 32;
  * a sequence of two integers without unnecessary leading bytes. Any other encoding is refused, so that a signature has
  * exactly one spelling.
  */
-function fromDer(der: Bytes): Bytes | undefined {
+export function fromDer(der: Bytes, numberBytes = NUMBER_BYTES): Bytes | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
-  const raw = new Uint8Array(2 * NUMBER_BYTES);
+  const raw = new Uint8Array(2 * numberBytes);
   let at = 2;
-  for (const end of [NUMBER_BYTES, 2 * NUMBER_BYTES]) {
+  for (const end of [numberBytes, 2 * numberBytes]) {
     const length = der[at + 1] ?? 0;
     const value = der.subarray(at + 2, at + 2 + length);
     if (der[at] !== 0x02 || length === 0 || value.length !== length) return undefined;
@@ -62,7 +62,7 @@ function fromDer(der: Bytes): Bytes | undefined {
     // A first bit of 1 means a negative number, which is invalid. A leading zero is allowed only to avoid such a bit.
     if (first > 0x7f || (first === 0 && length > 1 && second <= 0x7f)) return undefined;
     const digits = first === 0 ? value.subarray(1) : value;
-    if (digits.length > NUMBER_BYTES) return undefined;
+    if (digits.length > numberBytes) return undefined;
     raw.set(digits, end - digits.length);
     at += 2 + length;
   }

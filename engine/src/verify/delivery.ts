@@ -17,8 +17,10 @@ export class DeliveryValues implements TemplateValues {
   readonly headers: Headers;
   body: Uint8Array;
   json: unknown;
+  claims: unknown;
   signedHeaders: readonly string[] = [];
   sha256: string | undefined;
+  crc32: string | undefined;
   randomId: (() => string) | undefined;
   hmacHex: Readonly<Record<Place, string>> = {};
   #text: string | undefined;
@@ -35,6 +37,7 @@ export class DeliveryValues implements TemplateValues {
   itemOf(json: unknown): DeliveryValues {
     const item = new DeliveryValues(this);
     item.json = json;
+    item.claims = this.claims;
     item.signedHeaders = this.signedHeaders;
     item.randomId = this.randomId;
     return item;
@@ -44,6 +47,14 @@ export class DeliveryValues implements TemplateValues {
   text(): string | undefined {
     this.#text ??= decodeText(this.body);
     return this.#text;
+  }
+
+  /** The body was a token, or held one: from now on, its payload is the body. */
+  replaceBody(body: Uint8Array): void {
+    this.body = body;
+    this.#text = undefined;
+    this.#parsed = undefined;
+    this.json = undefined;
   }
 
   /** From now on, `json` is the JSON of the body, if it is JSON. */

@@ -8,7 +8,10 @@ import { asList, fillBytes, type TemplateValues, textAt, textsAt } from './place
 
 export type Verdict =
   /** `secretIndex` says which of the given secrets matched. */
-  { outcome: 'verified'; secretIndex: number } | Refusal;
+  | { outcome: 'verified'; secretIndex: number }
+  | Refusal
+  /** The sender's keys can't be fetched now. Nothing is known about the delivery, so it must come again. */
+  | { outcome: 'keys_unavailable'; host: string; why: string };
 
 /** All but the outcome is for the log. */
 export interface Refusal {
@@ -16,6 +19,8 @@ export interface Refusal {
   readonly reason: Reason;
   /** The places that hold no text, or several, as a provider's data names them: `header:stripe-signature#v1`. */
   readonly missing?: string;
+  /** The claim of a token that is not the expected one. */
+  readonly claim?: string;
   /** By how much the signed time is too old. Negative: it is in the future. */
   readonly secondsOff?: number;
 }
@@ -28,6 +33,8 @@ export type Reason =
   | 'signature malformed'
   | 'too many signatures'
   | 'signature mismatch'
+  | 'wrong claim'
+  | 'certificate not valid'
   | 'signed header missing'
   | 'timestamp malformed'
   | 'timestamp outside the window'
@@ -54,7 +61,11 @@ export async function verify(
   for (const scheme of schemesOf(provider)) {
     let verdict: Verdict = refusal;
     const candidates = signaturePlaces(scheme).flatMap((place) => signatures.get(place) ?? []);
-    if (scheme.token !== undefined) verdict = await verifyTokens(scheme, provider, delivery, candidates, secrets);
+    if (scheme.check !== undefined) {
+      for (const [, texts] of partsOf(scheme, provider, delivery, candidates))
+        verdict = await scheme.check(scheme, { delivery, candidates: texts, secrets, now });
+    } else if (scheme.token !== undefined)
+      verdict = await verifyTokens(scheme, provider, delivery, candidates, secrets);
     else {
       const checksBySecret = await Promise.all(secrets.map(checkFor(scheme)));
       // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
@@ -62,7 +73,7 @@ export async function verify(
         verdict = await verifySignatures(scheme, provider, delivery, candidates, checksBySecret, now);
     }
     // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
-    if (verdict.outcome === 'verified' || verdict.reason.startsWith('timestamp')) return verdict;
+    if (verdict.outcome !== 'refused' || verdict.reason.startsWith('timestamp')) return verdict;
     // A signature is missing for each scheme that the sender doesn't use: that must not hide why another one refused.
     if (verdict.reason !== 'signature missing' || refusal.reason === 'secret malformed') refusal = verdict;
   }
@@ -85,7 +96,7 @@ const allSignaturePlaces = memoize((provider: Provider) => [...new Set(schemesOf
 
 /** Whether the body is needed to find all signatures of a delivery. */
 export const signsInsideBody = memoize((provider: Provider) =>
-  allSignaturePlaces(provider).some((place) => place.startsWith('json:') || place.startsWith('form:')),
+  allSignaturePlaces(provider).some((place) => /^(json|form|body):/.test(place)),
 );
 
 /** The signatures or tokens of a delivery, by place. Those inside JSON are read later, when it may be parsed. */
@@ -201,7 +212,13 @@ function missingIn({ signed }: Signature, part: TemplateValues): string {
 
 /** The headers that a verified delivery signs, if it lists them. With several schemes, we don't know which one it used. */
 export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Delivery): readonly string[] {
-  if (otherSchemes !== undefined || scheme.token !== undefined || typeof scheme.signed === 'string') return [];
+  if (
+    otherSchemes !== undefined ||
+    scheme.token !== undefined ||
+    scheme.check !== undefined ||
+    typeof scheme.signed === 'string'
+  )
+    return [];
   return scheme.signed.signedHeaders?.(delivery) ?? [];
 }
 
@@ -239,7 +256,11 @@ async function verifyToken({ basic }: Token, tokens: readonly string[], secrets:
 }
 
 /** Why a time is refused, if it is. */
-function judgeTime({ at, unit, windowSeconds }: Timestamp, part: DeliveryValues, now: Date): Refusal | undefined {
+export function judgeTime(
+  { at, unit, windowSeconds }: Timestamp,
+  part: DeliveryValues,
+  now: Date,
+): Refusal | undefined {
   // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
   if (at.startsWith('json:') && part.json === undefined) part.parse();
   const text = textAt(at, part);
@@ -261,6 +282,6 @@ function secondsOf(text: string, unit: Timestamp['unit']): number {
   return Number(text) / (unit === 'ms' ? 1000 : 1);
 }
 
-function refused(reason: Reason, details: Pick<Refusal, 'missing' | 'secondsOff'> = {}): Refusal {
+export function refused(reason: Reason, details: Omit<Refusal, 'outcome' | 'reason'> = {}): Refusal {
   return { outcome: 'refused', reason, ...details };
 }

@@ -1,16 +1,20 @@
 import type { Condition, Delivery, Place, Template } from '../providers/types.ts';
-import { type Bytes, concat } from '../shared/bytes.ts';
-import { formOf } from '../shared/json.ts';
+import { type Bytes, concat, fromBase64 } from '../shared/bytes.ts';
+import { decodeText, formOf, parseJson } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
 
 /** What places are looked up in, and what templates are filled from. */
 export interface TemplateValues extends Delivery {
   /** The JSON of the body, or of one item of a batch. While the body must not be parsed yet, it is absent. */
   readonly json?: unknown;
+  /** For `jws:` places: the payload of the token. */
+  readonly claims?: unknown;
   /** For `signed-header:` places: the names of the headers that the signature covers. */
   readonly signedHeaders?: readonly string[];
   /** For `{sha256}`. */
   readonly sha256?: string | undefined;
+  /** For `{crc32}`. */
+  readonly crc32?: string | undefined;
   /** For `{random}`: makes a new random text. */
   readonly randomId?: (() => string) | undefined;
   /** For `{hmac-hex:…}`: the value at each place, signed with the secret. */
@@ -22,8 +26,8 @@ export function textsAt(places: Place | readonly Place[], values: TemplateValues
   return asList(places).flatMap((place) => readerOf(place)(values));
 }
 
-/** The only text at a place. If there are two, we can't know which one the sender meant, so neither is used. */
-export function textAt(place: Place, values: TemplateValues): string | undefined {
+/** The only text at a place, or at several. If there are two, we can't know which one the sender meant, so neither is used. */
+export function textAt(place: Place | readonly Place[], values: TemplateValues): string | undefined {
   const texts = textsAt(place, values);
   return texts.length === 1 ? texts[0] : undefined;
 }
@@ -43,10 +47,15 @@ const readerOf = memoize((place: Place): ((values: TemplateValues) => string[]) 
   const [kind, rest] = split(place, ':');
   switch (kind) {
     case 'json':
-      return ({ json }) => {
-        const text = asText(jsonAt(rest, json));
-        return text === undefined ? [] : [text];
-      };
+      return ({ json }) => textsIn(json, rest);
+    case 'jws':
+      return ({ claims }) => textsIn(claims, rest);
+    case 'inner': {
+      const [outer, path] = split(rest, '#');
+      return ({ json }) => textsIn(innerJson(jsonAt(outer, json)), path);
+    }
+    case 'body':
+      return ({ body }) => [decodeText(body) ?? ''].filter(Boolean);
     case 'form':
       return ({ headers, body }) => formOf(headers, body)?.getAll(rest) ?? [];
     case 'query':
@@ -77,6 +86,19 @@ function listReader(key: string): (header: string) => string[] {
     for (let match = entry.exec(header); match !== null; match = entry.exec(header)) values.push(match[1] ?? '');
     return values;
   };
+}
+
+function textsIn(json: unknown, path: string): string[] {
+  const text = asText(jsonAt(path, json));
+  return text === undefined ? [] : [text];
+}
+
+/** No base64 begins with a brace. */
+function innerJson(value: unknown): unknown {
+  if (typeof value !== 'string') return undefined;
+  const bytes = value.startsWith('{') ? undefined : fromBase64(value);
+  const parsed = parseJson(bytes === undefined ? value : (decodeText(bytes) ?? ''));
+  return parsed.outcome === 'parsed' ? parsed.json : undefined;
 }
 
 /** Strings as they are, numbers and booleans as JSON writes them. */
@@ -149,6 +171,7 @@ function textFor(placeholder: string, values: TemplateValues): string | undefine
     case 'method':
     case 'url':
     case 'sha256':
+    case 'crc32':
       return values[placeholder];
     case 'random':
       return values.randomId?.();

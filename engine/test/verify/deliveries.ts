@@ -101,8 +101,13 @@ export function signatureSpots(name: string, sent: Sent): Spot[] {
 /** The places that the signed text names, without the body as a whole. */
 export function signedSpots(name: string, sent: Sent): Spot[] {
   const { scheme } = providerOf(name);
-  if (scheme.token !== undefined) return [];
-  const template = typeof scheme.signed === 'string' ? scheme.signed : (CUSTOM_TEXTS[name] ?? '');
+  if (scheme.token !== undefined || (scheme.check !== undefined && scheme.kind === 'jose')) return [];
+  const template =
+    scheme.check !== undefined
+      ? (scheme.signed[0]?.text ?? '')
+      : typeof scheme.signed === 'string'
+        ? scheme.signed
+        : (CUSTOM_TEXTS[name] ?? '');
   const places = Array.from(template.matchAll(/\{((?:header|json)\??:[^}]+)\}/g), ([, place = '']) => place);
   return places.flatMap((place) => spotAt(place.replace('?', '') as Place, name, sent));
 }
@@ -116,6 +121,7 @@ const CUSTOM_TEXTS: Record<string, string> = {
 function spotAt(place: Place, name: string, sent: Sent): Spot[] {
   const [kind, rest = ''] = [place.slice(0, place.indexOf(':')), place.slice(place.indexOf(':') + 1)];
   if (kind === 'json') return spotsInBody(place, sent);
+  if (kind === 'body') return [{ place, value: sent.text, put: (text) => withBody(sent, text) }];
   const [value] = textsAt(place, sent);
   if (value === undefined) return [];
   if (kind === 'query') {
@@ -150,5 +156,10 @@ function spotsInBody(place: Place, sent: Sent): Spot[] {
 /** Whether every byte of the body is signed. Tokens cover nothing, Mailgun signs its token, and Adyen some fields. */
 export function coversBody(name: string): boolean {
   const { scheme } = providerOf(name);
+  if (scheme.check !== undefined) {
+    if (scheme.kind === 'certificate') return scheme.signed.some(({ text }) => text.includes('{crc32}'));
+    // Around a token in a field, anything may be written.
+    return (scheme.isEvent === true && scheme.signature.startsWith('body:')) || scheme.bodyHash !== undefined;
+  }
   return scheme.token === undefined && (typeof scheme.signed !== 'string' || scheme.signed.includes('{body}'));
 }

@@ -1,6 +1,15 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { factOf } from '../../../src/providers/proof.ts';
-import type { Condition, Handshake, Provider, Scheme, Template } from '../../../src/providers/types.ts';
+import type {
+  Certified,
+  Condition,
+  Handshake,
+  Jose,
+  Provider,
+  Scheme,
+  Template,
+} from '../../../src/providers/types.ts';
 import { signaturePlaces } from '../../../src/verify/index.ts';
 import { proofOf, proofs } from '../../../workshop/proofs.ts';
 import { names, providerOf } from '../../verify/deliveries.ts';
@@ -69,6 +78,9 @@ function signatureOf(scheme: Scheme): string {
   if (scheme.token !== undefined) {
     return `${scheme.basic ? 'basic' : 'token'} at ${scheme.token}${scheme.perItem ? ', per item' : ''}`;
   }
+  if (scheme.check !== undefined) {
+    return `${scheme.kind === 'jose' ? `${scheme.algorithm} JWS` : 'rsa-sha256 base64'} at ${scheme.signature}`;
+  }
   const places = signaturePlaces(scheme);
   const where = places.length > 1 ? `${places[0]} … ${places.at(-1)}` : places[0];
   return `${scheme.algorithm ?? 'hmac-sha256'} ${scheme.encoding} at ${where}${scheme.perItem ? ', per item' : ''}`;
@@ -76,14 +88,40 @@ function signatureOf(scheme: Scheme): string {
 
 function coversOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'nothing';
+  if (scheme.check !== undefined) {
+    const { claims = [] } = scheme;
+    const demanded = claims.map(
+      ({ at, is, like }) =>
+        [at].flat().map(fieldOf).join(' or ') + (is ? ` = ${is}` : '') + (like ? ` like ${like.source}` : ''),
+    );
+    return [coveredBy(scheme), ...demanded].join('; ');
+  }
   const text = typeof scheme.signed === 'string' ? scheme.signed : scheme.signed.words;
   return scheme.bodyHash ? `${text}, or ${scheme.bodyHash}` : text;
 }
 
+function coveredBy(scheme: Jose | Certified): string {
+  if (scheme.kind === 'certificate') return scheme.signed.map(({ text }) => text).join(' / ');
+  const { isEvent, bodyHash } = scheme;
+  return isEvent ? 'the event' : bodyHash ? `the body, by ${fieldOf(bodyHash)}` : 'nothing';
+}
+
 function keyOf(scheme: Scheme): string {
   if (scheme.token !== undefined) return 'the token';
+  if (scheme.check !== undefined) {
+    if (scheme.kind === 'certificate') return `certificate of ${scheme.certificate}, from ${scheme.from.join(' or ')}`;
+    const { keys } = scheme;
+    if ('secret' in keys) return 'text';
+    if ('x5c' in keys)
+      return `chain of ${keys.x5c.leafExtension} and ${keys.x5c.issuerExtension} to ${keys.x5c.roots.map(fingerprintOf)}`;
+    return 'jwks' in keys ? `JWKS at ${keys.jwks}` : `by its id from ${keys.post}`;
+  }
   const form = scheme.key === 'utf8' ? 'text' : scheme.key;
   return scheme.keyPrefix ? `${form} after ${scheme.keyPrefix}` : form;
+}
+
+function fingerprintOf(base64: string): string {
+  return createHash('sha256').update(Buffer.from(base64, 'base64')).digest('hex');
 }
 
 function windowOf(scheme: Scheme): string {
@@ -108,6 +146,7 @@ function fieldOf(place: string): string {
   const field = path
     .replace(/^entry\.0\.(messaging|standby)\.0\.message\./, 'message.')
     .replace(META, '')
+    .replace(/^.*#/, '')
     .replaceAll('.0', '');
   return `${field}${kind === 'json?' ? '?' : ''}${kind === 'signed-header' ? ' if signed' : ''}`;
 }

@@ -2,9 +2,12 @@
 // sign also sign for us.
 
 import '@shopify/shopify-api/adapters/web-api';
-import { createHash } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import https from 'node:https';
 import { verifyWebhook } from '@clerk/backend/webhooks';
 import { signRequest, verifyRequest } from '@contentful/node-apps-toolkit';
+import { decodeWebhook } from '@kinde/webhooks';
 import { LinearWebhookClient } from '@linear/sdk/webhooks';
 import { signWebhookPayload, verifyWebhookSignature } from '@notionhq/client';
 import { sign as signGithub, verify as verifyGithub } from '@octokit/webhooks-methods';
@@ -15,11 +18,14 @@ import { isValidSlackRequest } from '@slack/bolt';
 import { WorkOS } from '@workos-inc/node';
 import { AwsLambdaReceiver } from '@zoom/rivet/meetings';
 import { verifyKey } from 'discord-interactions';
+import { OAuth2Client } from 'google-auth-library';
 import { verifyWebhookSignature as verifyHook0 } from 'hook0-client';
+import jsonwebtoken from 'jsonwebtoken';
 import { SignatureValidator } from 'mollie-api-typescript';
 import OpenAI from 'openai';
 import { validateWebhookSignature } from 'razorpay/dist/utils/razorpay-utils.js';
 import { Resend } from 'resend';
+import SnsValidator from 'sns-validator';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import twilio from 'twilio';
@@ -35,6 +41,8 @@ export interface Oracle {
   readonly signs?: (sent: Sent) => Sent | Promise<Sent>;
   /** Another body that the SDK must refuse. By default a space is added, but some SDKs write the JSON anew. */
   readonly changed?: (text: string) => string;
+  /** Another delivery that the SDK must refuse, where the body is not signed. */
+  readonly spoiled?: (sent: Sent) => Sent;
 }
 
 const header = (sent: Sent, name: string) => sent.headers.get(name) ?? '';
@@ -62,6 +70,35 @@ function renamed(sent: Sent): [string, string][] {
   return [...sent.headers].map(([name, value]) => [name.replace(/^svix-/, 'webhook-'), value]);
 }
 
+/** The public key in a secret that has one, and the private one in its signing key. */
+const keyIn = (secret: string) => Buffer.from(/key:(\S+)/.exec(secret)?.[1] ?? '', 'base64');
+const publicKeyOf = ({ keys }: Sent) => createPublicKey({ key: keyIn(keys.secret), type: 'spki', format: 'der' });
+const privateKeyOf = ({ keys }: Sent) =>
+  createPrivateKey({ key: keyIn(keys.signingKey), type: 'pkcs8', format: 'der' });
+
+/** As the examples of Netlify's and Plaid's pages do it: a library for the token, and a comparison of the hash. */
+const tokenWithHash = (
+  name: string,
+  claim: string,
+  algorithm: 'HS256' | 'ES256',
+  keyOf: { verify: (sent: Sent) => jsonwebtoken.Secret; sign: (sent: Sent) => jsonwebtoken.Secret },
+  claims: object = {},
+): Oracle => {
+  const hashOf = ({ text }: Sent) => createHash('sha256').update(text).digest('hex');
+  return {
+    accepts: (sent) => {
+      const verified = jsonwebtoken.verify(header(sent, name), keyOf.verify(sent), { algorithms: [algorithm] });
+      return Reflect.get(Object(verified), claim) === hashOf(sent);
+    },
+    signs: (sent) => {
+      const options = { algorithm, keyid: 'one' } as const;
+      return withHeaders(sent, {
+        [name]: jsonwebtoken.sign({ ...claims, [claim]: hashOf(sent) }, keyOf.sign(sent), options),
+      });
+    },
+  };
+};
+
 const resend = new Resend('no key is needed to verify');
 const { webhooks: workos } = new WorkOS('no key is needed to verify');
 const openai = new OpenAI({ apiKey: 'no key is needed to verify' });
@@ -75,6 +112,27 @@ const canonicalRequest = (sent: Sent, headers: Record<string, string>) => {
 
 /** One for each proof with an SDK, so that docs/providers.md names no SDK that the tests don't call. */
 export const oracles: Readonly<Record<string, Oracle>> = {
+  'aws-sns': {
+    accepts: async (sent) => {
+      // Node takes a public key where it takes a certificate.
+      const certificate = publicKeyOf(sent).export({ type: 'spki', format: 'pem' });
+      const get = vi.spyOn(https, 'get').mockImplementation(((_url: unknown, answer: (response: object) => void) => {
+        const response = new EventEmitter();
+        answer(Object.assign(response, { statusCode: 200 }));
+        response.emit('data', certificate);
+        response.emit('end');
+        return new EventEmitter();
+      }) as typeof https.get);
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      // It keeps each certificate, and the tests make new ones.
+      const text = sent.text.replace('sample.pem', `${crypto.randomUUID()}.pem`);
+      new SnsValidator().validate(text, (error: unknown) => resolve(error === null));
+      const accepted = await promise;
+      get.mockRestore();
+      return accepted;
+    },
+    changed: (text) => text.replace('"Subject":"', '"Subject":"x'),
+  },
   clerk: {
     accepts: ({ url, headers, text, keys }) => {
       const request = new Request(url, { method: 'POST', headers, body: text });
@@ -111,6 +169,27 @@ export const oracles: Readonly<Record<string, Oracle>> = {
     signs: async (sent) => withHeaders(sent, { 'x-hub-signature-256': await signGithub(sent.keys.secret, sent.text) }),
   },
   gitlab: standard('webhook'),
+  'google-pubsub': {
+    accepts: (sent) => {
+      const certificates = { sample: publicKeyOf(sent).export({ type: 'spki', format: 'pem' }).toString() };
+      const [audience = ''] = sent.keys.secret.split(' ');
+      const token = header(sent, 'authorization').slice('Bearer '.length);
+      return new OAuth2Client().verifySignedJwtWithCertsAsync(token, certificates, audience, [
+        'https://accounts.google.com',
+      ]);
+    },
+    spoiled: (sent) => withHeaders(sent, { authorization: header(sent, 'authorization').replace(/.{8}$/, 'AAAAAAAA') }),
+  },
+  kinde: {
+    accepts: async (sent) => {
+      const key = { ...publicKeyOf(sent).export({ format: 'jwk' }), kid: 'sample', alg: 'RS256' };
+      const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json({ keys: [key] }));
+      const decoded = await decodeWebhook(sent.text, sent.keys.secret.split(' ')[0]);
+      fetched.mockRestore();
+      return decoded !== null;
+    },
+    changed: (text) => text.replace(/.{8}$/, 'AAAAAAAA'),
+  },
   linear: {
     accepts: (sent) =>
       new LinearWebhookClient(sent.keys.secret).verify(Buffer.from(sent.body), header(sent, 'linear-signature')),
@@ -128,6 +207,13 @@ export const oracles: Readonly<Record<string, Oracle>> = {
         'x-mollie-signature': `sha256=${await SignatureValidator.createSignature(sent.text, sent.keys.secret)}`,
       }),
   },
+  netlify: tokenWithHash(
+    'x-webhook-signature',
+    'sha256',
+    'HS256',
+    { verify: ({ keys }) => keys.secret, sign: ({ keys }) => keys.secret },
+    { iss: 'netlify' },
+  ),
   notion: {
     accepts: (sent) =>
       verifyWebhookSignature({
@@ -147,6 +233,10 @@ export const oracles: Readonly<Record<string, Oracle>> = {
     accepts: (sent) =>
       new WebhooksValidator().isValidSignature(sent.text, sent.keys.secret, header(sent, 'paddle-signature')),
   },
+  plaid: tokenWithHash('plaid-verification', 'request_body_sha256', 'ES256', {
+    verify: publicKeyOf,
+    sign: privateKeyOf,
+  }),
   razorpay: {
     accepts: (sent) => validateWebhookSignature(sent.text, header(sent, 'x-razorpay-signature'), sent.keys.secret),
   },
