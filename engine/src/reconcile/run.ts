@@ -14,8 +14,6 @@ import { settingOf } from '../shared/settings.ts';
 import { cleanText } from '../shared/text.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { EVERY_MS, type ListedDeliveries, type ListedEvents, ReconcileError, type ReconcileTools } from './kinds.ts';
-import { runList } from './list.ts';
-import { runRedeliver } from './redeliver.ts';
 
 /** One run for one source. */
 export interface Run<Kind = ListedEvents | ListedDeliveries> {
@@ -59,16 +57,17 @@ const EARLY_MS = 60_000;
 /** A screenful. */
 const MAX_ERROR_LENGTH = 1000;
 
+/** Does the work of a run. What it throws is noted, and the next tick tries again. */
 export async function runReconcile(
   given: Pick<Run, 'name' | 'source' | 'kind' | 'message' | 'env'>,
   { now, log }: Parameters<Reconcile['run']>[2],
+  work: (run: Run) => Promise<ReconcileMessage | undefined>,
 ): Promise<ReconcileMessage | undefined> {
   const { name, kind, env } = given;
   try {
     const db = openDatabase(env.DATABASE_URL);
     try {
-      const run = { ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env, now) };
-      return 'list' in kind ? await runList({ ...run, kind }) : await runRedeliver({ ...run, kind });
+      return await work({ ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env, now) });
     } catch (error) {
       if (DatabaseError.isFromDatabase(error)) throw error;
       const { line, text, seconds } = describe(error, env);
