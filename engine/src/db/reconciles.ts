@@ -143,6 +143,7 @@ export interface WorkedWindow {
   readonly isLast: boolean;
   readonly listed: number;
   readonly missing: number;
+  /** Null: as before. */
   readonly confirmedKey: string | null;
   readonly delivered: Readonly<Record<string, unknown>> | null;
 }
@@ -155,7 +156,7 @@ export async function recordWindow(db: Database, source: string, worked: WorkedW
     update ${reconciles} set
       ${column.since} = ${at(until)},
       ${column.askedAt} = case when ${isLast}::boolean then ${at(now)} else ${reconciles.askedAt} end,
-      ${column.listed} = ${listed}, ${column.missing} = ${missing}, ${column.confirmedKey} = ${confirmedKey},
+      ${column.listed} = ${listed}, ${column.missing} = ${missing}, ${column.confirmedKey} = coalesce(${confirmedKey}, ${reconciles.confirmedKey}),
       ${column.accepted} = ${reconciles.accepted} and ${confirmedKey}::text is null,
       ${column.problem} = null, ${column.problemSince} = null, ${column.lastError} = null, ${column.notBefore} = null,
       ${column.delivered} = ${delivered === null ? null : JSON.stringify(delivered)}::jsonb

@@ -2,6 +2,8 @@ import type { Reconcile } from '../consumer/portions.ts';
 import type { Source } from '../kit/index.ts';
 import { asList } from '../verify/places.ts';
 import type { ListedDeliveries, ListedEvents } from './kinds.ts';
+import { runList } from './list.ts';
+import { runRedeliver } from './redeliver.ts';
 import { runReconcile } from './run.ts';
 
 /**
@@ -33,7 +35,11 @@ export function defineReconcile<Sources extends Readonly<Record<string, Source>>
     async run(message, env, dependencies) {
       const name = message.reconcile;
       const one = found.get(name);
-      return one && runReconcile({ name, ...one, message, env }, dependencies);
+      if (one === undefined) return undefined;
+      const { kind } = one;
+      return runReconcile({ name, ...one, message, env }, dependencies, (run) =>
+        'list' in kind ? runList({ ...run, kind }) : runRedeliver({ ...run, kind }),
+      );
     },
   };
 }

@@ -2,15 +2,7 @@
 
 import { holdsWhenParked } from '../consumer/group.ts';
 import type { NewEvent } from '../db/claim.ts';
-import {
-  claimMissing,
-  confirmKey,
-  type Differing,
-  findKnown,
-  loadDelivered,
-  recordProblem,
-  recordWindow,
-} from '../db/reconciles.ts';
+import { claimMissing, confirmKey, type Differing, findKnown, loadDelivered, recordWindow } from '../db/reconciles.ts';
 import type { Source } from '../kit/index.ts';
 import { type ReconcileMessage, sendTickets } from '../queue/tickets.ts';
 import { identify } from '../receiver/identify.ts';
@@ -22,7 +14,7 @@ import { cleanText } from '../shared/text.ts';
 import { DeliveryValues } from '../verify/delivery.ts';
 import { jsonAt } from '../verify/places.ts';
 import { type ListedEvents, ReconcileError } from './kinds.ts';
-import { type Due, type Run, whatIsDue } from './run.ts';
+import { type Due, type Run, recordNothingListed, recordUnconfirmed, whatIsDue } from './run.ts';
 
 /**
  * How often a run asks for a window. The Free plan allows 50 requests in a run: with three pages and four queries for each
@@ -55,14 +47,11 @@ export async function runList(run: ListRun): Promise<ReconcileMessage | undefine
       windowMs = Math.max(SHORTEST_MS, Math.floor(length / 2));
       continue;
     }
-    const known = await findKnown(
-      run.db,
-      name,
-      events.map(({ eventId }) => eventId),
-    );
+    const ids = events.map(({ eventId }) => eventId);
+    const known = ids.length > 0 ? await findKnown(run.db, name, ids) : new Set<string>();
     if (!due.isConfirmed && known.size === 0) {
       hasListed ||= events.length > 0;
-      if (isLast) return hasListed ? sayUnconfirmed(run) : undefined;
+      if (isLast) return hasListed ? recordUnconfirmed(run) : recordNothingListed(run, due);
       lookedUntil = until;
       continue;
     }
@@ -119,13 +108,6 @@ async function claimWindow(run: ListRun, { row, since }: Due, window: ListedWind
     ...counts,
     ...ids,
   });
-}
-
-async function sayUnconfirmed({ name, db, now, log }: ListRun): Promise<undefined> {
-  const error = 'of what the API lists, nothing is known here: is it the key of another account?';
-  log({ step: 'reconcile', outcome: 'unconfirmed', source: name });
-  await recordProblem(db, name, { problem: 'unconfirmed', error, notBefore: null }, now());
-  return undefined;
 }
 
 /** What the API lists in a window and can be claimed, the oldest first, each once. The log says what can't. */

@@ -1,10 +1,10 @@
 // The API sends a delivery again when it is asked to, so what is missing comes by the front door, signed.
-import { findKnown, recordMissing, recordProblem, recordWindow } from '../db/reconciles.ts';
+import { findKnown, recordMissing, recordWindow } from '../db/reconciles.ts';
 import { PermanentError } from '../kit/errors.ts';
 import { eventIdFields } from '../shared/log.ts';
 import { isStorableText } from '../shared/text.ts';
 import { type ListedDeliveries, type ListedDelivery, ReconcileError } from './kinds.ts';
-import { type Run, whatIsDue } from './run.ts';
+import { type Run, recordNothingListed, recordUnconfirmed, whatIsDue } from './run.ts';
 
 /** 10,000 deliveries of GitHub's. A hook that sends more in an hour needs something better than a list. */
 const MAX_PAGES = 100;
@@ -33,17 +33,10 @@ export async function runRedeliver(run: Run<ListedDeliveries>): Promise<undefine
   if (due === undefined) return;
   const { row, since, until } = due;
   const sent = (await listSince(run, since)).filter(({ first }) => first >= since && first < until);
-  const known = await findKnown(
-    db,
-    name,
-    sent.map(({ eventId }) => eventId),
-  );
+  const sentIds = sent.map(({ eventId }) => eventId);
+  const known = sentIds.length > 0 ? await findKnown(db, name, sentIds) : new Set<string>();
   if (!due.isConfirmed && known.size === 0) {
-    if (sent.length === 0) return;
-    log({ step: 'reconcile', outcome: 'unconfirmed', source: name });
-    const error = 'of what the API lists, nothing is known here: is it another hook?';
-    await recordProblem(db, name, { problem: 'unconfirmed', error, notBefore: null }, now());
-    return;
+    return sent.length > 0 ? recordUnconfirmed(run) : recordNothingListed(run, due);
   }
   const missing = sent.filter(({ eventId }) => !known.has(eventId));
   const isOver = ({ tries, last }: Missing) => tries >= WAITS_MS.length && now().getTime() - last.getTime() >= HOUR_MS;

@@ -3,7 +3,7 @@ import { hideSecrets } from '../consumer/hide-secrets.ts';
 import type { Reconcile } from '../consumer/portions.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { beginReconcile, type Reconcile as Row, recordProblem } from '../db/reconciles.ts';
+import { beginReconcile, type Reconcile as Row, recordProblem, recordWindow } from '../db/reconciles.ts';
 import { failureOf, RetryLater } from '../kit/errors.ts';
 import type { ConsumerEnv, Source } from '../kit/index.ts';
 import type { ReconcileMessage } from '../queue/tickets.ts';
@@ -15,8 +15,6 @@ import { settingOf } from '../shared/settings.ts';
 import { cleanText } from '../shared/text.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { EVERY_MS, type ListedDeliveries, type ListedEvents, ReconcileError, type ReconcileTools } from './kinds.ts';
-import { runList } from './list.ts';
-import { runRedeliver } from './redeliver.ts';
 
 /** One run for one source. */
 export interface Run<Kind = ListedEvents | ListedDeliveries> {
@@ -46,6 +44,9 @@ export interface Due {
 /** Several pages, of an API that takes its time. */
 const ASK_MS = 30_000;
 
+/** A consumer is stopped after 15 minutes, and other sources may be in the same batch. */
+const RUN_MS = 5 * 60_000;
+
 /** What is still on its way, or is tried again by its provider or by us, must not look as if it had never arrived. */
 const IN_FLIGHT_MS = 3_600_000;
 
@@ -57,20 +58,21 @@ const EARLY_MS = 60_000;
 /** A screenful. */
 const MAX_ERROR_LENGTH = 1000;
 
+/** Does the work of a run. What it throws is noted, and the next tick tries again. */
 export async function runReconcile(
   given: Pick<Run, 'name' | 'source' | 'kind' | 'message' | 'env'>,
   { now, log }: Parameters<Reconcile['run']>[2],
+  work: (run: Run) => Promise<ReconcileMessage | undefined>,
 ): Promise<ReconcileMessage | undefined> {
   const { name, kind, env } = given;
   try {
     const db = openDatabase(env.DATABASE_URL);
     try {
-      const run = { ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env, now) };
-      return 'list' in kind ? await runList({ ...run, kind }) : await runRedeliver({ ...run, kind });
+      return await work({ ...given, db, now, log, key: await hashOfKey(kind, env), ask: asker(env, now) });
     } catch (error) {
       if (DatabaseError.isFromDatabase(error)) throw error;
-      const { reason, text, seconds } = describe(error, env);
-      log({ step: 'reconcile', outcome: 'failed', source: name, reason, ...(isOurs(error) ? {} : errorFields(error)) });
+      const { line, text, seconds } = describe(error, env);
+      log({ step: 'reconcile', outcome: 'failed', source: name, ...line });
       const notBefore = seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;
       // Also for the case that nothing was asked yet: the secret may be missing.
       await beginReconcile(db, name, now());
@@ -99,6 +101,22 @@ export async function whatIsDue(run: Run, isContinued: boolean, ahead?: Date): P
   return since < until ? { row, since, until, isConfirmed: row.accepted || row.confirmedKey === key } : undefined;
 }
 
+/** Nothing is passed over: the window stays where it is until an event is listed that is known here. */
+export async function recordUnconfirmed({ name, db, now, log }: Run): Promise<undefined> {
+  log({ step: 'reconcile', outcome: 'unconfirmed', source: name });
+  const error = 'of what the API lists, nothing is known here: is it the key of another account, or another hook?';
+  await recordProblem(db, name, { problem: 'unconfirmed', error, notBefore: null }, now());
+  return undefined;
+}
+
+/** A key of another account, too, may list nothing: with one that is not confirmed yet, the window stays where it is. */
+export async function recordNothingListed({ name, db, now }: Run, { row }: Due): Promise<undefined> {
+  const { since, delivered } = row;
+  const nothing = { since, until: since, isLast: true, listed: 0, missing: 0, confirmedKey: null, delivered };
+  await recordWindow(db, name, nothing, now());
+  return undefined;
+}
+
 async function hashOfKey({ key, about }: Run['kind'], env: ConsumerBindings): Promise<string> {
   const value = key === undefined ? undefined : settingOf(env, key);
   if (key !== undefined && value === undefined) throw new ReconcileError(`the secret ${key} is not set`);
@@ -106,30 +124,27 @@ async function hashOfKey({ key, about }: Run['kind'], env: ConsumerBindings): Pr
 }
 
 function asker(env: ConsumerBindings, now: () => Date): Run['ask'] {
+  const started = now().getTime();
   return (work) => {
-    const tools = { fetch: (...call: Parameters<typeof fetch>) => fetch(...call), env: env as ConsumerEnv };
-    return withTimeLimit(ASK_MS, work({ ...tools, signal: AbortSignal.timeout(ASK_MS), now: now() }), () => {
+    if (now().getTime() - started > RUN_MS) throw new ReconcileError('the API answers too slowly for one run');
+    const tools = { fetch: (...call: Parameters<typeof fetch>) => fetch(...call), env: env as ConsumerEnv, now: now() };
+    return withTimeLimit(ASK_MS, work({ ...tools, signal: AbortSignal.timeout(ASK_MS) }), () => {
       throw new ReconcileError(`the provider's API took longer than ${ASK_MS / 1000} s`);
     });
   };
 }
 
-/** An error whose message holds nothing of a payload. */
-function isOurs(error: unknown): boolean {
-  return error instanceof ReconcileError || failureOf(error).failure === 'response';
-}
-
-function describe(error: unknown, env: object): { reason?: string; text: string; seconds: number } {
+/** For the log, which takes no message of somebody else's error, and for the row. Never throws, whatever was thrown. */
+function describe(error: unknown, env: object) {
   try {
-    const { name, message } = error as Error;
-    const text = isOurs(error) ? message : `${name}: ${message}`;
+    if (!(error instanceof Error))
+      return { line: errorFields(error), text: 'the thrown value is not an Error', seconds: 0 };
+    const { name, message } = error;
+    const isOurs = error instanceof ReconcileError || failureOf(error).failure === 'response';
+    const text = cleanText(hideSecrets(isOurs ? message : `${name}: ${message}`, env), MAX_ERROR_LENGTH);
     const seconds = error instanceof RetryLater && error.seconds > 0 ? Math.min(error.seconds, MAX_DELAY_SECONDS) : 0;
-    return {
-      ...(isOurs(error) && { reason: message }),
-      text: cleanText(hideSecrets(text, env), MAX_ERROR_LENGTH),
-      seconds,
-    };
+    return { line: isOurs ? { reason: message } : errorFields(error), text, seconds };
   } catch {
-    return { text: 'the thrown value cannot be read', seconds: 0 };
+    return { line: {}, text: 'the thrown value cannot be read', seconds: 0 };
   }
 }

@@ -377,18 +377,16 @@ describe('an API that lies', () => {
       () => Promise.reject(new Error('Invalid URL: rk_live_of_acme')),
       'Error: Invalid URL: [STRIPE_API_KEY]',
     ],
+    ['what is no error', () => Promise.reject('no'), 'the thrown value is not an Error'],
     [
       'an error that nobody can read',
       () =>
         Promise.reject(
-          new Proxy(
-            {},
-            {
-              get: () => {
-                throw 1;
-              },
+          new Proxy(new Error(), {
+            get: () => {
+              throw 1;
             },
-          ),
+          }),
         ),
       'the thrown value cannot be read',
     ],
@@ -555,6 +553,28 @@ describe('before the first claim', () => {
     await world.tick();
     expect(await statusOf('stripe')).toMatchObject({ problem: null, found: 1 });
   });
+});
+
+it('a key that is not confirmed, and lists nothing, passes over nothing; and what has failed before is over', async () => {
+  world = new World();
+  await world.tick();
+  world.stripe.instead = () => new Response('', { status: 500 });
+  clock += 2 * HOUR;
+  await world.tick();
+  expect(await statusOf('stripe')).toMatchObject({
+    problem: 'failed',
+    last_error: expect.stringContaining('answered 500'),
+  });
+  world.stripe.instead = () => Response.json({ data: [], has_more: false });
+  clock += HOUR;
+  await world.tick();
+  const nothing = {
+    problem: null,
+    listed: 0,
+    asked_at: now().toISOString(),
+    complete_until: new Date(START).toISOString(),
+  };
+  for (const source of ['stripe', 'github']) expect(await statusOf(source)).toMatchObject(nothing);
 });
 
 describe('the window', () => {
