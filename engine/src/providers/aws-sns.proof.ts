@@ -45,7 +45,7 @@ export const proof: Proof = {
     ),
     time: 'Timestamp (iso)',
     handshake: 'POST signed → 200',
-    limit: said(15, `${SNS_DOCS}/SendMessageToHttp.prepare.html`),
+    limit: null,
     retries: said(
       1,
       `${SNS_DOCS}/sns-message-delivery-retries.html: 3 retries, 20 s apart; at most 3,600 s by a policy`,
@@ -59,7 +59,7 @@ export const proof: Proof = {
       'To subscribe, set `awaitsConfirmation: true` on the source and deploy, create the subscription, then remove it again. The log says `handshake`. Without it, the confirmation is stored as an event of its own type.',
       '`MessageAttributes` and `UnsubscribeURL` are not signed.',
     ],
-    open: 'whether a 4xx ends the retries; whether the certificate is that of SNS is known from its host alone; the isolated regions and the European sovereign cloud have other hosts',
+    open: 'how long it waits for an answer; whether a 4xx ends the retries; whether the certificate is that of SNS is known from its host alone; the isolated regions and the European sovereign cloud have other hosts',
   },
   handshakes: [
     {

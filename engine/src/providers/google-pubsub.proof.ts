@@ -47,7 +47,10 @@ export const proof: Proof = {
     ends: '102, 200, 201, 202 or 204, or the end of the retention. A subscription with a dead letter topic ends after 5 to 100 attempts',
     byHand: 'a seek of the subscription sends retained messages again, with their ids',
     same: 'the id of the message at its subscription',
-    largest: said(14_000, 'cloud.google.com/pubsub/quotas: 10 MB in a message, in base64'),
+    largest: said(
+      14_000,
+      'googleapis/google-cloud-rust, publisher/constants.rs of Google Cloud: 10 MB in a message, in base64',
+    ),
     whyLower: 'a Worker can hold only a few of such bodies',
     limits: [
       'The secret is two words: the audience of the subscription and the e-mail of its service account. Google signs tokens of any audience for everybody, so both are checked.',

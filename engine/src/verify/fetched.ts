@@ -6,7 +6,7 @@ const FRESH_MS = 3_600_000;
 const USABLE_MS = 24 * FRESH_MS;
 /** Strangers can name keys that don't exist. However many they name, a host is asked this often. */
 const ASK_EVERY_MS = 10_000;
-/** Slack's and Zoom's limit for our whole answer is 3 s: no sender waits for less. */
+/** Plaid and Pub/Sub wait 10 s for our answer, SNS 15 s, and the claim takes its own time. */
 const TIME_LIMIT_MS = 2000;
 /** Google's keys have 2 KiB, a certificate 3 KiB. */
 const MAX_BYTES = 64 * 1024;
