@@ -57,7 +57,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
     consumer: {
       script: bundle('engine/bench/workers/consumer.ts', 'consumer').script,
       vars,
-      queues: { EVENTS: 'sink', EFFECTS: 'sink' },
+      queues: { EVENTS: 'queue', EFFECTS: 'sink' },
     },
     sink: { script: bundle('engine/bench/workers/sink.ts').script },
   });

@@ -31,16 +31,28 @@ export interface Ticket {
 /** How often a consumer without work looks whether a returned ticket is due. */
 const IDLE_MS = 10;
 
+let waiting: Ticket[] = [];
+/** Tickets in all, with those that the consumer sends: of the next event of an order key. */
+let total = 0;
+
+const ticketOf = (eventId: string, attempts: number): Ticket => {
+  const body = { version: MESSAGE_VERSION, source: 'bench', eventId };
+  return { id: String(total++), timestamp: new Date(), attempts, body };
+};
+
 export default {
   async fetch(request, env): Promise<Response> {
-    const { events, batch, consumers, deliveries }: Job = await request.json();
-    const waiting = Array.from({ length: events }, (_, n): Ticket => {
-      const body = { version: MESSAGE_VERSION, source: 'bench', eventId: `evt_${n}` };
-      return { id: String(n), timestamp: new Date(), attempts: deliveries, body };
-    });
+    const given = await request.json<Job | { messages: { body: string }[] }>();
+    if ('messages' in given) {
+      for (const { body } of given.messages) waiting.push(ticketOf(JSON.parse(atob(body)).eventId, 1));
+      return Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
+    }
+    const { events, batch, consumers, deliveries } = given;
+    total = 0;
+    waiting = Array.from({ length: events }, (_, n) => ticketOf(`evt_${n}`, deliveries));
     let settled = 0;
     const consume = async () => {
-      while (settled < events) {
+      while (settled < total) {
         const tickets = waiting.splice(0, batch);
         if (tickets.length === 0) {
           await scheduler.wait(IDLE_MS);
