@@ -26,9 +26,9 @@ it('the SQL of docs/deploy.md that erases a person leaves the keys, and nothing 
   await write('of another', '{}', '{}', { last_error: 'john@example.com' });
 
   await sql(`insert into webhooks.cancellations (source, kind, cancel_key, cancelled_at)
-    select 's', 'mail', key, now() from unnest(array['jane@example.com', 'john@example.com']) as key`);
+    select 'stripe', 'mail', key, now() from unnest(array['jane@example.com', 'john@example.com']) as key`);
   await sql(`insert into webhooks.effects (source, event_id, name, kind, payload, due_at, cancel_key)
-    values ('s', 'in an effect', 'later', 'mail', '{}', now(), 'trial of jane@example.com')`);
+    values ('stripe', 'in an effect', 'later', 'mail', '{}', now(), 'trial of jane@example.com')`);
 
   for (let n = 0; n < 2; n++) await sql(erase);
 
