@@ -1,6 +1,7 @@
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Certified, Jose } from '../../src/providers/types.ts';
+import { parseJson } from '../../src/shared/json.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { fillBytes, meets, textAt } from '../../src/verify/places.ts';
 import { filled, type Settings, settingsOf } from '../../src/verify/settings.ts';
@@ -45,7 +46,11 @@ export function signCertified(
   if (!settings) throw new UserError(`the key is not in the form that the provider uses: ${formOf(scheme)}`);
   const delivery = { method: 'POST', url: 'https://example.com/', headers: new Headers(headers) };
   const isInside = scheme.signature.startsWith('json:');
-  const json: unknown = isInside ? JSON.parse(text) : undefined;
+  const parsed = parseJson(text);
+  const json = parsed.outcome === 'parsed' ? parsed.json : undefined;
+  if (isInside && (typeof json !== 'object' || json === null)) {
+    throw new UserError('the signature of this provider is inside of the body, which must be a JSON object');
+  }
   const put = (place: string, value: string) => {
     const [kind = '', name = ''] = place.split(':');
     if (kind === 'header') delivery.headers.set(name, value);
@@ -54,7 +59,7 @@ export function signCertified(
   put(scheme.certificate, filled(scheme.from[0] ?? '', settings).replace('*', 'sample'));
   for (const { at, is } of scheme.claims ?? []) if (is !== undefined) put([at].flat()[0] ?? '', filled(is, settings));
   const values = new DeliveryValues({ ...delivery, body: new TextEncoder().encode(text) });
-  values.json = json;
+  if (isInside) values.json = json;
   const { timestamp } = scheme;
   if (timestamp && textAt(timestamp.at, values) === undefined) put(timestamp.at, now.toISOString());
   values.crc32 = String(crc32(values.body));
