@@ -17,7 +17,7 @@ import { judge } from './judge.ts';
 import { databaseUnavailable, NOT_ITS_TURN, type Outcome, record, secondsUntilDue } from './outcomes.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
-/** An event to work now, and what becomes of it on its way. */
+/** An event to work now, and its outcome so far. */
 export interface Workable extends EventKey, Asked {
   outcome: Outcome | 'alone';
 }

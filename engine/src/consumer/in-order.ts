@@ -1,5 +1,5 @@
 import type { Database } from '../db/client.ts';
-import { DatabaseError } from '../db/errors.ts';
+import { DatabaseError, isTurnLost } from '../db/errors.ts';
 import { isWorkable, parkEvents } from '../db/events.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
 import { findNext, type Line, type LineKey, type LoadedLine, linesOf, lineText, loadLines } from '../db/order.ts';
@@ -12,8 +12,8 @@ import type { ConsumerDependencies, Portion } from './portions.ts';
 import { obstacleTo, type Work } from './works.ts';
 
 /**
- * So many commits are made for lines, one after the other. Then their next events get tickets, and the tickets of this portion
- * are acknowledged. A run may make 1,000 calls to the outside, and a handler that reads makes some for each event.
+ * After so many commits, one after the other, the next events of the lines get tickets, and those of this portion are
+ * acknowledged. A run may make 1,000 calls to the outside, and a handler that reads makes some for each event.
  */
 const MAX_ROUNDS = 20;
 
@@ -136,13 +136,15 @@ export async function workInOrder(
     work.event = { ...work.event, body: '' };
   }
 
-  /** `look`: the run's events are finished. `wake`: one is not, and its ticket is not coming again. `stop`: it is. */
+  /** `look`: for the next event. `wake`: the first unfinished event needs a ticket. `stop`: somebody else sees to this line. */
   function nextStep(events: readonly Workable[]): 'look' | 'wake' | 'stop' {
     const stopped = events.find((work) => !isFinished(work));
     if (!stopped) return events.length > 0 ? 'look' : 'stop';
+    // The other run looks.
+    if (isTurnLost(stopped.failure?.error)) return 'stop';
     const { outcome } = stopped;
-    // Another run has worked the key, and looks. Behind a finished event it only had to wait.
-    if (outcome === NOT_ITS_TURN || outcome === 'alone') return stopped === events[0] ? 'stop' : 'look';
+    // It waited for the event before it, which is finished.
+    if (outcome === NOT_ITS_TURN || outcome === 'alone') return 'look';
     const comesAgain = ['retry', 'database_unavailable'].includes(outcome.outcome) && hasTicket(stopped);
     return comesAgain ? 'stop' : 'wake';
   }
@@ -206,6 +208,7 @@ export async function parkAndWake(
 
 const lineOf = ({ source, event }: Work) => ({ source, orderKey: event?.orderKey ?? '' });
 const isPending = ({ event }: Work) => event?.status === 'pending';
+
 /** Lines whose events fit into a group. */
 function groupsOf(lines: readonly LoadedLine[]): LoadedLine[][] {
   const groups: LoadedLine[][] = [];

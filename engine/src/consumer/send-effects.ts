@@ -22,7 +22,7 @@ import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
 
 /** An effect that messages want sent, and what becomes of it on its way. */
 interface Work extends EffectKey {
-  /** `alone`: not without the other messages. */
+  /** `alone`: it must be worked without the other messages. */
   outcome: Outcome | 'alone';
 }
 

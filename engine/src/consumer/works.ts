@@ -1,16 +1,15 @@
-import type { LoadedEvent } from '../db/events.ts';
-import { isWorkable } from '../db/events.ts';
+import { isWorkable, type LoadedEvent } from '../db/events.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
 import type { Asked } from './commit.ts';
 import type { FailureOutcome } from './judge.ts';
 import { ALREADY_FINISHED, DEFERRED, NOT_FOUND, type Outcome, secondsUntilDue } from './outcomes.ts';
 
-/** An event that messages want worked, and what becomes of it on its way. */
+/** An event that messages want worked, and its outcome so far. */
 export interface Work extends EventKey, Pick<Asked, 'result' | 'failure'> {
   event?: LoadedEvent;
-  /** `alone`: not without the other messages. */
+  /** `alone`: it must be worked without the other messages. */
   outcome: Outcome | 'alone';
-  /** Why its ticket must come again, whatever became of the event itself. */
+  /** Why its ticket must come again, even if the event is finished. */
   again?: Outcome;
 }
 

@@ -287,9 +287,13 @@ it('a run whose key another run has worked since commits nothing and counts no a
   await hasRead;
   // An earlier event is claimed while the later one runs. Both runs have read the same list.
   await arrive('a', 'one', 0);
-  await consume(['a'], appends);
+  await arrive('c', 'one', 2);
+  await consume(['a'], exceptOf('c', new Error('no'), appends));
   commit();
-  expect((await late).lines).toMatchObject([{ event_id: 'b', outcome: 'not_its_turn' }]);
+  const { lines, next } = await late;
+  expect(lines).toMatchObject([{ event_id: 'b', outcome: 'not_its_turn' }]);
+  // The other run has seen to the ticket of what comes next. A second one would only compete with it.
+  expect(next).toEqual([]);
   expect(await lists()).toEqual({ one: 'a,b' });
   expect(await statusOf('b')).toEqual({ status: 'done', attempts: 1 });
 });
