@@ -36,6 +36,7 @@ const CLAIM = [
   'orderPlace',
   // Of a suspected replay, which is parked at once.
   'replayNumber',
+  'bodyOf',
   'status',
   'failure',
   'lastError',
@@ -45,7 +46,7 @@ const CLAIM = [
 /** Strangers reach only this Worker: it adds events, and sees of the others only their keys and whether they are due. */
 const receiver: RightsByTable = {
   events: {
-    select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'status', 'dueAt'],
+    select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'bodyOf', 'status', 'dueAt'],
     insert: CLAIM,
   },
   // The claim returns the ids that it stored.
@@ -83,6 +84,7 @@ const consumer: RightsByTable = {
       'completions',
       'fingerprint',
       'replayNumber',
+      'bodyOf',
       'orderKey',
       'orderPlace',
       'holds',

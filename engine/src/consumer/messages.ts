@@ -22,6 +22,9 @@ export async function readMessage({ body, attempts }: Message, db: Database, log
   return { events: [], unreadable: true };
 }
 
+/** The largest integer of Postgres. */
+const EVERY_REPLAY = 2_147_483_647;
+
 /** Claims a delivery that Postgres could not take when it arrived. An event that is claimed already stays as it is. */
 export async function claimForwarded(
   db: Database,
@@ -36,8 +39,9 @@ export async function claimForwarded(
   if (unreadable.length > 0) logUnreadable(unreadable, 'not a forwarded event as this version knows it');
   if (ids.length === 0) return { events: [], unreadable: true };
   try {
-    const { claimed, known, parked, dropped } = await claim(db, request);
-    const keys = [...claimed, ...known, ...parked, ...dropped];
+    // It was answered 200, so nothing of it may be refused.
+    const { claimed, known, parked } = await claim(db, request, EVERY_REPLAY);
+    const keys = [...claimed, ...known, ...parked];
     return { events: keys.map((eventId) => ({ source, eventId })), unreadable: unreadable.length > 0 };
   } catch (error) {
     const { isAboutData, message } = DatabaseError.fromThrown(error);

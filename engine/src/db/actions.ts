@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, failedFor, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
+import { type ActionName, bodies, effects, events, FAILURES, itsBody, itsEvent, type WorkTable } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 import { Count } from './views.ts';
 
@@ -195,9 +195,7 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock:
       -- Discarded events were never completed: they can be retried.
       where ${events.status} in ('done', 'ignored') and ${events.completions} = 1
         and ${events.receivedAt} >= (select min(${bodies.receivedAt}) from ${bodies}) and ${asSeen} and ${matches(filter)}
-        and exists (
-          select from ${bodies} where (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
-          offset 0)
+        and exists (select from ${bodies} where ${itsBody} offset 0)
       order by ${events.receivedAt} desc limit ${MAX_RERUN + 1}
       ${lock(events)}
     ),

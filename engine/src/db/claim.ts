@@ -13,6 +13,8 @@ export interface NewEvent {
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
+  /** The fingerprint is the SHA-256 of the body, so all events with this one have the same body. */
+  readonly isBodyHash?: boolean;
   /** Only with an order key. */
   readonly orderKey?: string;
   /** Its place in the body of the delivery. */
@@ -40,8 +42,8 @@ export interface ClaimResult {
   readonly known: string[];
   /** Claimed now as suspected replays: each is parked until a person decides about it. */
   readonly parked: string[];
-  /** Suspected replays that were not claimed, because enough of the same replay key are parked already. */
-  readonly dropped: string[];
+  /** Suspected replays that were not claimed, because too many of the same replay key are parked already. */
+  readonly refused: string[];
 }
 
 /** Another event has the id of this one, and may be a suspected replay itself. */
@@ -60,14 +62,15 @@ interface Renamed extends NewEvent {
  *
  * An event with a new id but a known replay key may be a captured body that somebody sent again, or a real event that
  * repeats the words of an earlier one. It is claimed as parked, by a second statement, so that it neither runs nor gets
- * lost.
+ * lost. `maxReplays` of one replay key may be parked. More are refused, so that somebody who sends one captured delivery
+ * again and again can't fill the table.
  *
  * If ids are not signed, somebody may also have sent a captured body under the id of an event that is still to come. So an
  * event with a known id but another replay key is claimed under a hash of both. It runs if the event that has its id is a
  * suspected replay. Otherwise it is a suspected replay itself.
  */
-export async function claim(db: Database, request: ClaimRequest): Promise<ClaimResult> {
-  const outcomes = await claimOrPark(db, request);
+export async function claim(db: Database, request: ClaimRequest, maxReplays = MAX_REPLAYS): Promise<ClaimResult> {
+  const outcomes = await claimOrPark(db, request, maxReplays);
   const isTaken = ({ eventId }: NewEvent) => ['taken', 'taken_by_replay'].includes(outcomes.get(eventId) ?? '');
   const taken = request.events.filter(isTaken);
   if (taken.length === 0) return resultOf(outcomes);
@@ -79,8 +82,8 @@ export async function claim(db: Database, request: ClaimRequest): Promise<ClaimR
   const underHashes = { ...request, unsignedIds: false };
   return resultOf(
     outcomes,
-    real.length > 0 ? await claimOrPark(db, { ...underHashes, events: real }) : new Map(),
-    suspects.length > 0 ? await parkReplays(db, underHashes, suspects) : new Map(),
+    real.length > 0 ? await claimOrPark(db, { ...underHashes, events: real }, maxReplays) : new Map(),
+    suspects.length > 0 ? await parkReplays(db, underHashes, suspects, maxReplays) : new Map(),
   );
 }
 
@@ -91,21 +94,22 @@ async function rename(event: NewEvent): Promise<Renamed> {
 }
 
 function resultOf(...all: readonly Outcomes[]): ClaimResult {
-  const result: ClaimResult = { claimed: [], known: [], parked: [], dropped: [] };
+  const result: ClaimResult = { claimed: [], known: [], parked: [], refused: [] };
   for (const [key, outcome] of all.flatMap((outcomes) => [...outcomes])) {
     if (outcome !== 'taken' && outcome !== 'taken_by_replay') result[outcome].push(key);
   }
   return result;
 }
 
-async function claimOrPark(db: Database, request: ClaimRequest): Promise<Outcomes> {
+async function claimOrPark(db: Database, request: ClaimRequest, maxReplays: number): Promise<Outcomes> {
   const { events } = request;
   const [first] = events;
   const isPlain = events.length === 1 && first !== undefined && !('originalId' in first);
   const outcomes = isPlain ? await claimOne(db, request, first) : await claimBatch(db, request);
   // Not inserted, and not seen: an earlier event has the same replay key, or the same event is claimed at this moment.
   const undecided = events.filter(({ eventId }) => !outcomes.has(eventId));
-  return undecided.length === 0 ? outcomes : new Map([...outcomes, ...(await parkReplays(db, request, undecided))]);
+  if (undecided.length === 0) return outcomes;
+  return new Map([...outcomes, ...(await parkReplays(db, request, undecided, maxReplays))]);
 }
 
 /** The parameters of the claims. The events of a batch are one text, as JSON. */
@@ -124,6 +128,7 @@ const param = {
   events: sql.placeholder('events'),
   count: sql.placeholder('count'),
   unsignedIds: sql.placeholder('unsignedIds'),
+  maxReplays: sql.placeholder('maxReplays'),
 };
 
 function sharedValues({ source, headers, receivedAt }: ClaimRequest) {
@@ -213,18 +218,18 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
  */
 const INCOMING = sql`incoming as (
     select "eventId" as event_id, "originalId" as original_id, type, "occurredAt" as occurred_at, fingerprint, body,
-           "orderKey" as order_key, "orderPlace" as order_place
+           "isBodyHash" as is_body_hash, "orderKey" as order_key, "orderPlace" as order_place
     from json_to_recordset(${param.events}::json)
       as given ("eventId" text, "originalId" text, type text, "occurredAt" timestamptz, fingerprint text, body text,
-                "orderKey" text, "orderPlace" int)
+                "isBodyHash" boolean, "orderKey" text, "orderPlace" int)
     limit ${param.count}
   )`;
 
-/** Keeps the bodies of those rows of `incoming` that are in `claimed`. */
+/** Keeps the bodies of those rows of `incoming` that are in `claimed`, unless another event has the same one. */
 const INSERT_BODIES = sql`inserted_bodies as (
     insert into ${bodies} (${BODY_COLUMNS})
     select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, body
-    from incoming join claimed using (event_id)
+    from incoming join claimed using (event_id) where claimed.body_of is null
     on conflict do nothing
   )`;
 
@@ -237,7 +242,7 @@ const claimMany = (isOrdered: boolean) => sql`
            fingerprint, original_id${isOrdered ? sql`, order_key, order_place` : sql``}
     from incoming order by event_id
     on conflict do nothing
-    returning ${events.eventId} as event_id
+    returning ${events.eventId} as event_id, ${events.bodyOf} as body_of
   ),
   ${INSERT_BODIES}
   select event_id as "eventId", 'claimed' as outcome from claimed`;
@@ -278,30 +283,35 @@ async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes
 }
 
 /**
- * Suspected replays of one replay key that may wait for a person's decision at the same time. Ten are enough for a
- * provider that repeats itself until somebody notices. A flood of one captured delivery fills the table with ten rows.
+ * Suspected replays of one replay key that may wait for a person's decision at the same time. A provider that repeats
+ * itself gives people days to notice. A flood of one captured delivery fills the table with as many small rows: they
+ * share one body.
  */
-export const MAX_REPLAYS = 10;
+export const MAX_REPLAYS = 2000;
 
-/** A try decides an event, unless another replay took its number meanwhile. That can happen MAX_REPLAYS times. */
-const MAX_TRIES = MAX_REPLAYS + 2;
+/** The first try decides an event, unless another delivery of it is claimed at this moment. Then the second one sees it. */
+const MAX_TRIES = 3;
 
-type ReplayOutcome = 'parked' | 'dropped' | 'known' | Taken;
+type ReplayOutcome = 'parked' | 'refused' | 'known' | Taken;
 
 /** Claims events that have a new id but a known replay key, as parked, and those whose id another event has. */
-async function parkReplays(db: Database, request: ClaimRequest, suspects: readonly NewEvent[]): Promise<Outcomes> {
+async function parkReplays(
+  db: Database,
+  request: ClaimRequest,
+  suspects: readonly NewEvent[],
+  maxReplays: number,
+): Promise<Outcomes> {
   const outcomes = new Map<string, ReplayOutcome>();
   let undecided = suspects;
   for (let tries = 0; undecided.length > 0; tries++) {
     if (tries === MAX_TRIES) throw new DatabaseError('a suspected replay could not be claimed', { retryable: true });
-    const rows = await run<{ eventId: string; outcome: ReplayOutcome }>(db, PARK(valuesOfMany(request, undecided)));
+    const values = { ...valuesOfMany(request, undecided), maxReplays };
+    const rows = await run<{ eventId: string; outcome: ReplayOutcome }>(db, PARK(values));
     for (const { eventId, outcome } of rows) outcomes.set(eventId, outcome);
     undecided = undecided.filter(({ eventId }) => !outcomes.has(eventId));
   }
   return outcomes;
 }
-
-const LIMIT = sql.raw(String(MAX_REPLAYS));
 
 const REASON = {
   before: 'suspected replay: event ',
@@ -311,54 +321,51 @@ const REASON = {
   afterId: ' has the same id and another body. Retry this event if it is real, discard it if it is not',
 };
 
+const IS_WAITING = sql`${events.replayNumber} > 0 and ${events.status} = 'parked'`;
+
+/** Above 0, and at most the largest integer of Postgres. */
+const RANDOM_NUMBER = sql`1 + floor(random() * 2147483646)::int`;
+
 /**
- * `replay_number` is 0 for the first event of a replay key, and unique for each of its replays. Of the numbers that may
- * still be given, a replay takes a random one, so that concurrent replays rarely choose the same. Only as many numbers
- * may be given as there is room below MAX_REPLAYS, so that concurrent replays can't exceed it together.
+ * `replay_number` is 0 for the first event of a replay key, and random for each of its replays: concurrent ones must not
+ * choose the same. If all events of the key have the same body, the replays that are parked share the one of the first of
+ * them. The body of the first event can't be theirs: it may have been pruned, and the receiver may not read bodies.
  */
 const PARK = builtOnce(sql`
   with ${INCOMING},
   known as (
     select event_id, ${HOLDER} as outcome from incoming join ${events} using (event_id) where ${events.source} = ${param.source}
   ),
-  earlier as (
+  suspected as (
     select incoming.event_id,
            (array_agg(${events.eventId} order by ${events.replayNumber}))[1] as first_id,
-           array_remove(array_agg(${events.replayNumber}), null) as numbers,
-           count(*) filter (where ${events.replayNumber} > 0 and ${events.status} = 'parked') as parked
+           min(${events.eventId}) filter (where ${IS_WAITING} and ${events.bodyOf} is null and incoming.is_body_hash) as body_of,
+           count(*) filter (where ${IS_WAITING}) as waiting
     from incoming
     left join ${events} on ${events.fingerprint} = incoming.fingerprint and ${events.source} = ${param.source}
     where incoming.event_id not in (select event_id from known)
       and (${events.eventId} is not null or incoming.original_id is not null)
     group by 1
   ),
-  suspected as (
-    select event_id, first_id, (
-      select number from (
-        select number from generate_series(1, ${LIMIT} + cardinality(numbers)) number
-        where number <> all (numbers) order by number limit greatest(${LIMIT} - parked, 0)
-      ) as free order by random() limit 1
-    ) as replay_number
-    from earlier
-  ),
   claimed as (
     insert into ${events} (
       ${eventColumn.source}, ${eventColumn.eventId}, ${eventColumn.originalId}, ${eventColumn.type}, ${eventColumn.occurredAt},
-      ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
-      ${eventColumn.lastError}${ORDER_COLUMNS}
+      ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.bodyOf},
+      ${eventColumn.status}, ${eventColumn.failure}, ${eventColumn.lastError}${ORDER_COLUMNS}
     )
     select ${param.source}, event_id, original_id, type, occurred_at, ${param.receivedAt}::timestamptz,
-           ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
+           ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz, fingerprint, ${RANDOM_NUMBER}, body_of,
+           'parked', 'replay',
            ${REASON.before}::text || coalesce(first_id || ${REASON.after}::text, original_id || ${REASON.afterId}::text), order_key, order_place
-    from incoming join suspected using (event_id) where replay_number is not null
+    from incoming join suspected using (event_id) where waiting < ${param.maxReplays}
     order by event_id
     on conflict do nothing
-    returning ${events.eventId} as event_id
+    returning ${events.eventId} as event_id, ${events.bodyOf} as body_of
   ),
   ${INSERT_BODIES}
   select event_id as "eventId", 'parked' as outcome from claimed
   union all
-  select event_id, 'dropped' from suspected where replay_number is null
+  select event_id, 'refused' from suspected where waiting >= ${param.maxReplays}
   union all
   select event_id, outcome from known`);
 

@@ -4,7 +4,7 @@ import { commit, type Database, run } from './client.ts';
 import { cancelEffects, enqueueEffects, type NewEffect } from './effects.ts';
 import type { EventKey } from './keys.ts';
 import { IS_FIRST, type LineRow, turnIsNot } from './order.ts';
-import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
+import { bodies, events, type Failure, itsBody, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
 
 const column = columnNames(events);
@@ -92,7 +92,7 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
       select ${LOADED}, ${bodies.body} as body, ${sizeBefore} as size_before
       from ${rowsOf('key', keys, EVENT_KEY)}
       join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
-      left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
+      left join ${bodies} on ${itsBody}
     )
     select source, "eventId", "originalId", type, "occurredAt", "receivedAt", "notBefore", "neverEnded", status, attempts, failure,
            "orderKey", "orderPlace", false as late, headers, "hasBody",

@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { eventOf, LOADED, type LoadedEvent, type LoadedRow, MAX_LOADED_BYTES } from './events.ts';
 import type { EventKey } from './keys.ts';
-import { bodies, events, orderKeys } from './schema.ts';
+import { bodies, events, itsBody, orderKeys } from './schema.ts';
 import { columnNames, EVENT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LineKey {
@@ -101,7 +101,7 @@ export function firstOfLines(lines: readonly LineKey[], perLine: number): SQL {
       order by other.received_at, other.order_place, other.event_id limit ${perLine}
     ) as line
     join ${events} on (${events.source}, ${events.eventId}) = (line.source, line.event_id)
-    left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (line.source, line.event_id)
+    left join ${bodies} on ${itsBody}
     order by line.source, ${events.orderKey}, line.number`;
 }
 

@@ -123,8 +123,10 @@ export const events = webhooks.table(
     completions: integer('completions').notNull().default(0),
     /** The SHA-256 of the replay key: what may be seen only once although the id differs. Usually this is the body. */
     fingerprint: text('fingerprint'),
-    /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
+    /** 0 for the first event with its fingerprint. A suspected replay has a random number, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
+    /** Of a further suspected replay: the event of its source whose body is the same, and is not stored a second time. */
+    bodyOf: text('body_of'),
     /** Events of one source with the same order key are worked one at a time, in order. Null: in any order. */
     orderKey: text('order_key'),
     /** The place of the event in the body of its delivery. Null without an order key. */
@@ -168,6 +170,8 @@ export const events = webhooks.table(
       .where(sql`order_key is not null and (status = 'pending' or (status = 'parked' and holds))`),
     // Only parked events are in it, so it costs nothing until an event is parked.
     index('events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
+    // Only suspected replays without a body of their own are in it. Pruning asks whether a body is still needed.
+    index('events_body_of').on(table.source, table.bodyOf).where(sql`body_of is not null`),
   ],
 );
 
@@ -210,6 +214,9 @@ export const bodies = webhooks.table(
     }).onDelete('cascade'),
   ],
 );
+
+/** Joins events with their bodies. Most have one of their own. */
+export const itsBody = sql`(${bodies.source}, ${bodies.eventId}) = (${events.source}, coalesce(${events.bodyOf}, ${events.eventId}))`;
 
 /** The outbox: one row per call to the outside, written in the transaction that completes its event. */
 export const effects = webhooks.table(

@@ -91,6 +91,11 @@ export const PRUNE_CHUNK = 1000;
  */
 const LONGEST_RUN_MS = 3_600_000;
 
+/** No suspected replay that is still undecided has the body of this event. */
+const isBodyFree = sql`not exists (
+        select from ${events} as other where (other.source, other.body_of) = (${events.source}, ${events.eventId})
+          and other.status in ('pending', 'parked'))`;
+
 /**
  * Deletes keys and cancellations older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
  * What is pending or parked stays, and so does an event that still has an effect to send, or has finished just now.
@@ -112,13 +117,14 @@ export async function prune(
         and ${events.finishedAt} < ${at(new Date(now.getTime() - LONGEST_RUN_MS))}
         and not exists (
           select from ${effects} where ${itsEvent} and ${effects.status} in ('pending', 'parked'))
+        and ${isBodyFree}
       order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked
     ),
     old_bodies as (
       select ${bodies.source}, ${bodies.eventId} from ${bodies}
       join ${events} on (${events.source}, ${events.eventId}) = (${bodies.source}, ${bodies.eventId})
       where ${bodies.receivedAt} < ${before(bodyDays)}
-        and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)}
+        and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)} and ${isBodyFree}
       -- Not of the bodies too: a lock needs the right to update, and no Worker may update a body.
       order by ${bodies.receivedAt} limit ${PRUNE_CHUNK} for update of ${lockName(events)} skip locked
     ),

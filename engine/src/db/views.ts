@@ -5,7 +5,7 @@ import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
 import { WAITING } from './order.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
+import { ACTIONS, bodies, effects, events, FAILURES, itsBody, itsEvent, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
 export const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -264,7 +264,7 @@ export async function loadDetails(
           where (${effects.source}, ${effects.eventId}) = (${source}, ${eventId})
         ) as effect
       ), '[]') as effects
-    from ${events} left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
+    from ${events} left join ${bodies} on ${itsBody}
     where (${events.source}, ${events.eventId}) = (${source}, ${eventId})`,
   );
   return (

@@ -81,11 +81,11 @@ async function readPacked(message: unknown): Promise<PackedRequest | undefined> 
 }
 
 function newEventOf(event: PackedRequest['events'][number]): NewEvent | undefined {
-  const { eventId, type, fingerprint, body, orderKey, orderPlace } = event;
+  const { eventId, type, fingerprint, body, isBodyHash, orderKey, orderPlace } = event;
   const occurredAt = event.occurredAt === null ? null : dateOf(event.occurredAt);
   if (!isStorableText(eventId) || !isStorableText(body) || occurredAt === undefined) return undefined;
   if (!isTextOrNull(type) || !isTextOrNull(fingerprint)) return undefined;
-  const read = { eventId, type, occurredAt, fingerprint, body };
+  const read = { eventId, type, occurredAt, fingerprint, body, ...(isBodyHash === true && { isBodyHash }) };
   if (orderKey === undefined) return read;
   return isStorableText(orderKey) && Number.isSafeInteger(orderPlace)
     ? { ...read, orderKey, orderPlace: Number(orderPlace) }

@@ -127,12 +127,16 @@ async function eventOf(
   const byContent = source.dedupe === 'content';
   if (byContent || needsHash(source.provider)) values.sha256 = await sha256(bytes());
   const id = byContent ? undefined : fillFirst(source.provider.id.at, values, isUsableId);
+  const fingerprint = await fingerprintOf(replayKeyOf(source, values), values);
+  // The fields of a form depend on its content type too, which nobody signs.
+  const isBodyHash = fingerprint !== null && fingerprint === values.sha256 && source.provider.form === undefined;
   return {
     eventId: id ?? values.sha256 ?? (await sha256(bytes())),
     type: typeOf(source.provider, values),
     occurredAt: timeOf(source.provider, values),
-    fingerprint: await fingerprintOf(replayKeyOf(source, values), values),
+    fingerprint,
     body: text,
+    ...(isBodyHash && { isBodyHash }),
     ...(source.orderKey && (await orderOf(source.orderKey, values, orderPlace))),
   };
 }

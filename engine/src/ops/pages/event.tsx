@@ -93,7 +93,7 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
               event.order_key !== null && ['Order key', <Id value={event.order_key} />],
               ['Attempts', attemptsOf(event)],
               event.summary !== null && ['Summary', <Text value={event.summary} />],
-              event.replay_number > 0 && ['Suspected replay', `number ${event.replay_number} with its replay key`],
+              event.replay_number > 0 && ['Suspected replay', 'its body or its replay key is that of an earlier event'],
             ]}
           />
         </div>
