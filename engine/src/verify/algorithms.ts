@@ -4,6 +4,9 @@ import { type Bytes, fromBase64, fromHex } from '../shared/bytes.ts';
 /** Whether a signature matches. */
 export type Check = (signature: Bytes, signed: Bytes) => Promise<boolean>;
 
+/** The Workers runtime throws if a signature has another length. */
+const ED25519_BYTES = 64;
+
 /** Imports a key. `undefined` if the bytes are not a key of this algorithm. WebCrypto compares in constant time. */
 export async function checkWith(algorithm: Algorithm, bytes: Bytes): Promise<Check | undefined> {
   try {
@@ -11,7 +14,8 @@ export async function checkWith(algorithm: Algorithm, bytes: Bytes): Promise<Che
     const key = await crypto.subtle.importKey(format, bytes, importAs, false, ['verify']);
     return async (signature, signed) => {
       const raw = algorithm === 'ecdsa-p256-der' ? fromDer(signature) : signature;
-      return raw !== undefined && crypto.subtle.verify(verifyAs, key, raw, signed);
+      if (raw === undefined || (algorithm === 'ed25519' && raw.length !== ED25519_BYTES)) return false;
+      return crypto.subtle.verify(verifyAs, key, raw, signed);
     };
   } catch {
     return undefined;
