@@ -131,7 +131,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['a token of another body is accepted', 'if (scheme.bodyHash && textAt', 'if (false && scheme.bodyHash && textAt'],
   ['a token that has expired is accepted', '?? judgeExpiry(token, now)', ''],
   ['the signature of a token is not looked at', 'await compactVerify(', 'void ('],
-  ['src/verify/fetched.ts', 'verify/jose'],
+  ['src/verify/key-cache.ts', 'verify/jose'],
   ['strangers decide how often a host is asked', '< ASK_EVERY_MS) return', '< 0) return'],
   ['keys are fetched by each of many deliveries', 'const isAlive = running &&', 'const isAlive = false && running &&'],
   ['a fetch of keys follows redirects', "redirect: 'manual'", "redirect: 'follow'"],
