@@ -681,7 +681,7 @@ describe('an event of the API', () => {
         event_id: 'evt_test',
         failure: 'schema',
         failed_paths: ['livemode'],
-        last_error: expect.stringContaining('livemode is false and not true'),
+        last_error: expect.stringContaining('livemode is false instead of true'),
       },
     ]);
   });
