@@ -369,7 +369,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['the ops Worker takes any token', '!(await sameText(given.password, token))', 'false'],
   ["the operator's token is compared with !==", '!(await sameText(given.password, token))', 'given.password !== token'],
   ['an ops Worker without Access and without a token lets everybody in',
-    "return refused(403, 'Nobody", "if (!access) return { outcome: 'known', who: '', by: 'browser', isLocal: false };\n  return refused(403, 'Nobody"],
+    "return refused(403, 'Access is not", "if (!access) return { outcome: 'known', who: '', by: 'browser', isLocal: false };\n  return refused(403, 'Access is not"],
   ['a token that can be guessed lets people in', 'token.length < MIN_TOKEN_LENGTH', 'token.length < 1'],
   ['the identity of wrangler dev counts through a tunnel, too', 'if (isLocal && !isOnThisMachine(request, env))', 'if (false)'],
   ['the identity of wrangler dev counts although the database is elsewhere', ' && isLoopback(database)', ''],
