@@ -359,7 +359,7 @@ function merged(toml: string, part: string): string {
 
 /** The made-up version is above every real one, and its demo ends with another line. */
 const NEXT = '99.0.0';
-const NEW_LINE = 'Every event once, nothing lost, in the next version.';
+const NEW_LINE = 'Every event was worked once, and nothing was lost, in the next version.';
 /** What the engine's new migration makes. */
 const NEW_COLUMN = { table: 'alerts', column: 'note' };
 
@@ -406,7 +406,7 @@ function packNextVersion(vendor: string): void {
     writeFileSync(join(folder, path), after);
   };
   edit('engine/package.json', (text) => text.replace(/"version": "[^"]*"/, `"version": "${NEXT}"`));
-  edit('engine/cli/demo.ts', (text) => text.replace('Every event once, nothing lost.', NEW_LINE));
+  edit('engine/cli/demo.ts', (text) => text.replace('Every event was worked once, and nothing was lost.', NEW_LINE));
   const section = `## [${NEXT}] - 2027-01-15\n\nMade up.\n\n### You must do\n\nDelete the attic.\n\n`;
   edit('CHANGELOG.md', (text) => text.replace(/^## \[/m, `${section}## [`));
   const { table, column } = NEW_COLUMN;
