@@ -5,7 +5,7 @@ import { render } from './provider-table.ts';
 
 const FILE = 'docs/providers.md';
 
-/** Writes docs/providers.md from the data. With --check it writes nothing, and fails if the file is out of date. */
+/** Writes docs/providers.md from the data. With --check, only fails if the file is out of date. */
 export default async function main(): Promise<void> {
   const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
   const text = render();

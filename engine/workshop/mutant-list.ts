@@ -1,21 +1,21 @@
 // biome-ignore-all format: one line for each fault is easier to read and to adapt
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
 
-/** A deliberate fault in the code, which a test must notice. */
+/** A deliberate fault in the code that a test must notice. */
 export interface Mutant {
-  /** What the code does then, as a sentence. */
+  /** What the faulty code does, as a sentence. */
   readonly fault: string;
   readonly file: string;
-  /** Occurs exactly once in the file. As short as possible, so that other changes of the file don't touch it. */
+  /** Occurs exactly once in the file. As short as possible, so that other changes don't affect it. */
   readonly find: string;
   readonly replace: string;
-  /** The test files of which one must notice it. */
+  /** At least one of these test files must notice the fault. */
   readonly tests: readonly string[];
 }
 
 /**
- * A row of two names a file of engine/ and the tests of the faults that follow. What Stryker changes by itself (a condition, an
- * operator, a text in a file of stryker/config.mjs) is not here.
+ * A row with two texts names a file of engine/ and the tests of the faults after it. Faults that Stryker plants itself
+ * (a condition, an operator or a text in the files of stryker/config.mjs) are not listed.
  */
 const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: string, find: string, replace: string])[] = [
   ['src/verify/algorithms.ts', 'verify/comparison verify/verify'],
