@@ -50,7 +50,7 @@ beforeEach(async () => {
   );
 });
 
-it('a retry gives the keys of what it has made due, for their tickets', async () => {
+it('a retry returns the keys of due events and effects, for their tickets', async () => {
   expect(await retry({ source: 'test' })).toEqual({
     outcome: 'changed',
     lines: [],
@@ -161,7 +161,7 @@ async function readEvents(): Promise<ModelEvent[]> {
   return rows.map(({ event }) => event);
 }
 
-it('actions one after the other change what the model of them says, whatever the events are and the filter is', async () => {
+it('a sequence of actions changes the same as in the model, for any events and filters', async () => {
   await fc.assert(
     fc.asyncProperty(modelEvents, fc.array(operations, { minLength: 1, maxLength: 3 }), async (events, all) => {
       const model = structuredClone(events).sort((a, b) => (`${a.source}${a.id}` < `${b.source}${b.id}` ? -1 : 1));
@@ -211,7 +211,7 @@ it.each<[ActionName, effects: number, again: string]>([
   },
 );
 
-it('what is retried or run again begins anew: it is due now, and has neither a wait nor attempts', async () => {
+it('a retry or rerun starts from the beginning: it is due now, without a wait or attempts', async () => {
   const old = `attempts = 12, not_before = '2027-01-01', due_at = '2027-01-01', failure = 'handler', last_error = 'no'`;
   await sql(`update webhooks.events set ${old}, summary = '1 change', failed_paths = '["a"]'`);
   await sql(`update webhooks.effects set ${old}`);
@@ -240,7 +240,7 @@ it('what is retried or run again begins anew: it is due now, and has neither a w
   ]);
 });
 
-it('every action is kept on its event with who, when and why, oldest first', async () => {
+it('every action is recorded on its event with who, when and why, oldest first', async () => {
   await retry({ q: 'done_2' });
   await retry({ q: 'parked_1' });
   await sql(`update webhooks.events set status = 'parked' where event_id = 'parked_1'`);
@@ -260,7 +260,7 @@ it('every action is kept on its event with who, when and why, oldest first', asy
   expect(await actionsOf('parked_2')).toBe(null);
 });
 
-it('a discarded event becomes ignored, with its effects, and keeps its error; without them, its summary says what is gone', async () => {
+it('a discarded event becomes ignored and keeps its error, and if only effects are discarded, its summary says so', async () => {
   await sql(`update webhooks.effects set status = 'parked'`);
   await sql(`update webhooks.events set last_error = 'Error: no', summary = '1 change', completions = 0,
     status = case when event_id in ('done_1', 'parked_1') then 'parked' else 'done' end`);
@@ -275,7 +275,7 @@ it('a discarded event becomes ignored, with its effects, and keeps its error; wi
   ]);
 });
 
-it('an effect that is sent stays sent, whatever the result of a second send is', async () => {
+it('a sent effect stays sent, whatever the result of a second send is', async () => {
   const [loaded] = await loadEffects(database.consumer, [{ source: 'test', eventId: 'done_1', name: 'receipt' }]);
   const effect = { ...(loaded as LoadedEffect), failure: 'response', error: 'Error: no', notBefore: LATER } as const;
   await recordEffectResults(database.consumer, [{ ...effect, status: 'parked' }], NOW);
@@ -283,7 +283,7 @@ it('an effect that is sent stays sent, whatever the result of a second send is',
   expect(await effects()).toContainEqual({ event_id: 'done_1', status: 'sent' });
 });
 
-it('a rerun that is repeated changes nothing, because the event has run again since it was seen', async () => {
+it('a repeated rerun changes nothing, because the event has run again since the operator saw it', async () => {
   const rerunOfSeen = () =>
     runAction(database.ops, { ...by, action: 'rerun', filter: { q: 'done_1' }, finishedAt: NOW });
   const finish = (at: string) =>
@@ -327,7 +327,7 @@ it('loadMatching says by source and failure what each action would change, and l
   expect(await locks()).toEqual(before);
 });
 
-it('a filter by error finds what failed so, whatever ids are in it, but no other numbers', async () => {
+it('a filter by error finds errors that differ only in ids, but not those with other numbers', async () => {
   const fail = (id: string, error: string) =>
     sql('update webhooks.events set last_error = $2 where event_id = $1', [id, error]);
   // Only its first 200 characters are compared.
@@ -350,7 +350,7 @@ it('a filter by error finds what failed so, whatever ids are in it, but no other
   }
 });
 
-it('more than 5,000 events are not run again at a time', async () => {
+it('a rerun of more than 5,000 events is refused', async () => {
   const at = new Date();
   await seed(database, { done: MAX_RERUN + 2 }, { at, event: { source: 'many' }, body: '{}' });
   expect(await loadMatching(database.ops, 'rerun', { source: 'many' })).toMatchObject({
@@ -362,7 +362,7 @@ it('more than 5,000 events are not run again at a time', async () => {
   expect(await rerun({ source: 'many' })).toEqual(changed(MAX_RERUN, 0));
 });
 
-it('the list of an action has its events, and those whose effects it was about', async () => {
+it('the list of an action has its events, and those whose effects it changed', async () => {
   const { received } = (await retry({ source: 'test' })) as { received: unknown };
   expect(received).toEqual([NOW, NOW]);
   const list = async (action_at: Date) => {

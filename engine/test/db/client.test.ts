@@ -22,7 +22,7 @@ it.each([
   expect(rows).toEqual([{ value: expected }]);
 });
 
-it('each item of a list reaches Postgres as it is', async () => {
+it('each item of a list reaches Postgres unchanged', async () => {
   const items = ['', 'NULL', null, 'a,b', '{"x"}', '\\', 'line\nbreak', 'line\n"break"\\', '\u007f', 'ü"'];
   const rows = await run(database.db, sql`select to_json(${sql.param(items)}::text[]) as items`);
   expect(rows).toEqual([{ items }]);
@@ -42,18 +42,18 @@ it.each([
   ['127.0.0.1', '5432', 'http://127.0.0.1:5432/sql'],
   ['localhost', '5432', 'http://localhost:5432/sql'],
   ['localhost.example.com', '5432', 'https://api.example.com/sql'],
-])('the host %s is reached by the name of its HTTP interface, and only loopback without TLS', (host, port, url) => {
+])('the host %s is reached at its HTTP interface, and only loopback without TLS', (host, port, url) => {
   const endpoint = neonConfig.fetchEndpoint as (host: string, port: string) => string;
   expect(endpoint(host, port)).toBe(url);
 });
 
-it('a time stays a text although a handler has opened its handle', async () => {
+it('a time stays a text even after a handler has opened its handle', async () => {
   await database.readOnly.execute(sql`select now()`);
   expect(await run(database.db, sql`select ${'2026-03-01T12:00:00Z'}::timestamptz as time`)).toEqual([
     { time: '2026-03-01 12:00:00+00' },
   ]);
 });
 
-it('a commit does not fail because of what its statements return', async () => {
+it('a commit does not fail because of returned rows', async () => {
   await commit(database.db, [sql`select '{not json'::text::bytea, 1 / 3.0`, sql`select null::jsonb`]);
 });

@@ -39,7 +39,7 @@ const balance = async () => (await sql<{ balance: string }>('select balance from
 
 beforeEach(() => sql('delete from webhooks.events; delete from fixture.balances'));
 
-it('no Worker can make room for a second completion by a number below zero', async () => {
+it('no Worker can make a second completion possible with a number below zero', async () => {
   await claimAll('a');
   for (const worker of ['consumer', 'ops'] as const) {
     const lowered = run(database[worker], statement`update webhooks.events set completions = -1`);
@@ -71,7 +71,7 @@ it('a completion is rolled back if a change fails, and the error is not a duplic
   expect(await balance()).toBeUndefined();
 });
 
-it('a violation of an app’s own constraint called completed_at_most_once is not a duplicate', async () => {
+it('a violation of an app’s own constraint with the name completed_at_most_once is not a duplicate', async () => {
   await sql(`create table if not exists fixture.events (n int constraint completed_at_most_once check (n <= 1))`);
   await sql(`grant insert on fixture.events to ${database.role('consumer')}`);
   await claimAll('a');
@@ -91,7 +91,7 @@ it('an event that was parked or discarded meanwhile cannot be completed', async 
   expect(await balance()).toBeUndefined();
 });
 
-it('nothing of a group is committed if the row of one of its events is gone, and the error is not a failure', async () => {
+it('a group is rolled back if the row of one of its events is gone, and the error is not a failure', async () => {
   await claimAll('a', 'b');
   await sql(`delete from webhooks.events where event_id = 'a'`);
   for (const group of [['a'], ['b', 'a']]) {
@@ -102,7 +102,7 @@ it('nothing of a group is committed if the row of one of its events is gone, and
   expect(await balance()).toBeUndefined();
 });
 
-it('a text of a sender that looks like our own error, and that a change casts to a number, is a failure', async () => {
+it('if a change casts a sender’s text to a number, and the text looks like our own error, it is a failure', async () => {
   await claimAll('a');
   const text = 'pg_lsn: "claimcheck: events completed: 0';
   const cast = database.readOnly.execute(statement`insert into fixture.balances values ('c', ${text}::text::int)`);
@@ -127,7 +127,7 @@ it('groups that share events in opposite orders do not deadlock', async () => {
   expect(errors.filter(isCompletedBefore)).toHaveLength(1);
 });
 
-it('a group waits three seconds for a lock, because it can be committed event by event, and one event as long as its role may', async () => {
+it('a group waits 3 s for a lock, because its events can be committed one by one, and one event waits as long as its role may', async () => {
   await claimAll('a', 'b', 'c');
   const noted = (id: string) =>
     completion(id, [
@@ -141,7 +141,7 @@ it('a group waits three seconds for a lock, because it can be committed event by
   );
 });
 
-it('recordFailures counts an attempt and keeps why it failed, and does not change finished events', async () => {
+it('recordFailures counts an attempt and stores why it failed, but does not change finished events', async () => {
   await claimAll('a', 'b', 'c');
   await complete(database.consumer, [completion('c')], NOW);
   await sql('update webhooks.events set begun_at = now()');
@@ -169,7 +169,7 @@ it('recordFailures counts an attempt and keeps why it failed, and does not chang
   ]);
 });
 
-it('a completion clears why the attempts before it failed, and so does the end of its ticket', async () => {
+it('a completion clears the failure of earlier attempts, and so does a ticket that is given up', async () => {
   await claimAll('a', 'b');
   const failed = { failure: 'schema', error: 'PermanentError: no', failedPaths: ['x'], parked: false } as const;
   const attempt = { source: 'test', ...failed, position: 'a.ts:1:2', notBefore: NOW };

@@ -44,7 +44,7 @@ const answeredWith = (status: number, text: string) =>
   askServer((_request, response) => void response.writeHead(status).end(text));
 
 describe('retryable errors', () => {
-  it('a deadlock is retryable, and the error has nothing of what Postgres said but its SQLSTATE', async () => {
+  it('a deadlock is retryable, and the error contains only the SQLSTATE of Postgres’s message', async () => {
     await database.sql(`
       create or replace function raise_error(code text) returns void language plpgsql as
       $$ begin raise exception using errcode = code, message = '${CANARY}'; end $$`);
@@ -106,7 +106,7 @@ describe('errors that are not retryable', () => {
     expect(await errorOf(again)).toMatchObject({ retryable: false, constraint: 'events_source_event_id_pk' });
   });
 
-  it('a refusal without a code is not retryable, and names what may be wrong', async () => {
+  it('a refusal without a code is not retryable, and says what may be wrong', async () => {
     const error = await errorOf(answeredWith(400, JSON.stringify({ message: 'no such endpoint', code: null })));
     expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('DATABASE_URL is not accepted') });
   });
@@ -134,7 +134,7 @@ describe('errors that are not retryable', () => {
     },
   );
 
-  it('a request or an answer that is too large is not retryable, because of its data', async () => {
+  it('a request or an answer that is too large is not retryable, because its data is the cause', async () => {
     const small = await startNeon({ postgresPort: database.stack.postgres.port, maxBytes: 2000 });
     try {
       const db = withUrl((url) => (url.port = String(small.port)));
@@ -146,7 +146,7 @@ describe('errors that are not retryable', () => {
     }
   });
 
-  it('a mistake in our own code is not taken for an error of the database', async () => {
+  it('a bug in our own code is not mistaken for a database error', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const error = await run(database.db, sql`select ${circular}::jsonb`).catch((thrown: unknown) => thrown);

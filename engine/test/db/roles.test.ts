@@ -145,7 +145,7 @@ it.each([
   },
 );
 
-it('a right that is missing is named in our own words, with the command that grants it', async () => {
+it('a missing right is reported with the command that grants it', async () => {
   const error = await run(database.ops, sql`delete from webhooks.alerts`).catch((thrown: Error) => thrown);
   expect(String(error)).toBe(
     "DatabaseError: Postgres refused with SQLSTATE 42501: the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
@@ -160,7 +160,7 @@ async function timeOuts(worker: WorkerKind): Promise<string[] | undefined> {
   return (await database.sql<{ settings: string[] }>(query, [database.role(worker)]))[0]?.settings.toSorted();
 }
 
-it.each(WORKERS)('the role of the %s has time-outs, and is a member of nothing', async (name) => {
+it.each(WORKERS)('the role of the %s has time-outs and is not a member of any group', async (name) => {
   expect(await timeOuts(name)).toEqual(TIME_OUTS);
   const [role] = await database.sql(
     `select rolsuper or rolcreaterole or rolcreatedb or rolbypassrls or rolreplication as powerful,
@@ -172,7 +172,7 @@ it.each(WORKERS)('the role of the %s has time-outs, and is a member of nothing',
   expect(role).toEqual({ powerful: false, groups: 0, owned: 0 });
 });
 
-describe('a table of the app that a later migration makes', () => {
+describe('an app’s table from a later migration', () => {
   beforeAll(async () => {
     await database.sql('create schema later');
     await database.sql('create table later.numbers (id serial primary key, n int)');
@@ -191,19 +191,19 @@ describe('a table of the app that a later migration makes', () => {
     ]);
   });
 
-  it.each(['receiver', 'ops'] as const)('the %s may not even look into its schema', (worker) =>
+  it.each(['receiver', 'ops'] as const)('the %s has no access to its schema', (worker) =>
     expectRefused(worker, 'select * from later.numbers'),
   );
 });
 
-describe('npm run db:roles, a second time,', () => {
+describe('a second npm run db:roles', () => {
   const canConnect = async (url: string) => {
     const client = await connect(url).catch(() => undefined);
     await client?.end();
     return client !== undefined;
   };
 
-  it('grants what is missing and revokes what is too much, and leaves the passwords as they are', async () => {
+  it('grants missing rights, revokes superfluous ones, and keeps the passwords', async () => {
     const { databaseUrl, workerUrls } = database.stack;
     await database.sql(named('revoke insert on webhooks.bodies from claimcheck_receiver'));
     await database.sql(
@@ -222,7 +222,7 @@ describe('npm run db:roles, a second time,', () => {
     expect(await timeOuts('ops')).toEqual(TIME_OUTS);
   });
 
-  it('with --rotate gives one role a new password, and the other keeps its own', async () => {
+  it('with --rotate gives one role a new password and keeps the others', async () => {
     const { databaseUrl, workerUrls } = database.stack;
     const { urls } = await createWorkerRoles(databaseUrl, { rotate: ['consumer'] });
     expect(Object.keys(urls)).toEqual(['consumer']);
@@ -236,13 +236,13 @@ describe('in another database of the same server', () => {
   const otherUrl = () => new URL('/not_theirs', database.stack.databaseUrl).href;
   beforeAll(() => database.sql('create database not_theirs'));
 
-  it('roles without tables are refused with the command that makes these', async () => {
+  it('roles without tables are refused with the command that creates the tables', async () => {
     await expect(createWorkerRoles(otherUrl(), { rotate: [] })).rejects.toThrow(
       /^the role .* or run npm run db:migrate first$/,
     );
   });
 
-  it('a role that may do more than it should is refused, and a migration without roles names who has none', async () => {
+  it('a role with too many rights is refused, and a migration without roles names the Workers that lack one', async () => {
     expect(await migrate(otherUrl())).toEqual(WORKERS);
     await database.sql('create role a_group');
     for (const right of ['createdb', 'createrole', 'bypassrls', 'replication', 'in role a_group']) {
@@ -254,7 +254,7 @@ describe('in another database of the same server', () => {
     }
   });
 
-  it('the roles are others, so that those of one database have no rights in the other', async () => {
+  it('there are separate roles, so that those of one database have no rights in the other', async () => {
     const { urls } = await createWorkerRoles(otherUrl(), { rotate: [] });
     expect(new URL(urls.receiver ?? '').username).toBe('not_theirs_receiver');
     const client = await connect(new URL(new URL(database.stack.databaseUrl).pathname, urls.receiver).href);
@@ -263,7 +263,7 @@ describe('in another database of the same server', () => {
   });
 });
 
-it('a migration and npm run db:roles with the URL of a Worker are refused in one line', async () => {
+it('a migration or npm run db:roles with a Worker’s URL is refused in one line', async () => {
   await expect(createWorkerRoles(database.stack.workerUrls.receiver, { rotate: [] })).rejects.toThrow(
     "the role in DATABASE_URL owns no table webhooks.alerts: use the URL of the tables' owner",
   );

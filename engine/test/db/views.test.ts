@@ -25,7 +25,7 @@ const receive = (source: string, ids: string[], at: Date) =>
 beforeEach(() => sql('delete from webhooks.events'));
 
 describe('loadStatus', () => {
-  it('loadStatus has per source what came in, what is stuck and how long events took', async () => {
+  it('loadStatus has for each source what came in, what is stuck and how long events took', async () => {
     await receive('stripe', ['a', 'b'], ago(30 * MINUTE));
     await receive('stripe', ['c', 'f'], ago(23.5 * HOUR));
     await receive('github', ['d', 'e'], ago(30 * HOUR));
@@ -72,7 +72,7 @@ describe('loadStatus', () => {
     );
   });
 
-  it('loadStatus groups what fails by source, type, failure and error, whatever ids are in the error', async () => {
+  it('loadStatus groups failures by source, type, failure and error, regardless of ids in the error', async () => {
     // The newest events are the retried ones: a retry must not change `since`. The position is that of the newest error,
     // among equal ones and among those that differ in ids.
     await sql(
@@ -148,7 +148,7 @@ describe('listEvents', () => {
     return found;
   };
 
-  it('listEvents pages through every event exactly once, newest first, whatever the filter and the ages are', async () => {
+  it('listEvents pages through every event exactly once, newest first, for any filter and ages', async () => {
     // In minutes; one is of a Worker whose clock is ahead. Few, because equal times across the border of a page are what may
     // go wrong: the ends of spans, and old ones.
     const age = fc.constantFrom(-1, 0, 1, 15, 60, 75, 240, 5461, 90 * 24 * 60);
@@ -216,7 +216,7 @@ describe('listEvents', () => {
     }
   });
 
-  it('listEvents finds an event id and its beginning, in each source, also in one that is not configured any more', async () => {
+  it('listEvents finds an event id or its beginning in each source, even if the source is no longer configured', async () => {
     await receive('stripe', ['evt_1', 'evt_10', 'evt_2', 'evt'], ago(HOUR));
     await receive('gone', ['evt_1', 'evt_11', 'ev_1'], ago(90 * 24 * HOUR));
     const ids = async (filter: EventFilter, limit = 10) => (await readAll(filter, limit)).map((one) => one.event_id);
@@ -229,7 +229,7 @@ describe('listEvents', () => {
     expect(await ids({ q: 'e_t' })).toEqual([]);
   });
 
-  it('listEvents finds the events with an effect that is parked or pending', async () => {
+  it('listEvents finds events with a parked or pending effect', async () => {
     await receive('stripe', ['a', 'b', 'c'], ago(90 * 24 * HOUR));
     await sql(
       `insert into webhooks.effects (source, event_id, name, kind, payload, status, due_at)
@@ -243,7 +243,7 @@ describe('listEvents', () => {
   });
 });
 
-it('loadDetails has the event with its body, its headers, its effects and what operators did', async () => {
+it('loadDetails returns an event with its body, headers, effects and operators’ actions', async () => {
   await receive('stripe', ['a'], ago(HOUR));
   const was = { status: 'parked', finished_at: NOW.toISOString(), attempts: 12, error: null };
   const action = { at: NOW.toISOString(), who: 'oncall', action: 'retry', reason: null, was };

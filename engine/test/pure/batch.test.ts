@@ -49,7 +49,7 @@ async function work(deliveries: readonly number[], { minutes = 0, suspects = [],
 }
 
 describe('the messages of a batch', () => {
-  it('are worked together, those that come for the first time before the others', async () => {
+  it('are worked together, first deliveries before redeliveries', async () => {
     expect(await work([3, 1, 7, 1, 2])).toMatchObject({
       worked: [
         [1, 1],
@@ -60,12 +60,12 @@ describe('the messages of a batch', () => {
     });
   });
 
-  it('that may harm the others are worked alone afterwards, the most redelivered last', async () => {
+  it('that may harm others are worked alone afterwards, the most redelivered last', async () => {
     const { worked } = await work([3, 1, 7, 1, 2, 9], { suspects: [9, 3, 7] });
     expect(worked).toEqual([[1, 1], [3, 7, 2, 9], [3], [7], [9]]);
   });
 
-  it('that were redelivered as often are worked in random order, so that a bad one is not always in front', async () => {
+  it('that were redelivered equally often are worked in random order, so that a bad one is not always first', async () => {
     const random = [0.9, 0.1, 0.5];
     const all = [2.01, 2.02, 2.03];
     const { worked } = await work(all, { suspects: all, random: () => random.shift() ?? 0 });
@@ -77,7 +77,7 @@ describe('the messages of a batch', () => {
     expect({ worked, waits }).toEqual({ worked: [[2, 3, 4, 5], [3]], waits: { 4: 1, 5: 1 } });
   });
 
-  it('all come back if Postgres is away, which is logged once for each time that it is asked', async () => {
+  it('are all retried if Postgres is down, with one log line for each query', async () => {
     const refuses = () => new DatabaseError('away', { retryable: true });
     const away = { step: 'batch', outcome: 'database_unavailable', reason: 'away' };
     const first = await work([1, 2, 3], { refuses });
@@ -86,7 +86,7 @@ describe('the messages of a batch', () => {
     expect(again).toMatchObject({ worked: [[2, 3, 4], [2]], waits: { 2: 5, 3: 10, 4: 20 }, lines: [away] });
   });
 
-  it('are worked although Postgres never answers one of them, once that is the most redelivered', async () => {
+  it('are worked even if Postgres never answers one of them, once that one is the most redelivered', async () => {
     const refuses = (portion: readonly number[]) =>
       portion.includes(9) ? new DatabaseError('too late', { retryable: true }) : undefined;
     expect((await work([9, 2, 3], { refuses })).worked).toEqual([[9, 2, 3], [2], [3], [9]]);
@@ -109,7 +109,7 @@ describe('the messages of a batch', () => {
     },
   );
 
-  it('come back alone after a mistake of ours, and only the one that it is about waits', async () => {
+  it('are worked alone after an unexpected error, and only the message that causes it waits', async () => {
     const refuses = (portion: readonly number[]) => (portion.includes(3) ? new TypeError('ours') : undefined);
     const { worked, waits, lines } = await work([2, 3, 4], { refuses });
     expect([worked, waits]).toEqual([[[2, 3, 4], [2], [3], [4]], { 3: 10 }]);
@@ -118,7 +118,7 @@ describe('the messages of a batch', () => {
   });
 });
 
-it('only a group of redelivered messages is noted as begun', async () => {
+it('only a group of redelivered messages is recorded as begun', async () => {
   const noted = async (...deliveries: number[]) => (await work(deliveries)).begun;
   expect([await noted(2, 3), await noted(2), await noted(1, 1), await noted(1, 2, 3)]).toEqual([
     [true],
@@ -128,7 +128,7 @@ it('only a group of redelivered messages is noted as begun', async () => {
   ]);
 });
 
-it('an event or an effect is due a second before its time, because clocks differ', () => {
+it('an event or an effect is due up to a second before its time, because clocks differ', () => {
   const seconds = (ms: number) => secondsUntilDue({ notBefore: new Date(NOW.getTime() + ms) }, NOW);
   expect([-5000, 0, 1000, 1001, 2000, 2001, 90_500].map(seconds)).toEqual([0, 0, 0, 2, 2, 3, 91]);
   expect(secondsUntilDue({ notBefore: null }, NOW)).toBe(0);
@@ -174,7 +174,7 @@ describe('a message', () => {
     expect(settled(outcomes)).toBe(expected);
   });
 
-  it('is given up after 20 deliveries during an outage if it is a ticket, because the sweep sends another', () => {
+  it('is dropped after 20 deliveries during an outage if it is a ticket, because the sweep sends another', () => {
     expect([settled([away], 19), settled([away], 20), settled([away], 20, new Uint8Array())]).toEqual([
       1800,
       'acked',
@@ -184,7 +184,7 @@ describe('a message', () => {
   });
 });
 
-it('a line has the failure, its reason and its position, and of no outcome more than may be logged', () => {
+it('a log line has the failure, its reason and its position, and nothing that must not be logged', () => {
   const failed = { failure: 'handler', reason: 'TypeError', position: 'a.js:1:2' };
   const secret = { seconds: 5, error: 'a secret', failedPaths: ['a secret'] };
   for (const outcome of ['retry', 'parked']) {
@@ -222,7 +222,7 @@ describe('a group of events', () => {
     ['texts', 'cus_7', 'cus_3'],
     ['numbers', 7, 3],
     ['bigints', 7n, 3n],
-  ])('is sorted by the %s that its events share, and not by those of their own', (_what, seven, three) => {
+  ])('is sorted by the %s that its events share, instead of their own values', (_what, seven, three) => {
     const group = [
       completion('a', ['in_1', seven], [seven, 5.5]),
       completion('b', ['in_2', three], [three, 6.5]),
@@ -233,13 +233,13 @@ describe('a group of events', () => {
     expect(idsOf(inLockOrder(group.toReversed().map((one) => [one])))).toEqual(['d', 'b', 'c', 'a']);
   });
 
-  it('is sorted by the key of each event, also by one that only events of another group have', () => {
+  it('is sorted by each event’s key, even if only events of another group have it', () => {
     const keys = ['cus_7', 'cus_9', 'cus_1', 'cus_7', 'cus_3'];
     const group = keys.map((key, n) => completion(key, [`in_${n}`, key]));
     expect(idsOf(inLockOrder(group.map((one) => [one])))).toEqual(keys.toSorted());
   });
 
-  it('keeps its order if its events share nothing, or only what names no row, such as objects', () => {
+  it('keeps its order if its events share nothing, or only values that can’t be keys, such as objects', () => {
     const group = [completion('b', ['z']), completion('a', ['y']), completion('c')];
     expect(idsOf(inLockOrder(group.map((one) => [one])))).toEqual(['b', 'a', 'c']);
     const nothing = Object.create(null);

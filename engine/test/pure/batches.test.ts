@@ -71,7 +71,7 @@ const items = fc.array(
 );
 
 describe.each(Object.entries(providers))('a batch of a provider %s', (_which, provider) => {
-  it('has the same events as its items have alone', () =>
+  it('has the same events as separate deliveries of its items', () =>
     fc.assert(
       fc.asyncProperty(
         items,
@@ -90,7 +90,7 @@ describe.each(Object.entries(providers))('a batch of a provider %s', (_which, pr
     ));
 });
 
-it('an event of a source that goes by content has the hash of its JSON as its id, whatever id it has', async () => {
+it('with dedupe by content, the id of an event is the hash of its JSON, whatever id it contains', async () => {
   const provider = providers['that signs its ids'];
   const events = await eventsOf(
     provider,
@@ -118,7 +118,7 @@ describe('lines of JSON', () => {
       result.outcome === 'identified' ? result.events.map(({ eventId }) => eventId) : result.reason,
     );
 
-  it('are a batch where the provider says so, beside a list and a single object', async () => {
+  it('are a batch if the provider allows it, as are a list and a single object', async () => {
     expect(await idsIn('{"id":"a"}\n{"id":"b"}')).toEqual(['a', 'b']);
     expect(await idsIn('[{"id":"a"},{"id":"b"}]')).toEqual(['a', 'b']);
     expect(await idsIn('{"id":"a"}')).toEqual(['a']);
@@ -167,7 +167,7 @@ describe('a batch of several lists', () => {
       RUNS,
     ));
 
-  it('with an envelope keeps around each item all that is not another item, and of the contacts only its own', () =>
+  it('with an envelope, each item keeps everything except other items and their contacts', () =>
     fc.assert(
       fc.property(body, (json) => {
         const copies = [...(itemsOf({ each, envelope }, json) ?? [])] as Body[];
@@ -191,7 +191,7 @@ describe('a batch of several lists', () => {
       RUNS,
     ));
 
-  it('is a list of one if the body itself should be the list, and none if the first list is missing', () => {
+  it('has one item if the body should be a list but is an object, and is not a batch if the first list is missing', () => {
     expect(itemsOf({ each: ['*'] }, { id: 1 })).toEqual([{ id: 1 }]);
     expect([...(itemsOf({ each: ['*'] }, [1, 1, null, null]) ?? [])]).toEqual([1, 1, null, null]);
     for (const json of [null, 7, 'text']) expect(itemsOf({ each: ['*'] }, json)).toBeUndefined();
@@ -201,13 +201,13 @@ describe('a batch of several lists', () => {
     expect([...(itemsOf({ each: ['a.b.*.c'] }, { a: { b: [{}, { c: 1 }] } }) ?? [])]).toEqual([1]);
   });
 
-  it('leaves out the lists of other paths, and nothing of the same name elsewhere', () => {
+  it('leaves out the lists of other paths, but nothing with the same name elsewhere', () => {
     const json = { a: [{ b: [{ n: 1 }], c: 'kept' }], x: [{ c: [{ n: 2 }] }] };
     const batch = { each: ['a.*.b.*', 'x.*.c.*'], envelope };
     expect([...(itemsOf(batch, json) ?? [])]).toEqual([{ a: json.a }, { x: json.x }]);
   });
 
-  it('has an element that two paths lead to once', () => {
+  it('has an element only once if two paths lead to it', () => {
     const json = { a: [{ b: [{ n: 1 }] }, { b: [{ n: 2 }] }, { n: 3 }] };
     expect([...(itemsOf({ each: ['a.*.b.*', 'a.*'] }, json) ?? [])]).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });

@@ -27,18 +27,18 @@ it.each<[source: string, type: string | null, expected: string | undefined]>([
   ['stripe', 'toString', undefined],
   ['stripe', null, undefined],
   ['toString', 'charge.a', undefined],
-])('of %s, the type %j has the handler of %j', (source, type, expected) => {
+])('for %s, the type %j has the handler of %j', (source, type, expected) => {
   const ofSource: Handlers[string] = handlers[source as keyof typeof handlers];
   expect(handlerOf({ source, type }, handlers)).toBe(expected === undefined ? undefined : ofSource?.[expected]);
 });
 
-it('a type whose handler is missing by mistake has no other one', () => {
+it('a type whose handler is missing by mistake gets no other handler', () => {
   const broken: Handlers = { github: { push: undefined, '*': named() } };
   expect(handlerOf({ source: 'github', type: 'push' }, broken)).toEqual({});
 });
 
 describe('a list', () => {
-  it('has the smallest number of attempts, where a handler without a number has twelve', () => {
+  it('has the smallest number of attempts of its handlers, whose default is twelve', () => {
     const attempts = (...numbers: (number | undefined)[]) =>
       limitsOf(
         Object.fromEntries(numbers.map((n, i) => [`h${i}`, { ...named(), ...(n !== undefined && { attempts: n }) }])),

@@ -26,7 +26,7 @@ describe('a filter', () => {
     expect(readFilter(fields as Record<string, unknown>)).toEqual(invalid(detail));
   });
 
-  it('has no condition for a field that is empty, as in a form', () => {
+  it('has no condition for an empty field, as a form sends it', () => {
     expect(readFilter({ source: '', status: '', since: '', type: undefined })).toEqual(valid({}));
   });
 
@@ -36,7 +36,7 @@ describe('a filter', () => {
     ['2026-01-31T12:00:30.123456789', '2026-01-31T12:00:30.123Z'],
     ['2026-01-31T12:00+05:30', '2026-01-31T06:30:00.000Z'],
     ['2026-01-31T12:00:00-0100', '2026-01-31T13:00:00.000Z'],
-  ])('the time %s is %s, wherever the machine is', (until, time) => {
+  ])('the time %s is %s in any time zone', (until, time) => {
     expect(readFilter({ until })).toEqual(valid({ until: new Date(time) }));
   });
 });
@@ -73,7 +73,7 @@ describe('a list', () => {
     expect(readList({ cursor: text })).toEqual(invalid(/^cursor is not one that this API has given out$/));
   });
 
-  it('has no cursor behind its end', () => {
+  it('has no cursor after its last page', () => {
     expect(cursorText(undefined)).toBeNull();
   });
 });
@@ -98,7 +98,7 @@ describe('an action', () => {
     );
   });
 
-  it('on many needs a filter, of which {} means all events', () => {
+  it('on many events needs a filter, and {} means all events', () => {
     expect(readAction('rerun', { filter: {} })).toMatchObject(valid({ filter: {}, expected: undefined }));
     expect(readAction('retry', { filter: {}, expected: '7-a0' })).toMatchObject({ value: { expected: '7-a0' } });
   });
@@ -123,7 +123,7 @@ describe('an action', () => {
     expect(readAction(action, fields, isOne ? key : undefined)).toEqual(invalid(detail));
   });
 
-  it('keeps one line of its reason, of 500 characters', () => {
+  it('reduces its reason to one line of 500 characters', () => {
     const read = readAction('discard', { reason: `two\nlines ${'x'.repeat(500)}` }, key);
     expect(read).toMatchObject({ value: { reason: `two lines ${'x'.repeat(490)}` } });
   });

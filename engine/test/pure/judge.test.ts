@@ -72,7 +72,7 @@ describe('judge', () => {
     expect(judged(Object.assign(new Error('no'), { name: 1n }))).toMatchObject({ error: '1: no', reason: 'Error' });
   });
 
-  it('an error of Postgres is told and logged by its own message, without a position', () => {
+  it('an error of Postgres is stored and logged with our own message, without a position', () => {
     const refused = { error: 'refused', reason: 'refused', position: undefined };
     expect(judged(new DatabaseError('refused', { retryable: false }))).toMatchObject(refused);
   });
@@ -107,7 +107,7 @@ describe('judge', () => {
         return [attempts, 0, 'parked', `${problem}. Error: no`];
       },
     ),
-  ])('with %j attempts, of which %i were made, an error is %s', (maxAttempts, attemptsBefore, outcome, error) => {
+  ])('with at most %j attempts and %i made before, an error is %s', (maxAttempts, attemptsBefore, outcome, error) => {
     const attempt = { attemptsBefore, random: 0, env: {}, maxAttempts: maxAttempts as number };
     expect(judge(new Error('no'), attempt)).toMatchObject({ outcome, error });
   });
@@ -136,7 +136,7 @@ describe('judge', () => {
       'parked',
       'the thrown value cannot be read',
     ],
-  ])('%s that is thrown says what to throw instead, and nothing of itself', (_what, thrown, outcome, words) => {
+  ])('if %s is thrown, the error says what to throw instead, without the value', (_what, thrown, outcome, words) => {
     const text = `${words}: throw an Error, or a PermanentError or RetryLater of claimcheck`;
     const failure = { outcome, failure: 'handler', failedPaths: null, position: undefined, error: text, reason: text };
     const maxAttempts = outcome === 'retry' ? 12 : undefined;
@@ -152,7 +152,7 @@ describe('judge', () => {
     },
   );
 
-  it('the paths that failed are cut to what Postgres can store and a person would read', () => {
+  it('failed paths are shortened to what Postgres can store and a person would read', () => {
     const paths = ['a\0b.c', 'x'.repeat(10_000), ...Array.from({ length: 5000 }, String)];
     expect(judged(withFailure(new PermanentError('no'), 'schema', paths))).toMatchObject({
       failure: 'schema',
@@ -172,7 +172,7 @@ describe('judge', () => {
     ['eight characters', 'a1B2c3D4', '[SHORT]'],
     ['seven characters', 'a1B2c3D', 'a1B2c3D'],
     ['nothing else', 'all services of chat.example.com say on', 'all services of chat.example.com say on'],
-  ])('the message of an error that holds %s of the environment names it instead', (_what, message, expected) => {
+  ])('if an error’s message contains %s of the environment, it is replaced by its name', (_what, message, expected) => {
     const env = {
       MAIL_KEY: '64720e58a1b2c3d4\n',
       CHAT_URL: 'https://chat.example.com/services/T01/xoxb4711secret',
@@ -195,7 +195,7 @@ describe('judge', () => {
 });
 
 // That the table of a deployed consumer is right is tested in setup/production.test.ts.
-it('a position gets the lines of src that the table knows, and other frames stay as they are', () => {
+it('a position gets the lines of src in the table, and other frames are unchanged', () => {
   const table = 'src/handlers/paid.ts 10 3 1 2; src/tables.ts 20 7';
   const places = [
     ['handle (index.js:10:9)', 'handle (src/handlers/paid.ts:3)'],

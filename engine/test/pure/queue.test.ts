@@ -8,7 +8,7 @@ import { claimRequest, newEvent } from '../new-event.ts';
 const ticket = { version: 1, source: 'stripe', eventId: 'evt_1' };
 
 describe('a ticket', () => {
-  it('is an event’s key in our version, and that of an effect has a name', () => {
+  it('contains the version and an event’s key, and for an effect also its name', () => {
     const named = { ...ticket, name: 'receipt' };
     expect([ticket, named].map(isTicket)).toEqual([true, true]);
     expect([ticket, named, { ...named, name: 7 }, { ...named, name: 'a\0' }].map(isEffectTicket)).toEqual([
@@ -48,7 +48,7 @@ describe('a ticket', () => {
   });
 });
 
-describe('tickets that are sent', () => {
+describe('sent tickets', () => {
   const tickets = (count: number) => Array.from({ length: count }, (_, n) => ({ source: 'a', eventId: String(n) }));
 
   it.each([
@@ -57,7 +57,7 @@ describe('tickets that are sent', () => {
     [100, [100]],
     [101, [100, 1]],
     [250, [100, 100, 50]],
-  ])('%i tickets are calls of %j messages, all at the same time', async (count, sizes) => {
+  ])('%i tickets are sent in concurrent calls of %j messages', async (count, sizes) => {
     const { promise: written, resolve: write } = Promise.withResolvers<void>();
     const sendBatch = vi.fn(() => written);
     const sending = sendTickets({ sendBatch } as unknown as Queue, tickets(count));
@@ -66,18 +66,18 @@ describe('tickets that are sent', () => {
     expect(await sending).toBe(true);
   });
 
-  it('are not sent if the queue refuses one of the calls', async () => {
+  it('count as not sent if the queue refuses one of the calls', async () => {
     const sendBatch = vi.fn().mockResolvedValueOnce(undefined).mockRejectedValueOnce(new Error('Too Many Requests'));
     expect(await sendTickets({ sendBatch } as unknown as Queue, tickets(101))).toBe(false);
   });
 });
 
-describe('a delivery that is forwarded', () => {
+describe('a forwarded delivery', () => {
   const request = claimRequest(['a', 'b'], { receivedAt: new Date('2026-03-01T12:00:00Z') });
   const packed = (change: object, version: unknown = 1) =>
     new Uint8Array(gzipSync(JSON.stringify({ version, ...request, ...change })));
 
-  it('fits into a message, or is not packed: 127,500 bytes, and 12 MiB when it is unpacked', async () => {
+  it('is packed only if it fits into a message: 127,500 bytes, and 12 MiB unpacked', async () => {
     const withBody = (body: string) => ({ ...request, events: [newEvent('a', { body })] });
     const isPacked = async (body: string) => (await pack(withBody(body))) !== undefined;
     const jsonOf = (body: string) => JSON.stringify({ version: 1, ...withBody(body) });
@@ -95,7 +95,7 @@ describe('a delivery that is forwarded', () => {
     expect([await isPacked(noise.slice(0, fits)), await isPacked(noise.slice(0, isTooLong))]).toEqual([true, false]);
   });
 
-  it('is read as ArrayBuffer too, and whatever else comes is not a delivery', async () => {
+  it('is also read from an ArrayBuffer, and anything else is not a delivery', async () => {
     const message = packed({});
     expect(await unpack(message.buffer)).toEqual({ ...request, unreadable: [] });
     const text = JSON.stringify(request);
@@ -108,7 +108,7 @@ describe('a delivery that is forwarded', () => {
     }
   });
 
-  it('with order keys has a version of its own, so that a consumer without them leaves it to a later one', async () => {
+  it('with order keys has its own version, so that an older consumer leaves it to a newer one', async () => {
     const ordered = {
       ...request,
       events: request.events.map((event, n) => ({ ...event, orderKey: 'k', orderPlace: n })),

@@ -29,7 +29,7 @@ const valid = (value: unknown) => ({ outcome: 'valid', value });
 const throughUrl = (fields: Record<string, string>) =>
   Object.fromEntries(new URLSearchParams(String(new URLSearchParams(fields))));
 
-it('a filter of the console, and a page of its list, from the first to any other', () =>
+it('a filter of the console, and any page of its list', () =>
   holds([filters, fc.option(positions), fc.option(fc.constantFrom(1, 2, 500))], (filter, after, limit) => {
     const fields = {
       ...filterFields(filter),
@@ -88,7 +88,7 @@ it('a forwarded delivery', () =>
     expect(await unpack(await pack(request))).toEqual({ ...request, unreadable: [] });
   }));
 
-it('a forwarded delivery whose bad events are named, and take no other event along', () => {
+it('a forwarded delivery, which names its bad events and keeps the others', () => {
   const bad = fc.constantFrom(
     { body: undefined },
     { body: 7 },
@@ -112,7 +112,7 @@ it('a forwarded delivery whose bad events are named, and take no other event alo
   });
 });
 
-it('the key of an event and of an effect, which no other key has', () =>
+it('the unique text of an event’s or an effect’s key', () =>
   holds([effectKeys, effectKeys], (one, other) => {
     expect(keyText(one) === keyText(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
     expect(keyText({ source: one.source, eventId: one.eventId })).not.toBe(keyText(one));
@@ -130,14 +130,14 @@ it('bytes as hex, base64 and base64url', () =>
     expect(concat([bytes, 'é😀', bytes])).toEqual(new Uint8Array(Buffer.concat([bytes, Buffer.from('é😀'), bytes])));
   }));
 
-it('a secret that a provider handed over, which looks different each time', async () => {
+it('a secret that a provider handed over, whose encrypted text differs each time', async () => {
   const sealed = await Promise.all(['', 'é😀', 'é😀'].map((secret) => seal(secret, 'a passphrase')));
   expect(new Set(sealed).size).toBe(3);
   expect(await Promise.all(sealed.map((text) => unseal(text, 'a passphrase')))).toEqual(['', 'é😀', 'é😀']);
   await expect(unseal(sealed[1] ?? '', 'another one')).rejects.toThrow();
 });
 
-it('the fields of a form, a repeated one as a list', () =>
+it('the fields of a form, with repeated ones as lists', () =>
   holds([fc.array(fc.tuple(fc.constantFrom('a', 'b', '__proto__', 'length'), ids))], (fields) => {
     const json = formAsJson(new URLSearchParams(fields));
     const names = [...new Set(fields.map(([name]) => name))];
@@ -148,7 +148,7 @@ it('the fields of a form, a repeated one as a list', () =>
     }
   }));
 
-it('JSON, and JSON Lines with any line ends', () =>
+it('JSON, and JSON Lines with any line endings', () =>
   holds([fc.array(fc.jsonValue(), { minLength: 1 }), fc.constantFrom('\n', '\r\n', '\n\n \n')], (values, lineEnd) => {
     // An integer that JavaScript would round is kept as its digits. JSON knows no -0.
     const exact = (_key: string, value: unknown) =>

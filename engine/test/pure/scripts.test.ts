@@ -34,7 +34,7 @@ describe('--since and --until of npm run ops', () => {
     expect(filterOf({ until: since }, NOW)).toEqual({ until: time });
   });
 
-  it('today is since midnight where the operator is', () => {
+  it('today begins at midnight in the operator’s time zone', () => {
     const midnight = new Date(NOW);
     midnight.setHours(0, 0, 0, 0);
     expect(filterOf({ since: 'today' }, NOW)).toEqual({ since: midnight.toISOString() });
@@ -63,13 +63,13 @@ describe('the secrets of setup', () => {
     return askForSecrets(configs, sources, nothing, terminal, 'https://receiver.example.com');
   };
 
-  it('all that are made up are named, because the sender needs them: the verify token of Meta as well', async () => {
+  it('generated secrets are printed with their names, because the sender needs them, including Meta’s verify token', async () => {
     const { madeUp, values } = await ask('meta', meta, person());
     expect(madeUp).toEqual(['META_WEBHOOK_SECRET', 'META_VERIFY_TOKEN']);
     expect(Object.keys(Object.assign({}, ...Object.values(values)))).toEqual(madeUp);
   });
 
-  it('one of the environment that its provider gives out in another form is refused', async () => {
+  it('a secret in the environment that doesn’t have its provider’s format is refused', async () => {
     vi.stubEnv('ORDERS_WEBHOOK_SECRET', 'whsec_not base64');
     await expect(ask('orders', standardwebhooks)).rejects.toThrow(
       'in the environment, ORDERS_WEBHOOK_SECRET is not in the form that standardwebhooks gives out',
@@ -77,11 +77,11 @@ describe('the secrets of setup', () => {
     vi.unstubAllEnvs();
   });
 
-  it('one that is missing is an error that names it if nobody is asked', async () => {
+  it('a missing secret is an error with its name if nobody can be asked', async () => {
     await expect(ask('orders', gethook)).rejects.toThrow('missing in the environment: ORDERS_WEBHOOK_SECRET');
   });
 
-  it('one that can’t be right is asked for again', async () => {
+  it('a secret that can’t be right is asked for again', async () => {
     const { keys } = await ask('billing', stripe, person('re_key_1234567', 'whsec_0123456789abcdef'));
     expect(keys).toEqual({ billing: 'whsec_0123456789abcdef' });
   });
@@ -100,11 +100,11 @@ describe('the secrets of setup', () => {
     ['A', 'ab'.repeat(32), discord, { outcome: 'fine' }],
     ['SLACK_WEBHOOK_URL', 'y', undefined, { outcome: 'wrong', sentence: 'SLACK_WEBHOOK_URL is not a URL' }],
     ['SLACK_WEBHOOK_URL', 'https://a.b', undefined, { outcome: 'fine' }],
-  ])('%s=%j is judged before it is stored', async (name, value, provider, finding) => {
+  ])('%s=%j is checked before it is stored', async (name, value, provider, finding) => {
     expect(await judgeSecret(name, value, provider)).toEqual(finding);
   });
 
-  it('one that is made up passes, for every provider', async () => {
+  it('a generated secret passes for every provider', async () => {
     for (const provider of Object.values(providers))
       expect([provider.name, await judgeSecret('A', madeUpKeys(provider).secret, provider)]).toEqual([
         provider.name,
@@ -117,13 +117,13 @@ it.each<[string, object, string | undefined]>([
   ['a domain of its own', { route: { pattern: 'hooks.example.com', custom_domain: true } }, 'hooks.example.com'],
   ['a path of a site', { routes: [{ pattern: 'example.com/hooks/*', zone_name: 'example.com' }] }, 'a.sub.workers.dev'],
   ['only a path of a site', { routes: ['example.com/hooks/*'], workers_dev: false }, undefined],
-])('a Worker with %s is reached there', async (_what, raw, host) => {
+])('a Worker with %s is reached at that host', async (_what, raw, host) => {
   const account = { get: async () => ({ subdomain: 'sub' }) };
   const address = await addressOf(account as never, { name: 'a', raw } as never);
   expect(address).toBe(host && `https://${host}`);
 });
 
-it('in a terminal, the answer to a question is shown, and a secret is not', async () => {
+it('in a terminal, answers are shown but secrets are not', async () => {
   const keyboard = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
   const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(keyboard as never);
   const shown: unknown[] = [];
@@ -183,7 +183,7 @@ Delete b.
   });
 });
 
-it('a position names the files of this checkout where its bundle is known, and other frames stay as they are', () => {
+it('a position names the files of this checkout if its bundle is known, and other frames are unchanged', () => {
   const map = {
     findOrigin: (line: number, column: number) =>
       line === 1 ? { fileName: '../src/a.ts', lineNumber: line + 1, columnNumber: column + 2 } : {},

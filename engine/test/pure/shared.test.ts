@@ -57,7 +57,7 @@ describe('JSON', () => {
     expect(parseLines(text)).toEqual(result);
   });
 
-  it('a body is UTF-8, with or without a mark that is kept, or it is not text', () => {
+  it('a body must be UTF-8, and its byte order mark is kept', () => {
     expect(decodeText(utf8.encode('\ufeff😀\0'))).toBe('\ufeff😀\0');
     expect(decodeText(Uint8Array.of(0x61, 0xff))).toBeUndefined();
   });
@@ -82,7 +82,7 @@ describe('a form', () => {
     },
   );
 
-  it('is not read with any other type, or if it is not text', () => {
+  it('is not read with another content type, or if it is not text', () => {
     for (const type of [undefined, '', 'application/json', 'x application/x-www-form-urlencoded']) {
       expect(form(type)).toBeUndefined();
     }
@@ -110,7 +110,7 @@ describe('a text', () => {
     ['half \ud800.', 100, 'half \ufffd.'],
     ['12345', 3, '123'],
     ['12😀', 3, '12\ufffd'],
-  ])('%j is cleaned for one line of at most %i characters', (text, length, clean) => {
+  ])('%j is reduced to one line of at most %i characters', (text, length, clean) => {
     expect(cleanText(text, length)).toBe(clean);
   });
 });
@@ -155,20 +155,20 @@ describe('a trace', () => {
     `${good}\n`,
     ` ${good}`,
     `${good}, ${good}`,
-  ])('%s is invalid, as if it were not there', (header) => {
+  ])('%s is invalid and so ignored', (header) => {
     expect(isTraceparent(header)).toBe(false);
     expect(traceFields(header)).toEqual({});
     expect(childTraceparent(header, () => 0)).toBeUndefined();
   });
 
-  it('goes on with a new parent that is never nothing but zeros, and with only the flag that it is sampled', () => {
+  it('continues with a new parent id that never consists of zeros, and keeps only the sampled flag', () => {
     expect(childTraceparent(good, () => 0)).toBe(`00-${ID}-1000000000000000-01`);
     expect(childTraceparent(good, () => 0.999)).toBe(`00-${ID}-ffffffffffffffff-01`);
     const flagsOf = (flags: string) => childTraceparent(good.replace(/..$/, flags), () => 0)?.slice(-2);
     expect(['00', '01', '02', 'ff'].map(flagsOf)).toEqual(['00', '01', '00', '01']);
   });
 
-  it('is added to a call, beside its headers and unless it has one', async () => {
+  it('is added to a call’s headers unless they already have one', async () => {
     const sent: [unknown, RequestInit | undefined][] = [];
     const outside = (async (url: unknown, init?: RequestInit) => sent.push([url, init])) as unknown as typeof fetch;
     const traced = fetchInTrace(outside, good, () => 0);
@@ -195,7 +195,7 @@ it('a problem is JSON with its own type, and with the headers of its caller', as
   expect(await problem(400, 'no', 'why').json()).toMatchObject({ detail: 'why' });
 });
 
-it('a setting is a text, and an empty one is not set', () => {
+it('a setting is a text, and an empty text counts as not set', () => {
   const env = { A: 'a', EMPTY: '', QUEUE: { send: 1 } };
   expect(['A', 'EMPTY', 'QUEUE', 'MISSING'].map((name) => settingOf(env, name))).toEqual([
     'a',
@@ -217,7 +217,7 @@ it.each([
   expect(isLoopback(host)).toBe(is);
 });
 
-it('a value is made once for each key, also if it is undefined', () => {
+it('a value is made once for each key, even if it is undefined', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(undefined, 'a', 'b')), (keys) => {
       const made: unknown[] = [];
@@ -232,7 +232,7 @@ it('a value is made once for each key, also if it is undefined', () => {
   );
 });
 
-it('what is not base64 or base64url is not decoded', async () => {
+it('text that is not base64 or base64url is not decoded', async () => {
   expect([fromBase64('AA=A'), fromBase64Url('AA+/'), fromBase64Url('AA=='), fromBase64Url('A')]).toEqual([
     undefined,
     undefined,

@@ -230,7 +230,7 @@ it.each<[what: string, ms: number, end: unknown, work: () => unknown]>([
 });
 
 describe('work with a time limit', () => {
-  it('ends with its own value or error if it is in time, and leaves no timer behind', async () => {
+  it('ends with its own value or error if it is in time, and clears the timer', async () => {
     const late = vi.fn(() => 'late');
     expect(await withTimeLimit(1000, Promise.resolve('in time'), late)).toBe('in time');
     await expect(withTimeLimit(1000, Promise.reject(new Error('its own')), late)).rejects.toThrow('its own');
@@ -239,7 +239,7 @@ describe('work with a time limit', () => {
     expect(late).not.toHaveBeenCalled();
   });
 
-  it('ends with what `late` returns or throws if it is not', async () => {
+  it('ends with the value or error of `late` if it is not in time', async () => {
     expect(await endOf(() => withTimeLimit(1500, never(), () => 'late'))).toEqual([1500, 'late']);
     const throws = () => {
       throw new Error('too late');
@@ -248,8 +248,8 @@ describe('work with a time limit', () => {
   });
 });
 
-describe('a list that is worked at most three at a time', () => {
-  it('begins the next item as soon as one ends, and returns the results in the order of the list', async () => {
+describe('a list of which at most three items are worked at a time', () => {
+  it('starts the next item as soon as one ends, and returns results in the order of the list', async () => {
     let running = 0;
     let most = 0;
     const work = async (ms: number) => {
@@ -265,7 +265,7 @@ describe('a list that is worked at most three at a time', () => {
     expect(await atMost(3, [], work)).toEqual([]);
   });
 
-  it('fails if one of its items does', async () => {
+  it('fails if one of its items fails', async () => {
     const work = async (item: number) => {
       if (item === 2) throw new Error('the second');
     };

@@ -51,7 +51,7 @@ describe('a statement that begins, ends or changes a transaction', () => {
     '/* never closed commit',
     'set session characteristics',
     'set search_path = a',
-  ])('%j is none', (text) => {
+  ])('%j is not one', (text) => {
     expect(controlsTransaction(text)).toBe(false);
   });
 });
@@ -125,12 +125,12 @@ describe('a statement that names a table of the engine', () => {
     'set search_path to public',
     'select schema from a where webhooks',
     'insert into notes (text) values ($1)',
-  ])('%j is none', (text) => {
+  ])('%j is not one', (text) => {
     expect(namesEngine(text)).toBe(false);
   });
 });
 
-it('a statement is what Drizzle can write as text and parameters, and anything else is none', () => {
+it('a statement is anything that Drizzle can convert to text and parameters', () => {
   const query = { sql: 'select $1', params: [1], more: 1 };
   expect(queryOf({ toSQL: () => query })).toEqual({ sql: 'select $1', params: [1] });
   expect(queryOf({ getQuery: () => query })).toEqual({ sql: 'select $1', params: [1] });

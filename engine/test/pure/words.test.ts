@@ -6,7 +6,7 @@ import { countedBoth } from '../../src/shared/counts.ts';
 const NOW = new Date('2026-03-01T12:00:00Z');
 const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000).toISOString();
 
-it('times are as long as they are, and those of now', () => {
+it('durations and times are shown in short words', () => {
   const durations = [0, 0.44, 9.5, 10.4, 59, 60, 3599, 3600, 86_400].map(words.duration);
   expect(durations.join()).toBe('0 s,0.4 s,9.5 s,10 s,59 s,1 min,59 min,1 h,1 d');
   expect([-60, 0, 60].map((seconds) => words.relative(at(seconds), NOW)).join()).toBe('1 min ago,0 s ago,in 1 min');
@@ -43,14 +43,14 @@ it.each([
   expect(words.headline(status as never, NOW)).toBe(text);
 });
 
-it('attempts are out of how many while there can be more, and when there were that many', () => {
+it('attempts are shown with their limit while more may follow or when none are left', () => {
   const of = (status: string, attempts: number, max: number | null) =>
     words.attemptsOf({ status, attempts, max_attempts: max });
   const all = [of('pending', 5, 12), of('parked', 12, 12), of('parked', 1, 12), of('pending', 5, null)];
   expect(all.join()).toBe('5 of 12,12 of 12,1,5');
 });
 
-it('what has failed is named with its place in src', () => {
+it('a failure is named with its position in src', () => {
   const position = 'at (src/handlers/order-paid.ts:24:7) < run (engine/src/consumer/work.ts:3:1)';
   expect(words.placeOf(position)).toEqual({ short: 'order-paid.ts:24', path: 'src/handlers/order-paid.ts:24' });
   expect([words.placeOf('run (engine/src/consumer/work.ts:3:1)'), words.placeOf(null)]).toEqual([undefined, undefined]);
@@ -66,6 +66,6 @@ it.each([
   ['Error: {"code":1}', 'Error: {"code":1}'],
   ['Error: first line\nsecond', 'Error: first line…'],
   ['e'.repeat(161), `${'e'.repeat(160)}…`],
-])('of the error %j the title is %j: what is cut is said, and something is left to read', (error, title) => {
+])('the title of the error %j is %j, with an ellipsis if it is shortened', (error, title) => {
   expect(words.beginningOfError(error)).toBe(title);
 });

@@ -11,7 +11,7 @@ describe('an ECDSA signature in DER', async () => {
   const check = await checkWith('ecdsa-p256-der', Uint8Array.from(publicKey.export({ type: 'spki', format: 'der' })));
   const sign = () => Uint8Array.from(createSign('sha256').update(text).sign(privateKey));
 
-  it('is accepted for every length of its two numbers', async () => {
+  it('is accepted whatever the lengths of its two numbers', async () => {
     const lengths = new Set<number>();
     // One number in 256 is a byte shorter than the others, and every second one needs a leading zero.
     for (let time = 0; time < 600; time++) {
@@ -55,7 +55,7 @@ describe('an ECDSA signature in DER', async () => {
   });
 });
 
-it('an Ed25519 signature of another length is wrong, as any other', async () => {
+it('an Ed25519 signature of another length is refused without an error', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
   const check = await checkWith('ed25519', Uint8Array.from(key));
@@ -83,7 +83,7 @@ it.each([
   ['AB==', 'base64', undefined],
   ['AA', 'base64', undefined],
   ['AA==\n', 'base64', undefined],
-] as const)('a signature has exactly one spelling, of at most 128 characters: %s in %s', (text, encoding, length) => {
+] as const)('a signature has exactly one encoding, of at most 128 characters: %s in %s', (text, encoding, length) => {
   expect(decodeSignature(text, encoding)?.length).toBe(length);
 });
 
@@ -99,6 +99,6 @@ it.each([
   ['', { key: 'utf8' }, undefined],
   ['whsec_', { key: 'base64', keyPrefix: 'whsec_' }, undefined],
   ['AAAA=A', { key: 'base64' }, undefined],
-] as const)('the secret %j as %j has %s bytes of a key', (secret, scheme, length) => {
+] as const)('the secret %j with the settings %j gives %s key bytes', (secret, scheme, length) => {
   expect(keyBytes(secret, scheme)?.length).toBe(length);
 });

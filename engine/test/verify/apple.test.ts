@@ -34,12 +34,12 @@ const isBelieved = async (root: string, chain: readonly unknown[], now = THEN) =
 };
 
 describe('a chain of certificates', () => {
-  it('of Apple’s own is believed, if it ends at Apple’s root', async () => {
+  it('from Apple is trusted if it ends at Apple’s root', async () => {
     expect(await isBelieved(roots[0] ?? '', [APPLE_LEAF, APPLE_ISSUER, 'not looked at'])).toBe(true);
     expect(await isBelieved(TEST_ROOT, [APPLE_LEAF, APPLE_ISSUER, TEST_ROOT])).toBe(false);
   });
 
-  it('of Apple’s tests is believed, and judged as Apple’s library judges it', async () => {
+  it('from Apple’s tests gets the same verdict as from Apple’s library', async () => {
     expect(await isBelieved(TEST_ROOT, [TEST_LEAF, TEST_ISSUER, TEST_ROOT])).toBe(true);
     const wrong = [
       [LEAF_OF_THAT_ISSUER, ISSUER_OF_ANOTHER_KIND, TEST_ROOT],
@@ -57,7 +57,7 @@ describe('a chain of certificates', () => {
     expect(await isBelieved(roots[0] ?? '', [TEST_LEAF, TEST_ISSUER, TEST_ROOT])).toBe(false);
   });
 
-  it('is not believed after one of its certificates has expired, although it was verified before', async () => {
+  it('is no longer trusted after one of its certificates has expired, even if it was verified before', async () => {
     const chain = [TEST_LEAF, TEST_ISSUER, TEST_ROOT];
     expect(await isBelieved(TEST_ROOT, chain)).toBe(true);
     for (const time of ['2042-04-13T00:00:00Z', '2023-01-05T00:00:00Z']) {
@@ -75,8 +75,8 @@ const check = (signedPayload: string, { secret = SECRET, provider = withRoot(SIG
   return verdictOn(provider, delivery, [secret], now);
 };
 
-describe('signed data of Apple’s tests', () => {
-  it('is accepted for its app, its environment and its root alone', async () => {
+describe('signed data from Apple’s tests', () => {
+  it('is accepted only for its app, its environment and its root', async () => {
     expect(await check(TEST_NOTIFICATION)).toEqual({ outcome: 'verified', secretIndex: 0 });
     const wrong = { reason: 'wrong claim' };
     expect(await check(TEST_NOTIFICATION, { secret: 'com.example Production' })).toMatchObject(wrong);
@@ -88,13 +88,13 @@ describe('signed data of Apple’s tests', () => {
     });
   });
 
-  it('is refused without its chain, and if it is a transaction, which every buyer has', async () => {
+  it('is refused without its chain, or if it is a transaction, which every buyer has', async () => {
     expect(await check(MISSING_X5C)).toMatchObject({ outcome: 'refused' });
     expect(await check(TRANSACTION)).toMatchObject({ reason: 'wrong claim', claim: 'jws:notificationType' });
   });
 });
 
-describe('a chain of an attacker’s', () => {
+describe('an attacker’s chain', () => {
   const pair = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const keys = { root: pair(), issuer: pair(), leaf: pair() };
   const dates = { from: at('2025-01-01T00:00:00Z'), to: at('2026-01-01T00:00:00Z') };
@@ -127,7 +127,7 @@ describe('a chain of an attacker’s', () => {
     return [leaf, issuer].map((der) => der.toString('base64')).concat(root);
   };
 
-  it('is believed only if each link is signed by an authority that is valid now', async () => {
+  it('is trusted only if each link is signed by an authority that is valid now', async () => {
     expect(await isBelieved(root, made(), at('2025-06-01T00:00:00Z'))).toBe(true);
     const now = at('2025-06-01T00:00:00Z');
     expect(await isBelieved(root, made({ issuerCa: false }), now)).toBe(false);
@@ -138,7 +138,7 @@ describe('a chain of an attacker’s', () => {
     expect(await isBelieved(SIGNED_DATA_ROOT, made(), now)).toBe(false);
   });
 
-  it('signs nothing for Apple’s root', async () => {
+  it('is not trusted for Apple’s root', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const payload = {
       notificationType: 'TEST',

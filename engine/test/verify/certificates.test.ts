@@ -33,7 +33,7 @@ describe('a certificate', () => {
     expect([found?.notBefore, found?.notAfter]).toEqual([new Date(expected.validFrom), new Date(expected.validTo)]);
   });
 
-  it('is not read if it is cut off, or something else', () => {
+  it('is not read if it is cut off or is something else', () => {
     for (const wrong of ['', '<html>', PAYPAL_2015.slice(0, 900), PAYPAL_2015.replace('MIIH', 'MIIX')]) {
       expect(readPem(wrong), wrong.slice(0, 40)).toBeUndefined();
     }
@@ -47,7 +47,7 @@ it.each([
   [awsSns, 'aws-sns/php-with-subject', AMAZON_2022],
   [awsSns, 'aws-sns/sdk-java-confirmation', AMAZON_2026],
   [paypal, 'paypal/sdk-node', PAYPAL_2015],
-])('a genuine delivery to $name is verified with the certificate that is fetched: %s', async (provider, id, pem) => {
+])('a genuine delivery to $name is verified with the fetched certificate: %s', async (provider, id, pem) => {
   const vector = proofOf(provider.name).vectors?.find((one) => one.id === id);
   if (!vector) throw new Error(id);
   const [secret = ''] = vector.secret?.split(' key:') ?? [];
@@ -102,7 +102,7 @@ const checkSns = (message: object, secret = TOPIC) => {
   );
 };
 
-describe('a message of SNS, which signs for everybody', () => {
+describe('a message from SNS, which signs for everybody', () => {
   it('is accepted from our topic', async () => {
     answerWith(certificateOf());
     expect(await checkSns(sns())).toEqual(verified);
@@ -115,7 +115,7 @@ describe('a message of SNS, which signs for everybody', () => {
     ['without a version', { SignatureVersion: undefined }, 'json:SignatureVersion'],
     ['with a line in its id', { MessageId: 'one\nTimestamp' }, 'json:MessageId'],
     ['with a line in its subject', { Subject: 'one\nTimestamp' }, 'json:Subject'],
-  ])('is refused %s, and nothing is fetched for it', async (_what, changed, claim) => {
+  ])('is refused %s, without a request for its certificate', async (_what, changed, claim) => {
     answerWith(certificateOf());
     expect(await checkSns(sns(changed))).toEqual({ outcome: 'refused', reason: 'wrong claim', claim });
     expect(fetch).not.toHaveBeenCalled();
@@ -136,14 +136,14 @@ describe('a message of SNS, which signs for everybody', () => {
     'https://sns.us-east-1.amazonaws.com/?Action=Attack&x=.pem',
     'https://s3.amazonaws.com/sns.us-east-1.amazonaws.com/SimpleNotificationService-0123.pem',
     '',
-  ])('is refused with a certificate at %j, which is not asked', async (SigningCertURL) => {
+  ])('is refused with a certificate at %j, without a request to that host', async (SigningCertURL) => {
     answerWith(certificateOf(attacker));
     const message = sns({ SigningCertURL }, { key: attacker.privateKey });
     expect(await checkSns(message)).toMatchObject({ reason: 'wrong claim', claim: 'json:SigningCertURL' });
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it('is refused if another key has signed it, or one of its values was changed', async () => {
+  it('is refused if another key has signed it or if one of its values was changed', async () => {
     answerWith(certificateOf());
     const mismatch = { outcome: 'refused', reason: 'signature mismatch' };
     expect(await checkSns(sns({}, { key: attacker.privateKey }))).toEqual(mismatch);
@@ -158,7 +158,7 @@ describe('a message of SNS, which signs for everybody', () => {
     expect(await checkSns(sns(confirmation, { after: { SubscribeURL: 'https://attacker' } }))).toEqual(mismatch);
   });
 
-  it('can’t be cut into other values: what follows the message is in one line each', async () => {
+  it('can’t be split into different values, because each value after the message has one line', async () => {
     answerWith(certificateOf());
     const Message = `Hello\nMessageId\nforged\nTimestamp\n${now.toISOString()}\nTopicArn\n${TOPIC}\nType\nNotification`;
     const message = sns({ Message });
@@ -179,7 +179,7 @@ describe('a message of SNS, which signs for everybody', () => {
     expect(await checkSns(sns())).toEqual({ outcome: 'refused', reason: 'certificate not valid' });
   });
 
-  it('is answered 503 while its certificate can’t be had, whatever certificates strangers name', async () => {
+  it('is answered 503 while its certificate can’t be fetched, whatever certificates strangers name', async () => {
     answerWith('', 500);
     const named = (n: number) => ({ SigningCertURL: CERTIFICATE.replace('0123', `${n}`) });
     for (let n = 0; n < 50; n++) {
@@ -202,7 +202,7 @@ describe('a message of SNS, which signs for everybody', () => {
   );
 });
 
-describe('a delivery of PayPal’s', () => {
+describe('a delivery from PayPal', () => {
   const SECRET = '9XL90610J3647323C api.paypal.com';
   const BODY = '{"id":"WH-1","event_type":"PAYMENT.SALE.COMPLETED"}';
   const send = (
@@ -237,7 +237,7 @@ describe('a delivery of PayPal’s', () => {
     ['paypal-cert-url', 'https://attacker.example.com/v1/notifications/certs/CERT-1'],
     ['paypal-cert-url', 'https://api.paypal.com/v1/notifications/certs/../../attacker'],
     ['paypal-auth-algo', 'SHA1withRSA'],
-  ])('is refused with %s: %s, and nothing is fetched for it', async (name, value) => {
+  ])('is refused with %s: %s, without a request for its certificate', async (name, value) => {
     answerWith(certificateOf());
     expect(await send({ [name]: value })).toEqual({
       outcome: 'refused',

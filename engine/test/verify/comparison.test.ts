@@ -8,7 +8,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const answerOfWebCrypto = (answer: boolean) => vi.spyOn(crypto.subtle, 'verify').mockResolvedValue(answer);
 
-describe.each(names)('a delivery of %s', (name) => {
+describe.each(names)('a delivery from %s', (name) => {
   it('is refused if crypto.subtle.verify says no, although its signature or token is right', async () => {
     const sent = deliver(name);
     answerOfWebCrypto(false);

@@ -73,7 +73,7 @@ describe('a user’s own provider', () => {
     },
   );
 
-  describe('with a signed time that is written as a text', () => {
+  describe('with a signed time that is a text', () => {
     const timed: Provider = {
       ...billing,
       name: 'timed',
@@ -121,7 +121,7 @@ describe('a user’s own provider', () => {
     });
   });
 
-  it('refuses a form that holds more tokens than a call can have arguments', async () => {
+  it('refuses a form with more tokens than a call can have arguments', async () => {
     const inForm: Provider = { ...billing, name: 'form', scheme: { token: 'form:t' } };
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const verdict = await check(inForm, headers, 't=a&'.repeat(200_000), 'a secret');

@@ -73,12 +73,12 @@ function forged(header: object, sign: (text: string) => Buffer, payload: object 
   return `${text}.${sign(text).toString('base64url')}`;
 }
 
-describe('a token of Google’s, which signs for everybody', () => {
+describe('a token from Google, which signs for everybody', () => {
   beforeEach(() => {
     answerWith(() => published);
   });
 
-  it('is accepted if it is for us, and from our account', async () => {
+  it('is accepted if it is for us and from our account', async () => {
     expect(await check(tokenOf())).toEqual(verified);
   });
 
@@ -94,7 +94,7 @@ describe('a token of Google’s, which signs for everybody', () => {
     ['without an account', { email: undefined }, 'jws:email'],
     ['of another issuer', { iss: 'https://securetoken.google.com/attacker' }, 'jws:iss'],
     ['that never expires', { exp: undefined }, 'jws:exp'],
-  ])('is refused %s, and nothing is fetched for it', async (_what, changed, claim) => {
+  ])('is refused %s, without a request for a key', async (_what, changed, claim) => {
     expect(await check(tokenOf(changed))).toEqual({ outcome: 'refused', reason: 'wrong claim', claim });
     expect(fetch).not.toHaveBeenCalled();
   });
@@ -118,7 +118,7 @@ describe('a token of Google’s, which signs for everybody', () => {
     );
   });
 
-  it('is refused with a key or a key’s address of its own, and that address is not asked', async () => {
+  it('is refused with its own key or key address, without a request to that address', async () => {
     const header = {
       jwk: jwk(attacker.publicKey, 'one'),
       jku: 'https://attacker.example.com/keys',
@@ -129,7 +129,7 @@ describe('a token of Google’s, which signs for everybody', () => {
       expect(String(url)).toBe('https://www.googleapis.com/oauth2/v3/certs');
   });
 
-  it('is refused without a signature, or with one that the public key can make', async () => {
+  it('is refused without a signature, or with one made from the public key', async () => {
     const pem = google.publicKey.export({ type: 'spki', format: 'pem' });
     const der = google.publicKey.export({ type: 'spki', format: 'der' });
     const hmac = (key: string | Buffer) => (text: string) => createHmac('sha256', key).update(text).digest();
@@ -150,7 +150,7 @@ describe('a token of Google’s, which signs for everybody', () => {
     expect(await check(tokenOf({}, { header: { crit: ['exp2'], exp2: 1 } }))).toMatchObject({ outcome: 'refused' });
   });
 
-  it('has one spelling, and no second one beside it', async () => {
+  it('has exactly one encoding', async () => {
     const token = tokenOf();
     const wrong = [` ${token}`, `${token}=`, `${token}.`, `.${token}`, `${token}, Bearer ${token}`, 'a.b.c', '', '..'];
     for (const text of wrong) {
@@ -179,10 +179,10 @@ describe('a token of Google’s, which signs for everybody', () => {
   });
 });
 
-describe('keys that are fetched', () => {
+describe('fetched keys', () => {
   const unavailable = (why: string) => ({ outcome: 'keys_unavailable', host: 'www.googleapis.com', why });
 
-  it('are fetched once for many deliveries at a time, and kept for an hour', async () => {
+  it('are fetched once for many concurrent deliveries, and cached for an hour', async () => {
     answerWith(() => published);
     const verdicts = await Promise.all(Array.from({ length: 20 }, () => check(tokenOf())));
     expect(verdicts).toEqual(verdicts.map(() => verified));
@@ -194,7 +194,7 @@ describe('keys that are fetched', () => {
     expect(fetch).toHaveBeenCalledTimes(2);
   });
 
-  it('are fetched again for a key that is new', async () => {
+  it('are fetched again if a delivery names a new key', async () => {
     const next = generateKeyPairSync('rsa', { modulusLength: 2048 });
     answerWith(() => published);
     await check(tokenOf());
@@ -225,7 +225,7 @@ describe('keys that are fetched', () => {
     ['not a key', () => ({ keys: [] })],
     ['no answer', () => Promise.reject(new TypeError('fetch failed'))],
     ['too slow', () => Promise.reject(new DOMException('', 'TimeoutError'))],
-  ])('that can’t be had (%s) refuse nothing: the delivery must come again', async (why, answer) => {
+  ])('that can’t be fetched (%s) don’t refuse a delivery, which must be sent again', async (why, answer) => {
     answerWith(answer);
     expect(await check(tokenOf())).toEqual(unavailable(why));
     expect(await check(tokenOf())).toEqual(unavailable('asked a moment ago'));
@@ -246,7 +246,7 @@ describe('keys that are fetched', () => {
     expect(await check(tokenOf())).toEqual(unavailable('status 503'));
   });
 
-  it('are waited for at most two seconds, even if the delivery that asked has ended', async () => {
+  it('are waited for at most two seconds, even if the delivery that requested them has ended', async () => {
     vi.useFakeTimers();
     answerWith(() => new Promise(() => {}));
     const waiting = check(tokenOf());
@@ -255,7 +255,7 @@ describe('keys that are fetched', () => {
     vi.useRealTimers();
   });
 
-  it('are answered with 503 and a line that names their host while they can’t be had', async () => {
+  it('that can’t be fetched cause a 503 and a log line with their host', async () => {
     answerWith(() => new Response('', { status: 500 }));
     const source = { provider: googlePubsub, types: [] };
     const receiver = startReceiver({
@@ -272,7 +272,7 @@ describe('keys that are fetched', () => {
   });
 });
 
-describe('a key that is asked for by its id', () => {
+describe('a key that is requested by its id', () => {
   const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const secret = '0123456789abcdef01234567 fedcba sandbox';
   const send = (keyid: string, changed: object = {}, body = BODY) => {
@@ -282,7 +282,7 @@ describe('a key that is asked for by its id', () => {
     return verdictOn(plaid, deliveryWith({ 'plaid-verification': token }, body), [secret], now);
   };
 
-  it('is asked for with the customer’s own credentials, at the environment’s host alone', async () => {
+  it('is requested with the customer’s own credentials, only from the environment’s host', async () => {
     answerWith(() => ({ key: jwk(pair.publicKey, 'one', { alg: 'ES256' }), request_id: 'x' }));
     expect(await send('one')).toEqual(verified);
     expect(await send('one')).toEqual(verified);
@@ -298,7 +298,7 @@ describe('a key that is asked for by its id', () => {
     ]);
   });
 
-  it('is not asked for if the body is another one than was signed', async () => {
+  it('is not requested if the body is not the signed one', async () => {
     answerWith(() => ({}));
     const refusal = { outcome: 'refused', reason: 'wrong claim', claim: 'jws:request_body_sha256' };
     expect(await send('one', {}, `${BODY} `)).toEqual(refusal);
@@ -306,13 +306,13 @@ describe('a key that is asked for by its id', () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it('is not another key that the answer holds', async () => {
+  it('is not replaced by another key in the answer', async () => {
     answerWith(() => ({ key: jwk(pair.publicKey, 'other', { alg: 'ES256' }) }));
     expect(await send('one')).toEqual({ outcome: 'refused', reason: 'signature mismatch' });
   });
 });
 
-it('a token of a user, signed by the same keys of Kinde, is not an event', async () => {
+it('a user’s token, signed with the same keys of Kinde, is not an event', async () => {
   answerWith(() => published);
   const send = (payload: object, provider: Provider = kinde) => {
     const body = jsonwebtoken.sign(payload, google.privateKey, { algorithm: 'RS256', keyid: 'one' });
@@ -325,7 +325,7 @@ it('a token of a user, signed by the same keys of Kinde, is not an event', async
   expect(vi.mocked(fetch).mock.calls.map(([url]) => url)).toEqual(['https://ours.kinde.com/.well-known/jwks.json']);
 });
 
-it('a token of Netlify’s is refused with another issuer, another body or another secret', async () => {
+it('a token from Netlify is refused with another issuer, another body or another secret', async () => {
   const send = (payload: object, secret = 'the secret') => {
     const token = jsonwebtoken.sign(payload, secret, { algorithm: 'HS256' });
     return verdictOn(netlify, deliveryWith({ 'x-webhook-signature': token }), ['the secret'], now);

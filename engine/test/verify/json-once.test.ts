@@ -10,7 +10,7 @@ afterEach(() => vi.restoreAllMocks());
 /** These put the signature inside the body, so their bodies must be parsed before they are verified. */
 const SIGNED_INSIDE = ['mailgun', 'adyen', 'microsoft-graph', 'aws-sns', 'apple'];
 
-describe.each(names)('the JSON of a delivery of %s', (name) => {
+describe.each(names)('the JSON of a delivery from %s', (name) => {
   const provider = providerOf(name);
 
   it(`is ${SIGNED_INSIDE.includes(name) ? 'parsed to find the signature' : 'not parsed if the signature is wrong'}`, async () => {
@@ -37,7 +37,7 @@ describe.each(names)('the JSON of a delivery of %s', (name) => {
   });
 });
 
-it('a signed template with a JSON place is refused, not parsed, if the signature is in a header', async () => {
+it('if the signature is in a header, a signed template with a JSON place is refused without parsing the JSON', async () => {
   const github = providerOf('github');
   if (github.scheme.token !== undefined || github.scheme.check !== undefined) throw new Error('GitHub signs');
   const provider = { ...github, scheme: { ...github.scheme, signed: '{json:after}{body}' } };

@@ -65,7 +65,7 @@ describe.each(names)('%s', (name) => {
   });
 
   if (coversBody(name))
-    it('refuses any flipped bit in its body, and random bytes in its place', async () => {
+    it('refuses any flipped bit in its body, and random bytes instead of the body', async () => {
       const bit = fc.tuple(fc.nat({ max: sent.body.length - 1 }), fc.nat({ max: 7 }));
       await fc.assert(
         fc.asyncProperty(bit, fc.uint8Array({ maxLength: 200 }), async ([at, by], bytes) => {
@@ -81,7 +81,7 @@ describe.each(names)('%s', (name) => {
     });
 
   if (timestamp)
-    it('accepts times up to exactly its window, in both directions, and says by how much another is off', async () => {
+    it('accepts times exactly up to its window in both directions, and says by how many seconds others are off', async () => {
       const window = timestamp.windowSeconds;
       const at = (offset: number) => check(name, sent, undefined, new Date(NOW.getTime() + offset * 1000));
       for (const side of [-1, 1]) {
@@ -93,7 +93,7 @@ describe.each(names)('%s', (name) => {
       expect(await at(window + 0.999)).toMatchObject(verified);
     });
 
-  it('refuses a wrong key, an empty key and no key, and accepts the right key behind them', async () => {
+  it('refuses a wrong key, an empty key and no key, and accepts the right key after them', async () => {
     const other = madeUpKeys(provider).secret;
     expect(await check(name, sent, [other])).toEqual({ outcome: 'refused', reason: 'signature mismatch' });
     expect(await check(name, sent, [''])).toEqual({ outcome: 'refused', reason: 'no secret' });
@@ -118,7 +118,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('refuses white space inside a signature, and any text instead of it, and never throws', async () => {
+  it('refuses white space in a signature and any other text instead of it, and never throws', async () => {
     const printable = fc.string({ unit: fc.integer({ min: 32, max: 126 }).map((code) => String.fromCharCode(code)) });
     await fc.assert(
       fc.asyncProperty(printable, fc.constantFrom(' ', '\t'), fc.nat(), async (text, blank, position) => {
@@ -133,7 +133,7 @@ describe.each(names)('%s', (name) => {
     );
   });
 
-  it('refuses a delivery if one of its signed or signature headers is missing, and says which', async () => {
+  it('refuses a delivery that lacks a signed header or a signature header, and says which one', async () => {
     for (const { place } of [...spots, ...signedSpots(name, sent)]) {
       const [, header] = /^header:([^#]+)/.exec(place) ?? [];
       if (!header) continue;
@@ -154,12 +154,12 @@ describe.each(names)('%s', (name) => {
   });
 });
 
-it('a signed body of Linear’s without its time is refused, and the log says what is missing', async () => {
+it('a signed body from Linear without its time is refused, and the log says what is missing', async () => {
   const refusal = { outcome: 'refused', reason: 'timestamp malformed', missing: 'json:webhookTimestamp' };
   expect(await check('linear', deliver('linear', { body: '{"type":"Issue"}' }))).toEqual(refusal);
 });
 
-it('a token that is sent twice is refused, even if the first one is right, and no secret is an empty one', async () => {
+it('a token that is sent twice is refused even if the first one is right, and an empty token never matches', async () => {
   const sent = deliver('mollie-classic');
   const verdict = await check('mollie-classic', { ...sent, url: `${sent.url}&token=another` });
   expect(verdict).toEqual({ outcome: 'refused', reason: 'signature malformed' });
@@ -167,7 +167,7 @@ it('a token that is sent twice is refused, even if the first one is right, and n
   expect(empty && (await check('mollie-classic', empty, ['', sent.keys.secret]))).toMatchObject(refused);
 });
 
-it('a hash of the body in a signed URL is refused if it is that of another body, or there twice', async () => {
+it('a hash in a signed URL is refused if it belongs to another body or occurs twice', async () => {
   const body = '{"MessageSid":"SM1"}';
   const hash = `bodySHA256=${createHash('sha256').update(body).digest('hex')}`;
   const withHashes = (query: string) => deliver('twilio', { body, url: `${URL_TOLD}?${query}` });
@@ -177,7 +177,7 @@ it('a hash of the body in a signed URL is refused if it is that of another body,
   }
 });
 
-it('every item of Microsoft Graph’s must hold the right token', async () => {
+it('every item from Microsoft Graph must contain the right token', async () => {
   const deliverWith = (...states: (string | undefined)[]) => {
     const value = states.map((clientState) => ({ clientState, changeType: 'updated' }));
     return deliver('microsoft-graph', { body: JSON.stringify({ value }) });
@@ -191,7 +191,7 @@ it('every item of Microsoft Graph’s must hold the right token', async () => {
 });
 
 /** Nothing separates them, so another split has the same signature. */
-it('id, time and body of Twitch’s are accepted in one split only', async () => {
+it('Twitch’s id, time and body are accepted only if they are split correctly', async () => {
   const sent = deliver('twitch');
   const id = 'twitch-eventsub-message-id';
   const time = 'twitch-eventsub-message-timestamp';

@@ -23,7 +23,7 @@ describe.each(names)('%s', (name) => {
   });
 });
 
-it('what Cal.com sends in place of a signature while it has no secret is refused', async () => {
+it('the text that Cal.com sends instead of a signature if it has no secret is refused', async () => {
   const headers = new Headers({ 'x-cal-signature-256': 'no-secret-provided' });
   const delivery = { method: 'POST', url: 'https://example.com/', headers, body: utf8.encode('{}') };
   const verdict = await verdictOn(calcom, delivery, ['any secret'], new Date());

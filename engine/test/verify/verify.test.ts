@@ -26,7 +26,7 @@ function check(name: string, signed: SignedDelivery, secrets: string[] = [secret
 const verified = { outcome: 'verified' };
 const refused = (reason: string) => ({ outcome: 'refused', reason });
 
-it('a list of signatures is accepted if one of up to ten matches, and refused if it has more, or two times', async () => {
+it('a list of signatures is accepted if one of up to ten matches, and refused if it has more than ten or two times', async () => {
   const { headers, body } = await signers.stripe(BODY, { secret: TEXT_KEY, now: NOW });
   const good = headers['stripe-signature'] ?? '';
   const checked = (header: string) => check('stripe', { headers: { 'stripe-signature': header }, body });
@@ -42,7 +42,7 @@ it('a list of signatures is accepted if one of up to ten matches, and refused if
   expect(await check('standardwebhooks', ofBoth)).toEqual(refused('too many signatures'));
 });
 
-it('refuses a signature whose own text is read as another entry of the list', async () => {
+it('refuses a signature whose own text looks like another entry of the list', async () => {
   const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
   const twice = { ...headers, 'webhook-signature': `v1,${headers['webhook-signature']}` };
   expect(await check('standardwebhooks', { headers: twice, body })).toMatchObject({ outcome: 'refused' });
@@ -65,7 +65,7 @@ it.each([(time: string) => `${time}abc`, (time: string) => `+${time}`])(
   },
 );
 
-it('refuses a signature by key pair if the public key is configured without its prefix', async () => {
+it('refuses a key pair’s signature if the public key is configured without its prefix', async () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64');
   const time = String(NOW.getTime() / 1000);
@@ -92,7 +92,7 @@ it('refuses a signature by key pair if the public key is configured without its 
   }
 });
 
-it('says where the signature or what is signed was missing', async () => {
+it('says at which place the signature or a signed value is missing', async () => {
   const { headers, body } = await signers.standardwebhooks(BODY, { secret: BASE64_KEY, now: NOW });
   const missing = async (...names: string[]) => {
     const rest = Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
@@ -105,7 +105,7 @@ it('says where the signature or what is signed was missing', async () => {
   expect(await missing('webhook-signature')).toEqual({ ...refused('signature missing'), missing: signature });
 });
 
-it('refuses a delivery of Contentful whose signature leaves out its time, or which headers it covers', async () => {
+it('refuses a delivery from Contentful whose signature doesn’t cover the time or the list of headers', async () => {
   const delivery = (...names: string[]) => {
     const all = { 'x-contentful-signed-headers': names.join(), 'x-contentful-timestamp': String(NOW.getTime()) };
     const lines = Object.entries(all).flatMap(([name, value]) => (names.includes(name) ? `${name}:${value}` : []));
@@ -119,7 +119,7 @@ it('refuses a delivery of Contentful whose signature leaves out its time, or whi
   for (const left of [list, time]) expect(await delivery(left)).toMatchObject(refused('signed header missing'));
 });
 
-it('accepts a signature in each of the five headers of DocuSign, and in no sixth', async () => {
+it('accepts a signature in each of DocuSign’s first five headers, but not in the sixth', async () => {
   const { headers, text, keys } = deliver('docusign');
   const signature = headers.get('x-docusign-signature-1') ?? '';
   const secondOf = async (n: number) => {
@@ -133,7 +133,7 @@ it('accepts a signature in each of the five headers of DocuSign, and in no sixth
 it.each([
   ['contentful', { 'x-contentful-signed-headers': 'X-One, x-two' }],
   ['coinbase-cdp', { 'x-hook0-signature': 't=1,h=X-One x-two,v1=00' }],
-])('reads which headers %s signs, however it writes them', (name, headers) => {
+])('reads which headers %s signs, in any spelling', (name, headers) => {
   const delivery = {
     method: 'POST',
     url: 'https://example.com/',
