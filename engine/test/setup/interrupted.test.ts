@@ -85,7 +85,7 @@ it('an environment on the Free plan is finished although a run was ended by Ctrl
 
 it.each([
   ['migrate', 0, 'the database is up to date'],
-  ['roles', 0, 'the roles have the rights that this version needs'],
+  ['roles', 0, 'the roles now have the rights that this version needs'],
   ['deploy', 1, 'there is no queue two-dead-staging: npm run setup -- --env staging creates it'],
 ])(
   '%s with --env works on the database of that environment, by its pooled host too, and on no other',
