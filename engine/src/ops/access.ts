@@ -38,10 +38,7 @@ const LOCAL_AUDIENCE = 'local';
 /** After this time, the operator is admitted without a name. */
 const IDENTITY_TIMEOUT_MS = 5000;
 
-/**
- * Identifies the sender of a request. A configuration mistake refuses everybody. `access` is the request's
- * `ctx.access`.
- */
+/** Identifies the sender of a request. A configuration mistake refuses everybody. `access` is the request's `ctx.access`. */
 export async function identityOf(request: Request, env: object, access: Access | undefined): Promise<Identity> {
   const token = settingOf(env, 'OPS_TOKEN');
   if (token !== undefined && token.length < MIN_TOKEN_LENGTH) {
@@ -60,8 +57,7 @@ async function identifyByToken(request: Request, authorization: string, token: s
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(authorization) ?? [];
   const isBearer = scheme.toLowerCase() === 'bearer';
   const given = isBearer ? { name: actorOf(request), password: credentials } : basicOf(credentials);
-  if (!(await sameText(given.password, token)))
-    return refused(401, 'The token is wrong: it is not the value of OPS_TOKEN.');
+  if (!(await sameText(given.password, token))) return refused(401, 'This token is not the value of OPS_TOKEN.');
   return { outcome: 'known', who: named('token', given.name), by: isBearer ? 'bearer' : 'browser', isLocal: false };
 }
 
@@ -96,9 +92,8 @@ async function identifyByAccess(request: Request, env: object, access: Access): 
 const FORWARDING = 'forwarded via x-real-ip cdn-loop x-forwarded-for x-forwarded-host x-forwarded-proto'.split(' ');
 
 /**
- * Checking the host stops a page of another site whose name resolves to 127.0.0.1. It could forge the host with a
- * header of wrangler, which `npm run dev` refuses (engine/cli/dev/proxy.ts). A remote database may be the production
- * database.
+ * Checking the host stops a page of another site whose name resolves to 127.0.0.1. It could forge the host with a header of
+ * wrangler, which `npm run dev` refuses (engine/cli/dev/proxy.ts). A remote database may be the production database.
  */
 function isOnThisMachine(request: Request, env: object): boolean {
   const isForwarded = FORWARDING.some((name) => request.headers.has(name));

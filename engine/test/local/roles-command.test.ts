@@ -48,7 +48,7 @@ it('npm run db:roles prints the URL of each new role, and nothing secret when th
     0,
     [
       `the database fresh on ${new URL(url).host} (DATABASE_URL is from the environment)`,
-      'the roles have the rights that this version needs',
+      'the roles now have the rights that this version needs',
     ],
   ]);
 

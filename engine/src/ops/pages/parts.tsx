@@ -112,8 +112,7 @@ export function eventPath(event: { source: string; event_id: string }): string {
 }
 
 /**
- * The address of a page about the events of a filter. Used for every link and form, so that no field of the filter gets
- * lost.
+ * The address of a page about the events of a filter. Used for every link and form, so that no field of the filter gets lost.
  */
 function pathOf(page: string, filter: EventFilter, more: Record<string, string>): string {
   const query = new URLSearchParams({ ...more, ...filterFields(filter) }).toString();

@@ -58,7 +58,7 @@ function timelineOf(event: ShownEvent): Moment[] {
   for (const { name, status: sent, attempts: tried, sent_at, not_before } of effects) {
     if (sent_at !== null) moments.push({ at: sent_at, what: `effect ${name} sent`, style: 'sent' });
     if (sent === 'pending' && not_before !== null) {
-      const what = `effect ${name} sent${tried > 0 ? ' again' : ''} at the earliest`;
+      const what = `effect ${name} will be sent${tried > 0 ? ' again' : ''} at the earliest`;
       moments.push({ at: not_before, what, style: 'future' });
     }
   }
