@@ -24,8 +24,7 @@ export async function benchBill({ rounds }: Length): Promise<Row[]> {
 }
 
 /**
- * Measures from the start of the process to the 200. Only differences count, because Cloudflare's process is already
- * running.
+ * Measures from the start of the process to the 200. Only differences count, because Cloudflare's process is already running.
  */
 async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys): Promise<Measured> {
   const { headers, body } = deliveryOf('github', keys, `cold-${performance.now()}`, 0);

@@ -13,9 +13,8 @@ export function cpuOf(pid: number): number {
 }
 
 /**
- * CPU time of Postgres in ms: of its first process and of all current (one for each connection) and former children.
- * Each has one thread. Running processes are read in nanoseconds, because completing a hundred events takes less than a
- * tick.
+ * CPU time of Postgres in ms: of its first process and of all current (one for each connection) and former children. Each has
+ * one thread. Running processes are read in nanoseconds, because completing a hundred events takes less than a tick.
  */
 export function cpuOfFamily(pid: number): number {
   const own = timesOf(pid);

@@ -8,9 +8,7 @@ import { type Length, type Row, Rows } from './rows.ts';
 /** Events that are claimed and completed together. */
 const BATCH = 100;
 
-/**
- * The number of portions, with a vacuum after each, so that the space of old row versions is reused as in production.
- */
+/** The number of portions, with a vacuum after each, so that the space of old row versions is reused as in production. */
 const PORTIONS = 10;
 
 /** Measures an event's disk space and WAL from its claim to its completion. */

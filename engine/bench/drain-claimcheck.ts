@@ -18,10 +18,7 @@ export interface Work {
   readonly type: keyof typeof handlers;
   /** The number of order keys, if the events have any. */
   readonly keys?: number;
-  /**
-   * How often each ticket has been delivered, including this time. Postgres has no record of deliveries during an
-   * outage.
-   */
+  /** How often each ticket has been delivered, including this time. Postgres has no record of deliveries during an outage. */
   readonly deliveries: number;
 }
 

@@ -1,5 +1,4 @@
-// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database>`. Its parent sends the delay of
-// answers in ms.
+// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database>`. Its parent sends the delay of answers in ms.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

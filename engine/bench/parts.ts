@@ -14,10 +14,7 @@ export type Part = Partial<Readonly<Record<Form, () => Promise<Row[]>>>>;
 
 const SHORT: Length = { rounds: 1, part: 0.05 };
 
-/**
- * The default form must fit into 12 minutes. On a shared machine, many short rounds are more reliable than a few long
- * ones.
- */
+/** The default form must fit into 12 minutes. On a shared machine, many short rounds are more reliable than a few long ones. */
 export const parts: Readonly<Record<string, Part>> = {
   wait: { short: () => benchWait(SHORT), default: () => benchWait({ rounds: 5, part: 1 }) },
   ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 10, part: 1 }) },

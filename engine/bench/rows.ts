@@ -45,10 +45,7 @@ export class Rows {
   }
 }
 
-/**
- * Runs every task once per round in a new order each time, so that a task's after-effects don't always hit the same
- * task.
- */
+/** Runs every task once per round in a new order each time, so that a task's after-effects don't always hit the same task. */
 export async function alternate(
   rounds: number,
   tasks: readonly ((round: number) => Promise<void>)[],

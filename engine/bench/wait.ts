@@ -5,10 +5,7 @@ import { createTables } from './drain-claimcheck.ts';
 import { startLoad } from './load.ts';
 import { alternate, DISTANCES, type Length, percentile, type Row, Rows, waitRow } from './rows.ts';
 
-/**
- * So few that nothing waits for a CPU. The answer's time then consists of the round trips to the database and our own
- * work.
- */
+/** So few that nothing waits for a CPU. The answer's time then consists of the round trips to the database and our own work. */
 const CONNECTIONS = 4;
 
 /** Fewer deliveries if each takes longer. */

@@ -117,8 +117,7 @@ async function start(
   let wrangler = startWorkers();
   ends.defer(() => wrangler.stop());
   let ready = false;
-  // The error names a line of the bundle, which wrangler has deleted. Loading the same files in Node gives the original
-  // line.
+  // The error names a line of the bundle, which wrangler has deleted. Loading the same files in Node gives the original line.
   const explain = () => {
     const thrown = wrangler.thrown();
     if (thrown === '') return;
@@ -126,8 +125,7 @@ async function start(
     const { status } = spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (status === 0) console.error(thrown);
   };
-  // A file that throws while it is loaded ends wrangler, which has printed the error. Start it again after the file is
-  // saved.
+  // A file that throws while it is loaded ends wrangler, which has printed the error. Start it again after the file is saved.
   const startAgain = async () => {
     if (isStopping()) return;
     if (!ready) {

@@ -59,8 +59,7 @@ export default async function main(): Promise<void> {
     if (finding.outcome === 'wrong') throw new UserError(`${finding.sentence}: nothing was changed`);
     if (finding.outcome === 'suspicious' && secret === next) console.log(finding.sentence);
   }
-  // Try the current secret first. If it were mistyped, all deliveries would be refused until the provider has the new
-  // one.
+  // Try the current secret first. If it were mistyped, all deliveries would be refused until the provider has the new one.
   const handlers = await loadHandlers();
   const address = await addressOf(account, receiver);
   const trial = address

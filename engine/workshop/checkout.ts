@@ -2,8 +2,7 @@ import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
 /**
- * Some users have such folders, and everything must work in them. In a temporary folder, the path has more than 120
- * characters.
+ * Some users have such folders, and everything must work in them. In a temporary folder, the path has more than 120 characters.
  */
 export const STRANGE_FOLDER = `claimcheck 100% #ö in a folder with a path that is as long as those of some users, ${'x'.repeat(30)}`;
 

@@ -351,9 +351,7 @@ function followTutorial(folder: string): void {
   expect(files >= 8, `the tutorial has ${files} files to write`);
 }
 
-/**
- * Merges a part into a wrangler file. A list replaces the file's list, and lines below a heading go below that heading.
- */
+/** Merges a part into a wrangler file. A list replaces the file's list, and lines below a heading go below that heading. */
 function merged(toml: string, part: string): string {
   const [heading = '', ...lines] = part.split('\n');
   const result = heading.startsWith('[')

@@ -7,9 +7,8 @@ import { bundle } from './bundle.ts';
 const FOLDER = 'engine/test/faults/previous';
 
 /**
- * Saves this version's Workers and the engine's migrations, so that the next version can be tested alongside them. Run
- * it at a release, after the last change. The files are committed, because a shallow clone has neither history nor
- * tags.
+ * Saves this version's Workers and the engine's migrations, so that the next version can be tested alongside them. Run it at a
+ * release, after the last change. The files are committed, because a shallow clone has neither history nor tags.
  */
 export default async function main(): Promise<void> {
   readArguments({});

@@ -114,8 +114,7 @@ const REQUIRED =
   /^(scheme|id|type|at|unit|windowSeconds|each|list|elementIds|itemIds|signature|encoding|key|signed|token|custom|method|when|reply|status)$/;
 
 /**
- * Lists whose order matters, because their first usable entry is used. All conditions must hold, and any signature may
- * match.
+ * Lists whose order matters, because their first usable entry is used. All conditions must hold, and any signature may match.
  */
 const ORDERED = /^(at|type|replayKey|occurredAt|each)$/;
 

@@ -50,10 +50,7 @@ export interface Workerd {
 /** The key of the inspector's port. */
 const INSPECTOR = 'the inspector';
 
-/**
- * Runs Workers directly in workerd, because miniflare's proxy costs more than the Worker and also holds bodies in
- * memory.
- */
+/** Runs Workers directly in workerd, because miniflare's proxy costs more than the Worker and also holds bodies in memory. */
 export async function startWorkerd(
   workers: Readonly<Record<string, WorkerdWorker>>,
   options: WorkerdOptions,

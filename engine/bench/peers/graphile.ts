@@ -26,8 +26,7 @@ const WORKER: Readonly<Record<GraphileSettings, object>> = {
 
 let drained: Promise<void> | undefined;
 
-// The first message starts the worker and is answered when the first job begins. The second is answered when no job is
-// left.
+// The first message starts the worker and is answered when the first job begins. The second is answered when no job is left.
 process.on('message', async (jobs: number | 'the end') => {
   if (typeof jobs === 'number') {
     const begun = Promise.withResolvers<void>();

@@ -1,6 +1,5 @@
-// A program: `node engine/bench/peers/wire.ts <URL of Postgres> <connections>`. One transaction per event over
-// PostgreSQL's own protocol: begin, the row that marks the event as done, the two changes, commit. It doesn't load
-// payloads.
+// A program: `node engine/bench/peers/wire.ts <URL of Postgres> <connections>`. One transaction per event over PostgreSQL's own
+// protocol: begin, the row that marks the event as done, the two changes, commit. It doesn't load payloads.
 
 import pg from 'pg';
 import { invoiceOf } from '../invoices.ts';

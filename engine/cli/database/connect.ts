@@ -44,8 +44,7 @@ interface Lock {
 export const MIGRATING: Lock = { key: 20_260_101, of: 'migrations', wait: '60s' };
 
 /**
- * Held during all of setup or deploy. Two concurrent runs would leave Workers of two versions, and roles with two
- * passwords.
+ * Held during all of setup or deploy. Two concurrent runs would leave Workers of two versions, and roles with two passwords.
  */
 export const DEPLOYING: Lock = { key: 20_261_101, of: 'setup and deploy', wait: '1s' };
 

@@ -8,9 +8,8 @@ import { asOwner } from './connect.ts';
 import { engineTables, type Rights, rightsOf } from './rights.ts';
 
 /**
- * A Worker gives up after 10 s, and Neon then cancels its statement. These time-outs apply if the cancel gets lost.
- * They must not be shorter, because a Worker retries after its own time-out, but Postgres's error for a lock counts as
- * an attempt.
+ * A Worker gives up after 10 s, and Neon then cancels its statement. These time-outs apply if the cancel gets lost. They must
+ * not be shorter, because a Worker retries after its own time-out, but Postgres's error for a lock counts as an attempt.
  */
 const TIMEOUTS = { lock_timeout: '10s', statement_timeout: '15s', idle_in_transaction_session_timeout: '10s' };
 

@@ -14,8 +14,7 @@ interface FrontEnv {
 }
 
 /**
- * Wrangler gives HTTP and the cron only to its first Worker. This one passes them on, so that all Workers share one
- * local port.
+ * Wrangler gives HTTP and the cron only to its first Worker. This one passes them on, so that all Workers share one local port.
  */
 export default {
   fetch(request, { SECRET, RECEIVER, OPS }) {

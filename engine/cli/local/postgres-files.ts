@@ -90,9 +90,7 @@ async function copyOnce(from: string, to: string): Promise<void> {
   await rename(partial, to).catch(() => rm(partial, { recursive: true }));
 }
 
-/**
- * The folder of data to keep. For root it is outside the checkout, which PostgreSQL's user may not be able to reach.
- */
+/** The folder of data to keep. For root it is outside the checkout, which PostgreSQL's user may not be able to reach. */
 export function keptDir(folder: string): string {
   const path = resolve(folder);
   return isRoot ? join(ROOT_HOME, createHash('sha256').update(path).digest('hex').slice(0, 16)) : path;

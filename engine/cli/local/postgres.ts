@@ -84,9 +84,8 @@ export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Pr
 }
 
 /**
- * Removes PGSSLMODE, PGOPTIONS and similar variables, which a developer has set for another database. node-postgres
- * uses them as defaults, and Postgres and initdb read some as well, so the local server might not start or might differ
- * from Neon.
+ * Removes PGSSLMODE, PGOPTIONS and similar variables, which a developer has set for another database. node-postgres uses them
+ * as defaults, and Postgres and initdb read some as well, so the local server might not start or might differ from Neon.
  */
 function forgetPgVariables(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];

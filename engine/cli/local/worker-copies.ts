@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { type RawConfig, standInVars, type WorkerConfig, type WorkerKind } from '../config/worker-config.ts';
 
-// The Workers as they run on this machine. Wrangler reads copies of their files. So a Worker doesn't get all of
-// `.dev.vars`, which wrangler would read next to the original file, and URLs in [vars] are replaced with the stand-in
-// for the outside.
+// The Workers as they run on this machine. Wrangler reads copies of their files. So a Worker doesn't get all of `.dev.vars`,
+// which wrangler would read next to the original file, and URLs in [vars] are replaced with the stand-in for the outside.
 
 /** A file next to this one: TypeScript in a workspace, JavaScript in the package. */
 const OWN = (name: string) => resolve(import.meta.dirname, name + extname(import.meta.filename));
@@ -17,10 +16,7 @@ const OPTIONAL: Readonly<Record<Exclude<WorkerKind, 'receiver'>, readonly string
   ops: ['OPS_TOKEN', 'ACCESS_AUD'],
 };
 
-/**
- * The values for one Worker. As in production, it doesn't get those of others, so a handler never sees a source's
- * secret.
- */
+/** The values for one Worker. As in production, it doesn't get those of others, so a handler never sees a source's secret. */
 export function valuesFor(
   worker: WorkerKind,
   { vars, secrets }: WorkerConfig,

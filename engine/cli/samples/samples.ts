@@ -14,10 +14,7 @@ export function sampleOf(provider: Provider): Sample {
   return { ...sample, body };
 }
 
-/**
- * Splits a type into the values at its places. GitHub's `issues.opened` is `issues` in a header and `opened` in the
- * body.
- */
+/** Splits a type into the values at its places. GitHub's `issues.opened` is `issues` in a header and `opened` in the body. */
 export function partsOf({ type: templates }: Pick<Provider, 'type'>, type: string): [place: string, value: string][] {
   for (const template of templates) {
     const texts = template.split(PLACEHOLDER).filter((_, index) => index % 2 === 0);

@@ -11,14 +11,10 @@ import { Count } from './views.ts';
 export interface OperatorAction {
   readonly action: ActionName;
   readonly filter: EventFilter;
-  /**
-   * The value from loadMatching. If other events match by now, nothing is changed, because the operator hasn't seen
-   * them.
-   */
+  /** The value from loadMatching. If other events match by now, nothing is changed, because the operator hasn't seen them. */
   readonly expected?: string | undefined;
   /**
-   * The `finished_at` that the operator saw, for the rerun of one event. If the event has run again since, nothing is
-   * changed.
+   * The `finished_at` that the operator saw, for the rerun of one event. If the event has run again since, nothing is changed.
    */
   readonly finishedAt?: Date | undefined;
   /** Required for a discard, because nothing else records why. */
@@ -126,18 +122,14 @@ export async function loadMatching(db: Database, action: ActionName, filter: Eve
   return row as Matching;
 }
 
-/**
- * A hash of the events that an action is about. Their number is not enough, because other events may have replaced
- * them.
- */
+/** A hash of the events that an action is about. Their number is not enough, because other events may have replaced them. */
 const EXPECTED = sql`(select concat(count(*), '-', to_hex(bit_xor(hash))) from parts)`;
 
 type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
 
 /**
- * The CTEs that find the rows of an action: `target` has its events, and `parts` each event and effect that it changes,
- * with a hash that changes if the event fails or runs again. Rows are locked only for a change, because a lock writes
- * to each row.
+ * The CTEs that find the rows of an action: `target` has its events, and `parts` each event and effect that it changes, with a
+ * hash that changes if the event fails or runs again. Rows are locked only for a change, because a lock writes to each row.
  */
 function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQL {
   const lock = (table: WorkTable) => (isChange ? sql`for update of ${lockName(table)}` : sql``);

@@ -13,9 +13,7 @@ export interface NewEvent {
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
-  /**
-   * Whether the fingerprint is the SHA-256 of the body, so that all events with this fingerprint have the same body.
-   */
+  /** Whether the fingerprint is the SHA-256 of the body, so that all events with this fingerprint have the same body. */
   readonly isBodyHash?: boolean;
   /** Only for events with an order key. */
   readonly orderKey?: string;
@@ -108,8 +106,7 @@ async function claimOrPark(db: Database, request: ClaimRequest, maxReplays: numb
   const [first] = events;
   const isPlain = events.length === 1 && first !== undefined && !('originalId' in first);
   const outcomes = isPlain ? await claimOne(db, request, first) : await claimBatch(db, request);
-  // Neither inserted nor found: an earlier event has the same replay key, or the same event is being claimed
-  // concurrently.
+  // Neither inserted nor found: an earlier event has the same replay key, or the same event is being claimed concurrently.
   const undecided = events.filter(({ eventId }) => !outcomes.has(eventId));
   if (undecided.length === 0) return outcomes;
   return new Map([...outcomes, ...(await parkReplays(db, request, undecided, maxReplays))]);
@@ -174,8 +171,7 @@ const insertBody = sql`
     returning ${bodies.eventId} as "eventId"`;
 
 /**
- * Nearly every delivery has one event, so its claim uses plain values. Planning arrays and joins takes Postgres twice
- * as long.
+ * Nearly every delivery has one event, so its claim uses plain values. Planning arrays and joins takes Postgres twice as long.
  *
  * A known id changes nothing and returns no row. A known replay key violates its unique index.
  */
@@ -259,8 +255,7 @@ const HOLDER = sql`
          else ${holder(sql`incoming.fingerprint`)} end`;
 
 /**
- * A batch skips all conflicts, so that one known replay key can't make the other events fail. Then it looks up the
- * known ids.
+ * A batch skips all conflicts, so that one known replay key can't make the other events fail. Then it looks up the known ids.
  */
 const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   (isOrdered) => sql`
@@ -290,15 +285,13 @@ async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes
 }
 
 /**
- * How many suspected replays of one replay key may be parked at the same time. If a provider's bodies repeat, people
- * have days to notice. If somebody floods us with one captured delivery, it adds at most this many small rows, which
- * share one body.
+ * How many suspected replays of one replay key may be parked at the same time. If a provider's bodies repeat, people have days
+ * to notice. If somebody floods us with one captured delivery, it adds at most this many small rows, which share one body.
  */
 export const MAX_REPLAYS = 2000;
 
 /**
- * The first try decides, unless another delivery of the event is being claimed concurrently. The second try sees that
- * delivery.
+ * The first try decides, unless another delivery of the event is being claimed concurrently. The second try sees that delivery.
  */
 const MAX_TRIES = 3;
 
@@ -337,10 +330,9 @@ const IS_WAITING = sql`${events.replayNumber} > 0 and ${events.status} = 'parked
 const RANDOM_NUMBER = sql`1 + floor(random() * 2147483646)::int`;
 
 /**
- * `replay_number` is 0 for the first event of a replay key, and random for each of its replays, so that concurrent ones
- * don't choose the same number. If all events of the key have the same body, the parked replays share the body of the
- * first parked one. They can't share the first event's body, because it may have been pruned and the receiver may not
- * read bodies.
+ * `replay_number` is 0 for the first event of a replay key, and random for each of its replays, so that concurrent ones don't
+ * choose the same number. If all events of the key have the same body, the parked replays share the body of the first parked
+ * one. They can't share the first event's body, because it may have been pruned and the receiver may not read bodies.
  */
 const PARK = builtOnce(sql`
   with ${INCOMING},

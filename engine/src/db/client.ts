@@ -7,8 +7,7 @@ import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 
 /**
- * Postgres over Neon's HTTP interface, with Neon's own driver (decision 022). Handlers get Drizzle on it
- * (user-statement.ts).
+ * Postgres over Neon's HTTP interface, with Neon's own driver (decision 022). Handlers get Drizzle on it (user-statement.ts).
  */
 export interface Database {
   readonly neon: NeonQueryFunction<false, false>;
@@ -18,9 +17,7 @@ export interface Database {
 /** A Drizzle statement that has not run yet: a query builder or `db.execute(sql…)`. */
 export type Statement = BatchItem<'pg'>;
 
-/**
- * Neon wakes a sleeping compute in less than a second. A hanging request must not take up the consumer's 15 minutes.
- */
+/** Neon wakes a sleeping compute in less than a second. A hanging request must not take up the consumer's 15 minutes. */
 const QUERY_TIMEOUT_MS = 10_000;
 
 /**
@@ -52,9 +49,7 @@ neonConfig.fetchFunction = async (url: string, init: RequestInit) => {
 
 const asText = (text: string | Buffer) => text;
 
-/**
- * Opening a handler's handle changes the driver's time parsers for the whole isolate. The engine needs times as texts.
- */
+/** Opening a handler's handle changes the driver's time parsers for the whole isolate. The engine needs times as texts. */
 const PARSERS = {
   getTypeParser: (oid: number) => (oid === types.builtins.TIMESTAMPTZ ? asText : types.getTypeParser(oid)),
 } as NonNullable<HTTPQueryOptions<false, false>['types']>;
@@ -73,10 +68,7 @@ export function openDatabase(url: string | undefined, limit: TimeLimit = 'each q
   return { neon: opened(url), options: { types: PARSERS, fetchOptions } };
 }
 
-/**
- * Checked here because the driver throws only at the first query, with the whole URL including the password in its
- * message.
- */
+/** Checked here because the driver throws only at the first query, with the whole URL including the password in its message. */
 export function checkedUrl(url: string | undefined): string {
   const { protocol = '', username, hostname, pathname = '' } = URL.parse(url ?? '') ?? {};
   if (url && /^postgres(ql)?:$/.test(protocol) && username && hostname && pathname.length > 1) return url;

@@ -119,10 +119,7 @@ export function kindOfError(error: PgColumn | SQL | string): SQL {
   return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
 }
 
-/**
- * A status in `condition` must be a literal instead of a parameter, so that Postgres can use the status's partial
- * index.
- */
+/** A status in `condition` must be a literal instead of a parameter, so that Postgres can use the status's partial index. */
 function hasEffect(condition: SQL): SQL {
   return sql`(${events.source}, ${events.eventId}) in (
     select ${effects.source}, ${effects.eventId} from ${effects} where ${condition})`;

@@ -9,10 +9,7 @@ export interface Query {
   readonly params: readonly unknown[];
 }
 
-/**
- * Writes names and parameters as Drizzle's Postgres dialect does. Importing the dialect would bundle all query
- * builders.
- */
+/** Writes names and parameters as Drizzle's Postgres dialect does. Importing the dialect would bundle all query builders. */
 const POSTGRES = {
   casing: new CasingCache(),
   escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,

@@ -14,9 +14,8 @@ import type { Query } from './sql.ts';
 export type ReadOnlyDatabase = NeonHttpDatabase;
 
 /**
- * Every query through this handle runs in its own read-only transaction, so that Postgres itself refuses a write that a
- * handler awaits. Transaction control is refused as well, because a handler could otherwise send `commit` and then the
- * write.
+ * Every query through this handle runs in its own read-only transaction, so that Postgres itself refuses a write that a handler
+ * awaits. Transaction control is refused as well, because a handler could otherwise send `commit` and then the write.
  */
 export function openReadOnlyDatabase(url: string | undefined, onRead = () => {}): ReadOnlyDatabase {
   const client = neon(checkedUrl(url), { readOnly: true });

@@ -54,9 +54,7 @@ export function rememberDefinition<Definition extends object>(
   return definition;
 }
 
-/**
- * If a payload doesn't match its schema, no line of the app throws. So the error gets the position of the definition.
- */
+/** If a payload doesn't match its schema, no line of the app throws. So the error gets the position of the definition. */
 export function placeAt(error: Error, definition: object): Error {
   const { stack } = definitions.get(definition) ?? {};
   if (stack !== undefined) error.stack = stack;

@@ -15,8 +15,7 @@ const TEMPORARY_STATUS = [401, 403, 408, 409, 425, 429];
 const SECOND_TRY_AFTER_MS = 1000;
 
 /**
- * The error to throw for a response: `undefined` for a success, a `PermanentError` for a wrong request. Honours
- * `Retry-After`.
+ * The error to throw for a response: `undefined` for a success, a `PermanentError` for a wrong request. Honours `Retry-After`.
  *
  * @example
  * const response = await fetch('https://api.example.com/orders/1');

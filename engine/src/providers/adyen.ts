@@ -16,9 +16,8 @@ export const adyen = defineProvider({
   id: {
     at: '{json:eventCode}:{json:pspReference}:{json:success}',
     signed: true,
-    // The signed text joins the fields with colons, and a field may contain colons itself. Somebody could split a
-    // captured text into different fields with another id, and the signature would still match. So the signature is the
-    // replay key.
+    // The signed text joins the fields with colons, and a field may contain colons itself. Somebody could split a captured text
+    // into different fields with another id, and the signature would still match. So the signature is the replay key.
     replayKey: '{json:additionalData.hmacSignature}',
   },
   type: ['{json:eventCode}'],

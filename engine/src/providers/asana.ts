@@ -3,8 +3,7 @@ import { defineProvider } from './define.ts';
 export const asana = defineProvider({
   name: 'asana',
   docs: 'https://developers.asana.com/docs/webhooks-guide',
-  // Each webhook has its own secret, which Asana sends when the webhook is created. So each webhook needs its own
-  // source.
+  // Each webhook has its own secret, which Asana sends when the webhook is created. So each webhook needs its own source.
   scheme: { signature: 'header:x-hook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
   // Every eight hours Asana sends an empty list as a heartbeat.
   batch: { each: ['events.*'] },

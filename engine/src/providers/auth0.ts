@@ -7,8 +7,7 @@ export const auth0 = defineProvider({
   scheme: { token: 'header:authorization' },
   // Accepts all formats that Auth0 offers: JSON Array, JSON Object and JSON Lines.
   batch: { each: ['*'], lines: true },
-  // Auth0's reference doesn't list the property names. For an entry without these ids, the hash of its content is the
-  // id.
+  // Auth0's reference doesn't list the property names. For an entry without these ids, the hash of its content is the id.
   id: { at: ['{json:log_id}', '{json:data.log_id}'], signed: false },
   type: ['{json:data.type}'],
   occurredAt: { at: 'json:data.date', unit: 'iso' },

@@ -25,10 +25,7 @@ export const coinbaseCdp = defineProvider({
   retriesForDays: 24,
 });
 
-/**
- * The header names in `h` are separated by spaces. A place can't read them, because a space ends a value in a list
- * header.
- */
+/** The header names in `h` are separated by spaces. A place can't read them, because a space ends a value in a list header. */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
 function namesIn({ headers }: Delivery): string | undefined {

@@ -4,10 +4,7 @@ import type { Delivery } from './types.ts';
 
 const LIST = 'x-contentful-signed-headers';
 
-/**
- * Headers that the signature must cover. A delivery that doesn't list them is refused, because anybody could change
- * them.
- */
+/** Headers that the signature must cover. A delivery that doesn't list them is refused, because anybody could change them. */
 const MUST_BE_SIGNED = [LIST, 'x-contentful-timestamp'];
 
 export const contentful = defineProvider({

@@ -22,8 +22,7 @@ export function defineProvider<const Data extends ProviderData>(
 }
 
 /**
- * Carries the error message for a wrong template. No string has this property, so tsc refuses the string and shows the
- * message.
+ * Carries the error message for a wrong template. No string has this property, so tsc refuses the string and shows the message.
  */
 interface Mistake<Words> {
   readonly mistake: Words;

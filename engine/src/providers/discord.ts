@@ -13,8 +13,7 @@ export const discord = defineProvider({
     // Discord documents no tolerance and retries for at most ten minutes.
     timestamp: { at: 'header:x-signature-timestamp', unit: 's', windowSeconds: 900 },
   },
-  // Events have no id, but their body contains the time. Interactions are not supported, because they need an immediate
-  // answer.
+  // Events have no id, but their body contains the time. Interactions are not supported, because they need an immediate answer.
   id: { at: '{sha256}', signed: true },
   type: ['{json:event.type}'],
   occurredAt: { at: 'json:event.timestamp', unit: 'iso' },

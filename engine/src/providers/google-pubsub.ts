@@ -24,8 +24,7 @@ export const googlePubsub = defineProvider({
   }),
   // The token identifies the sender but doesn't cover the body. `deliveryAttempt` changes with each retry.
   id: { at: '{json:subscription}:{json:message.messageId}', signed: false, retriesDiffer: true },
-  // The type of a Google Play or Cloud Storage event, or the publisher's attribute. Messages without one share a single
-  // type.
+  // The type of a Google Play or Cloud Storage event, or the publisher's attribute. Messages without one share a single type.
   type: [
     'subscription.{inner:message.data#subscriptionNotification.notificationType}',
     'one_time_product.{inner:message.data#oneTimeProductNotification.notificationType}',

@@ -12,9 +12,8 @@ export const hubspotV3 = defineProvider({
     timestamp: { at: 'header:x-hubspot-request-timestamp', unit: 'ms', windowSeconds: 300 },
   },
   batch: { each: ['*'] },
-  // HubSpot doesn't promise that an eventId is unique. A hash can't be the id, because the body counts the attempts.
-  // Two accounts may have equal object ids. An association has no objectId, and marking one as primary causes two
-  // messages.
+  // HubSpot doesn't promise that an eventId is unique. A hash can't be the id, because the body counts the attempts. Two
+  // accounts may have equal object ids. An association has no objectId, and marking one as primary causes two messages.
   id: {
     at: '{json:eventId}:{json?:portalId}:{json:subscriptionId}:{json?:objectId}:{json?:occurredAt}:{json?:propertyName}:{json?:messageId}:{json?:associationType}{json?:associationTypeId}:{json?:fromObjectId}:{json?:toObjectId}:{json?:isPrimaryAssociation}:{json?:associationRemoved}',
     signed: true,

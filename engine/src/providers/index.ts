@@ -65,9 +65,7 @@ import { zoom } from './zoom.ts';
 
 export type { Provider } from './types.ts';
 
-/**
- * For scripts and tests. A Worker imports individual provider files instead, so that its bundle contains only those.
- */
+/** For scripts and tests. A Worker imports individual provider files instead, so that its bundle contains only those. */
 export const providers: Readonly<Record<string, Provider>> = {
   adyen,
   airtable,

@@ -33,8 +33,7 @@ export const meta = defineProvider({
       // All payment attempts and refunds of an order have the id of the message with the order. A refund repeats the
       // payment's transaction and status.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.payment.reference_id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.status}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.refunds.0.status}:{json?:entry.0.changes.0.value.statuses.0.timestamp}',
-      // Each member of a group has a separate status for a message. Meta's documentation spells this field in both
-      // ways.
+      // Each member of a group has a separate status for a message. Meta's documentation spells this field in both ways.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.participant_recipient_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_user_id}',

@@ -3,8 +3,7 @@ import { defineProvider } from './define.ts';
 export const microsoftGraph = defineProvider({
   name: 'microsoft-graph',
   docs: 'https://learn.microsoft.com/graph/change-notifications-delivery-webhooks',
-  // The `clientState` of the subscription. One delivery may be for several subscriptions, so give them all the same
-  // value.
+  // The `clientState` of the subscription. One delivery may be for several subscriptions, so give them all the same value.
   scheme: { token: 'json:clientState', perItem: true },
   batch: { each: ['value.*'] },
   // The id is optional. Without it, two changes of one resource may look the same, so every delivery counts as a new

@@ -63,8 +63,7 @@ export interface Vector {
  */
 export interface Facts {
   /**
-   * The day on which each fact was looked up in its source. Absent if all facts rest on an earlier reading by somebody
-   * else.
+   * The day on which each fact was looked up in its source. Absent if all facts rest on an earlier reading by somebody else.
    */
   readonly read?: string;
   /** The facts that were not found on that day. They rest on the earlier reading. */
@@ -81,10 +80,7 @@ export interface Facts {
   /** The fields of the id, in order of preference: `a + b? / content`. `same` says why they are unique and stable. */
   readonly id: Fact<string>;
   readonly isIdSigned: Fact<boolean>;
-  /**
-   * The value that may occur only once even if the id differs. Default: the body if the id is not signed, otherwise
-   * none.
-   */
+  /** The value that may occur only once even if the id differs. Default: the body if the id is not signed, otherwise none. */
   readonly replayKey?: Fact<string>;
   readonly type: Fact<string>;
   readonly time?: Fact<string>;
@@ -113,9 +109,8 @@ export interface Facts {
 }
 
 /**
- * Pairs of deliveries that must be two events (as similar as the documentation allows), and pairs that must be one
- * event (as different as it allows). The bodies are the source's examples, shortened to the fields that distinguish
- * events.
+ * Pairs of deliveries that must be two events (as similar as the documentation allows), and pairs that must be one event (as
+ * different as it allows). The bodies are the source's examples, shortened to the fields that distinguish events.
  */
 export interface Pairs {
   /** The source of the example. */
@@ -124,9 +119,7 @@ export interface Pairs {
   readonly body: Body;
   readonly events: readonly ClaimedEvent[];
   readonly apart: Readonly<Record<string, Pair>>;
-  /**
-   * In addition to `RETRY`, which every provider has: the same body, signed with a new time if the scheme signs one.
-   */
+  /** In addition to `RETRY`, which every provider has: the same body, signed with a new time if the scheme signs one. */
   readonly same?: Readonly<Record<string, Pair>>;
 }
 
@@ -139,9 +132,7 @@ export type Body = object | string | ((now: Date) => object);
  */
 export type ClaimedEvent = readonly [id: string, type: string | null, time: string | null];
 
-/**
- * What differs in the second delivery: the header's id, the header's type, unsigned headers, or values by their path.
- */
+/** What differs in the second delivery: the header's id, the header's type, unsigned headers, or values by their path. */
 export interface Change {
   readonly id?: string;
   readonly type?: string;

@@ -12,10 +12,7 @@ export const symmetric = {
   timestamp: { at: 'header:webhook-timestamp', unit: 's', windowSeconds: 300 },
 } as const satisfies Signature;
 
-/**
- * Standard Webhooks with a key pair. The prefix is required, because it distinguishes a public key from a shared
- * secret.
- */
+/** Standard Webhooks with a key pair. The prefix is required, because it distinguishes a public key from a shared secret. */
 export const asymmetric = {
   ...symmetric,
   algorithm: 'ed25519',

@@ -12,14 +12,12 @@ export const shopify = defineProvider({
     signed: '{body}',
   },
   id: {
-    // All products of a bulk edit share x-shopify-event-id. This id is different for each and stays the same on
-    // retries.
+    // All products of a bulk edit share x-shopify-event-id. This id is different for each and stays the same on retries.
     at: ['{header:x-shopify-webhook-id}', '{header:shopify-webhook-id}'],
     signed: false,
-    // A second subscription to a topic delivers the same body under another id, so its events are parked. Two topics
-    // may also have the same body (an order that is created and paid), so the topic is part of the replay key. The
-    // shop's name isn't signed and so isn't part of it: otherwise somebody could resend a captured delivery under any
-    // name.
+    // A second subscription to a topic delivers the same body under another id, so its events are parked. Two topics may also
+    // have the same body (an order that is created and paid), so the topic is part of the replay key. The shop's name isn't
+    // signed and so isn't part of it: otherwise somebody could resend a captured delivery under any name.
     replayKey: '{header:x-shopify-topic}:{sha256}',
     bodiesRepeat: [
       // The body names only the product, so removing a product from a channel a second time sends the same body.

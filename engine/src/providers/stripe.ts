@@ -4,8 +4,7 @@ export const stripe = defineProvider({
   name: 'stripe',
   docs: 'https://docs.stripe.com/webhooks#verify-manually',
   scheme: {
-    // Any v1 may match, because there are two while a secret is rotated. Test events also have a v0, which must be
-    // ignored.
+    // Any v1 may match, because there are two while a secret is rotated. Test events also have a v0, which must be ignored.
     signature: 'header:stripe-signature#v1',
     encoding: 'hex',
     // The whole secret is the key, including its prefix whsec_.

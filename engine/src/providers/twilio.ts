@@ -48,10 +48,7 @@ export const twilio = defineProvider({
   maxBytes: 256 * 1024,
 });
 
-/**
- * Twilio may sign the URL with or without its port, and as typed, normalized or escaped. Like its SDK, we try all
- * variants.
- */
+/** Twilio may sign the URL with or without its port, and as typed, normalized or escaped. Like its SDK, we try all variants. */
 function signedTexts({ url, headers, body }: Delivery): Bytes[] {
   if (!URL.canParse(url)) return [];
   const { href, search, searchParams } = new URL(url);

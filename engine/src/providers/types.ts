@@ -3,13 +3,16 @@ import type { DeliveryValues } from '../verify/delivery.ts';
 import type { Verdict } from '../verify/index.ts';
 
 /**
- * The location of a value in a delivery. Header names are lower-case. header:x the whole header header:x#k the values
- * of key k in a list header, such as `k=1,k=2` (listReader in engine/src/verify/places.ts) signed-header:x the whole
- * header if this delivery's signature covers it (`signedHeaders` of `Custom`) json:a.b.0 a path in the body. When a
- * body may be parsed: engine/src/verify/delivery.ts form:x a field of a form-encoded body query:x a parameter of the
- * URL body:text the whole body, for one that is nothing but a token jws:a.b a path in the payload of the token, after
- * the token is verified inner:a.b#c.d a path (`c.d`) in the JSON that a text of the body (`a.b`) holds, as it is or as
- * base64
+ * The location of a value in a delivery. Header names are lower-case.
+ *   header:x      the whole header
+ *   header:x#k    the values of key k in a list header, such as `k=1,k=2` (listReader in engine/src/verify/places.ts)
+ *   signed-header:x   the whole header if this delivery's signature covers it (`signedHeaders` of `Custom`)
+ *   json:a.b.0    a path in the body. engine/src/verify/delivery.ts says when a body may be parsed
+ *   form:x        a field of a form-encoded body
+ *   query:x       a parameter of the URL
+ *   body:text     the whole body, if it is only a token
+ *   jws:a.b       a path in the payload of the token, after the token is verified
+ *   inner:a.b#c.d   a path (`c.d`) in the JSON that a text of the body (`a.b`) contains, plain or as base64
  */
 export type Place = `${'header' | 'signed-header' | 'json' | 'form' | 'query' | 'body' | 'jws' | 'inner'}:${string}`;
 
@@ -33,8 +36,7 @@ export type Placeholder =
   /** For providers whose events can't be distinguished, so that every delivery counts as a new event. */
   | 'random'
   /**
-   * The value at the place, signed with the secret. Only for the reply to a handshake, and only if a `like` limits the
-   * value.
+   * The value at the place, signed with the secret. Only for the reply to a handshake, and only if a `like` limits the value.
    */
   | `hmac-hex:${Place}`;
 
@@ -57,8 +59,7 @@ export interface Timestamp {
 
 export interface Signature {
   /**
-   * Only a `Token` has a `token`, and only a scheme with its own code has a `check`. This distinguishes the kinds of
-   * scheme.
+   * Only a `Token` has a `token`, and only a scheme with its own code has a `check`. This distinguishes the kinds of scheme.
    */
   readonly token?: never;
   readonly check?: never;
@@ -68,8 +69,7 @@ export interface Signature {
   readonly signature: Place | readonly Place[];
   readonly encoding: 'hex' | 'base64';
   /**
-   * How the secret becomes key bytes. A prefix can't decide this, because `whsec_` means different things for Stripe
-   * and Svix.
+   * How the secret becomes key bytes. A prefix can't decide this, because `whsec_` means different things for Stripe and Svix.
    */
   readonly key: 'utf8' | 'base64' | 'hex';
   /** Removed before decoding. A shared secret may be configured without it; a public key may not. */
@@ -121,9 +121,8 @@ interface WithCode {
   readonly signature: Place;
   readonly timestamp?: Timestamp;
   /**
-   * The secret consists of these words, separated by spaces. Each must match its pattern. They may be followed by
-   * `key:` and a public key (SPKI, base64url), which replaces the fetched keys so that `npm run dev` and the tests can
-   * sign.
+   * The secret consists of these words, separated by spaces. Each must match its pattern. They may be followed by `key:` and a
+   * public key (SPKI, base64url), which replaces the fetched keys so that `npm run dev` and the tests can sign.
    */
   readonly settings?: Readonly<Record<string, RegExp>>;
   /** Receives the scheme itself, so that its result depends only on the data. */
@@ -145,10 +144,7 @@ export interface Jose extends WithCode {
     /** One key, requested by its id: `{kid}` in the body. `at` is the path of the key in the answer. */
     | { readonly post: string; readonly body: Readonly<Record<string, string>>; readonly at: string }
     | KeyInToken;
-  /**
-   * All of them must hold. They are checked before a key is fetched, so that a token for somebody else causes no
-   * request.
-   */
+  /** All of them must hold. They are checked before a key is fetched, so that a token for somebody else causes no request. */
   readonly claims?: readonly Claim[];
   /** The claim with the hex SHA-256 of the body. */
   readonly bodyHash?: Place;
@@ -209,14 +205,9 @@ export interface Condition {
 
 export interface Handshake {
   readonly method: 'GET' | 'POST';
-  /**
-   * All conditions must hold. `like` also limits the echoed text, so that nobody can make our URL answer with markup.
-   */
+  /** All conditions must hold. `like` also limits the echoed text, so that nobody can make our URL answer with markup. */
   readonly when: readonly Condition[];
-  /**
-   * The signature must verify first. Without this, the handshake is unsigned, and a request with a signature is a
-   * delivery.
-   */
+  /** The signature must verify first. Without this, the handshake is unsigned, and a request with a signature is a delivery. */
   readonly signed?: true;
   /** The value here must equal `<SOURCE>_VERIFY_TOKEN`. */
   readonly verifyToken?: Place;
@@ -238,10 +229,7 @@ export interface Reply {
 }
 
 export interface Batch {
-  /**
-   * Paths to the items, with `*` for every element of a list. If several paths lead to an element, the first one takes
-   * it.
-   */
+  /** Paths to the items, with `*` for every element of a list. If several paths lead to an element, the first one takes it. */
   readonly each: readonly string[];
   /** For items that need their context. Each item is stored inside a copy of the body that contains no other item. */
   readonly envelope?: Envelope;
@@ -249,10 +237,7 @@ export interface Batch {
   readonly lines?: true;
 }
 
-/**
- * Describes a list next to the items whose elements belong to individual items. A copy keeps only the item's own
- * elements.
- */
+/** Describes a list next to the items whose elements belong to individual items. A copy keeps only the item's own elements. */
 export interface Envelope {
   readonly list: string;
   /** An element belongs to an item if one of these properties … */
@@ -296,10 +281,9 @@ export interface ProviderData {
      */
     readonly bodiesRepeat?: true | readonly (readonly Condition[])[];
     /**
-     * The replay key. An event with a new id but a known replay key is a suspected replay. The first template that can
-     * be filled is used. Default: the body if the id is not signed, otherwise none. If the id is signed, only the
-     * signature itself makes sense here, for providers whose signed text could be split into different fields (Adyen,
-     * Twilio).
+     * The replay key. An event with a new id but a known replay key is a suspected replay. The first template that can be
+     * filled is used. Default: the body if the id is not signed, otherwise none. If the id is signed, only the signature itself
+     * makes sense here, for providers whose signed text could be split into different fields (Adyen, Twilio).
      */
     readonly replayKey?: Template | readonly Template[];
     /**

@@ -11,7 +11,6 @@ export const xero = defineProvider({
   occurredAt: { at: 'json:eventDateUtc', unit: 'iso' },
   // Xero counts an answer with a body as a failure.
   ack: { status: 200 },
-  // Xero retries for a day and then disables the webhook. Missed events are kept for 31 days and sent once it is
-  // enabled again.
+  // Xero retries for a day and then disables the webhook. Missed events are kept for 31 days and sent once it is enabled again.
   retriesForDays: 31,
 });

@@ -2,13 +2,9 @@ import type { ClaimRequest, NewEvent } from '../db/claim.ts';
 import { isStorableText, isStorableTime } from '../shared/text.ts';
 import { MESSAGE_VERSION, versionOf } from './tickets.ts';
 
-/**
- * A verified delivery that Postgres could not claim in time. It is sent through the queue, and the consumer claims it.
- */
+/** A verified delivery that Postgres could not claim in time. It is sent through the queue, and the consumer claims it. */
 export interface ForwardedDelivery extends ClaimRequest {
-  /**
-   * The ids of events that can't be claimed because a value is missing or has the wrong type. They are not in `events`.
-   */
+  /** The ids of events that can't be claimed because a value is missing or has the wrong type. They are not in `events`. */
   readonly unreadable: readonly string[];
 }
 

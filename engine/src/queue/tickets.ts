@@ -48,16 +48,14 @@ export async function isWritten(sending: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Asks the consumer to reconcile a source. An older consumer that can't read it leaves it on the queue, which
- * redelivers it.
+ * Asks the consumer to reconcile a source. An older consumer that can't read it leaves it on the queue, which redelivers it.
  */
 export interface ReconcileMessage {
   readonly reconcile: string;
   /** Set if a run has not reached the present. The next run continues with windows of this length. */
   readonly windowMs?: number;
   /**
-   * While the key is not confirmed: the time up to which the API has listed no known event, and whether it has listed
-   * anything.
+   * While the key is not confirmed: the time up to which the API has listed no known event, and whether it has listed anything.
    */
   readonly lookedUntil?: string;
   readonly hasListed?: boolean;

@@ -7,9 +7,8 @@ import { runRedeliver } from './redeliver.ts';
 import { runReconcile } from './run.ts';
 
 /**
- * Lists the providers that are asked what they have sent. Events that never arrived are claimed and worked, or
- * requested again. An unknown source is a compile error. A source whose ids can't be compared with those of the API is
- * an error at start-up.
+ * Lists the providers that are asked what they have sent. Events that never arrived are claimed and worked, or requested again.
+ * An unknown source is a compile error. A source whose ids can't be compared with those of the API is an error at start-up.
  *
  * @example
  * // src/reconcile.ts; in src/consumer.ts: consumer({ sources, handlers, effects, reconcile })
@@ -54,8 +53,7 @@ function mistakeIn({ provider, dedupe, types }: Source, kind: ListedEvents | Lis
   const isInBody = (template: string) =>
     (template.match(/{[^}]*}/g) ?? []).every((place) => place.startsWith('{json:'));
   if (!asList(provider.id.at).every(isInBody)) return 'its ids are not in the body';
-  // A later delivery of a listed event would be a suspected replay, because anybody could have sent it under the known
-  // id.
+  // A later delivery of a listed event would be a suspected replay, because anybody could have sent it under the known id.
   if (!provider.id.signed) return 'its ids are not signed';
   if (!provider.type.some(isInBody)) return 'its types are not in the body';
   const times = [provider.occurredAt ?? []].flat().flatMap(({ at }) => asList(at));

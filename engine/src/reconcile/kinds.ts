@@ -69,14 +69,12 @@ export interface ReconcileWindow extends ReconcileTools {
  */
 export interface ListedEvents extends Kind {
   /**
-   * Returns all events of these types that were sent at or after `since` and before `until`. Additional events are
-   * ignored. Events of the same time are worked in this order. Return `'too many'` to be called with a window of half
-   * the length.
+   * Returns all events of these types that were sent at or after `since` and before `until`. Additional events are ignored.
+   * Events of the same time are worked in this order. Return `'too many'` to be called with a window of half the length.
    */
   readonly list: (window: ReconcileWindow) => Promise<readonly unknown[] | 'too many'>;
   /**
-   * Paths of values that are equal in all events of your endpoint. An event that is listed with a different value is
-   * parked.
+   * Paths of values that are equal in all events of your endpoint. An event that is listed with a different value is parked.
    */
   readonly same?: readonly string[];
 }

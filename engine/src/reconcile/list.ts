@@ -110,9 +110,7 @@ async function claimWindow(run: ListRun, { row, since }: Due, window: ListedWind
   });
 }
 
-/**
- * The distinct events that the API lists in a window, oldest first. Events that can't be claimed are logged instead.
- */
+/** The distinct events that the API lists in a window, oldest first. Events that can't be claimed are logged instead. */
 async function listWindow({ name, source, kind, ask, log }: ListRun, since: Date, until: Date) {
   const named = namedTypes(source.types);
   // A pattern can't be sent to the API, so ask for all types.

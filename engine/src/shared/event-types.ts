@@ -4,10 +4,7 @@
  */
 export type ExpectedTypes = '*' | readonly string[];
 
-/**
- * Whether a pattern matches a type. It may be the type itself, `issues.*` for all types that begin with `issues.`, or
- * `*`.
- */
+/** Whether a pattern matches a type. It may be the type itself, `issues.*` for all types that begin with `issues.`, or `*`. */
 export function covers(pattern: string, type: string | null): boolean {
   if (pattern === type || pattern === '*') return true;
   return type !== null && pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));

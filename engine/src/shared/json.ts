@@ -75,9 +75,7 @@ function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/**
- * The fields of a form. `undefined` if the content type is another one, because some JSON could also be read as a form.
- */
+/** The fields of a form. `undefined` if the content type is another one, because some JSON could also be read as a form. */
 export function formOf(headers: Headers, body: Uint8Array): URLSearchParams | undefined {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   const text = type.trim().toLowerCase() === FORM ? decodeText(body) : undefined;

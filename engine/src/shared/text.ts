@@ -13,8 +13,7 @@ export function isStorableTime(time: Date): boolean {
 }
 
 /**
- * Reduces a text to one line without control and formatting characters, so that it can't disturb the place where it is
- * shown.
+ * Reduces a text to one line without control and formatting characters, so that it can't disturb the place where it is shown.
  */
 export function cleanText(text: string, maxLength: number): string {
   return text

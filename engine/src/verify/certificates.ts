@@ -9,9 +9,8 @@ import { filled, holds, type Settings, settingsOf } from './settings.ts';
 import { type Certificate, isValidAt, readPem } from './x509.ts';
 
 /**
- * A scheme whose signatures are verified with the key of a certificate. Only provider files import this, so only
- * bundles with such a provider contain it. The certificate is trusted because it comes from the provider's own host
- * over TLS.
+ * A scheme whose signatures are verified with the key of a certificate. Only provider files import this, so only bundles with
+ * such a provider contain it. The certificate is trusted because it comes from the provider's own host over TLS.
  *
  * @example
  * const scheme = certified({
@@ -38,8 +37,7 @@ async function check(scheme: CertificateScheme, { delivery, candidates, secrets,
     const found = await verifyWith(scheme, settings, signature, delivery, now);
     if (found === undefined) return { outcome: 'verified', secretIndex };
     verdict = found;
-    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked
-    // either.
+    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked either.
     if (found.outcome === 'keys_unavailable' || found.reason.startsWith('timestamp')) return found;
   }
   return verdict;

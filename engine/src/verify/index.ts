@@ -126,8 +126,7 @@ const checkFor = memoize((scheme: Signature) =>
 );
 
 /**
- * `checksBySecret[n]` is the check for the secret at index n, or `undefined` if that secret is not a valid key for this
- * scheme.
+ * `checksBySecret[n]` is the check for the secret at index n, or `undefined` if that secret is not a valid key for this scheme.
  */
 async function verifySignatures(
   scheme: Signature,
@@ -284,10 +283,7 @@ export function judgeTime(
 /** RFC 3339, section 5.6, in upper case. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/**
- * Strict, because a lenient parser (which reads "123abc" as 123) would check a different time from the one that was
- * signed.
- */
+/** Strict, because a lenient parser (which reads "123abc" as 123) would check a different time from the one that was signed. */
 function secondsOf(text: string, unit: Timestamp['unit']): number {
   if (unit === 'iso') return RFC_3339.test(text) ? Date.parse(text) / 1000 : Number.NaN;
   if (!/^\d{1,15}$/.test(text)) return Number.NaN;

@@ -44,8 +44,7 @@ async function check(scheme: Jose, { delivery, candidates, secrets, now }: ToChe
       return { outcome: 'verified', secretIndex };
     }
     verdict = found;
-    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked
-    // either.
+    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked either.
     if (found.outcome === 'keys_unavailable' || found.reason.startsWith('timestamp')) return found;
   }
   return verdict;
@@ -84,8 +83,7 @@ function openToken({ prefix = '', algorithm, isEvent }: Jose, text: string): Tok
 }
 
 /**
- * Decodes strictly, so that each token has exactly one encoding. Only the last characters can hold bits that decoding
- * drops.
+ * Decodes strictly, so that each token has exactly one encoding. Only the last characters can hold bits that decoding drops.
  */
 function decodePart(text: string): Bytes | undefined {
   const bytes = fromBase64Url(text);

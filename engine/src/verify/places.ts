@@ -26,10 +26,7 @@ export function textsAt(places: Place | readonly Place[], values: TemplateValues
   return asList(places).flatMap((place) => readerOf(place)(values));
 }
 
-/**
- * The single text at one or several places. `undefined` if there are two, because we can't know which one the sender
- * meant.
- */
+/** The single text at one or several places. `undefined` if there are two, because we can't know which one the sender meant. */
 export function textAt(place: Place | readonly Place[], values: TemplateValues): string | undefined {
   const texts = textsAt(place, values);
   return texts.length === 1 ? texts[0] : undefined;

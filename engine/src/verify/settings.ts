@@ -1,9 +1,7 @@
 import type { Claim } from '../providers/types.ts';
 import { type TemplateValues, textAt } from './places.ts';
 
-/**
- * The parsed secret of a scheme with `settings`. It is not a key: it says what a token or a certificate must be for.
- */
+/** The parsed secret of a scheme with `settings`. It is not a key: it says what a token or a certificate must be for. */
 export interface Settings {
   readonly secret: string;
   readonly words: Readonly<Record<string, string>>;

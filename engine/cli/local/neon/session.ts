@@ -52,9 +52,7 @@ export class Session {
     return statement.finally(() => hungUp.removeEventListener('abort', cancel));
   }
 
-  /**
-   * Runs a batch in a transaction. After a failure, the caller rolls it back by resetting or closing the connection.
-   */
+  /** Runs a batch in a transaction. After a failure, the caller rolls it back by resetting or closing the connection. */
   async batch(queries: readonly NeonQuery[], readOnly: boolean): Promise<Reply[]> {
     await this.client.query(readOnly ? 'START TRANSACTION READ ONLY' : 'START TRANSACTION');
     const replies: Reply[] = [];
