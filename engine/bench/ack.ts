@@ -2,7 +2,7 @@ import { type Contender, startReceiver } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { BATCH, makeKeys, type SigningKeys } from './deliveries.ts';
 import { type Load, startLoad } from './load.ts';
-import { alternate, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
+import { alternate, type Length, type Measurement, percentile, type Row, Rows } from './rows.ts';
 
 /** The number of concurrent senders. */
 const CONNECTIONS = 32;
@@ -59,10 +59,10 @@ async function measure(
   { url, cpu }: Contender,
   amount: number,
   { load, keys, database, source }: MeasureContext,
-): Promise<{ fresh: Measured; sendAgain: () => Promise<Measured> }> {
+): Promise<{ fresh: Measurement; sendAgain: () => Promise<Measurement> }> {
   await database.client.query('truncate webhooks.events cascade');
   const job = { url, source, keys, run: `r${++runs}`, connections: CONNECTIONS, amount };
-  const send = async (again: boolean): Promise<Measured> => {
+  const send = async (again: boolean): Promise<Measurement> => {
     const before = [cpu(), database.cpu()] as const;
     const { latencies, seconds } = await load.send({ ...job, again });
     const own = cpu() - before[0];

@@ -3,7 +3,7 @@ import { bundle } from './bundle.ts';
 import { entryOf, startReceiver } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { deliveryOf, makeKeys, type SigningKeys } from './deliveries.ts';
-import { alternate, type Length, type Measured, type Row, Rows } from './rows.ts';
+import { alternate, type Length, type Measurement, type Row, Rows } from './rows.ts';
 
 const NAMES = ['claimcheck', 'floor'] as const;
 
@@ -26,7 +26,11 @@ export async function benchBill({ rounds }: Length): Promise<Row[]> {
 /**
  * Measures from the start of the process to the 200. Only differences count, because Cloudflare's process is already running.
  */
-async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys): Promise<Measured> {
+async function coldStart(
+  name: (typeof NAMES)[number],
+  database: BenchDatabase,
+  keys: SigningKeys,
+): Promise<Measurement> {
   const { headers, body } = deliveryOf('github', keys, `cold-${performance.now()}`, 0);
   // Build first, because a build takes seconds.
   bundle(entryOf(name)).script;

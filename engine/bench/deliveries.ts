@@ -1,4 +1,4 @@
-import { madeUpKeys, type Signed, sign } from '../cli/samples/sign.ts';
+import { madeUpKeys, type SignedMessage, sign } from '../cli/samples/sign.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { type BenchSource, sources } from './workers/sources.ts';
 
@@ -22,7 +22,7 @@ export const BATCH = 100;
 const FILLER = 'x'.repeat(1200);
 
 /** Makes the n-th delivery of a source. The same `run` and `n` give the same events with a new signature. */
-export function deliveryOf(source: BenchSource, keys: SigningKeys, run: string, n: number): Signed {
+export function deliveryOf(source: BenchSource, keys: SigningKeys, run: string, n: number): SignedMessage {
   const id = `${run}-${n}`;
   const now = new Date();
   const { provider } = sources[source];

@@ -1,7 +1,7 @@
 import { bundle } from './bundle.ts';
 import type { BenchDatabase } from './database.ts';
 import { bodySql, totalOf } from './invoices.ts';
-import type { Measured } from './rows.ts';
+import type { Measurement } from './rows.ts';
 import { startWorkerd } from './workerd.ts';
 import type { handlers } from './workers/consumer.ts';
 import type { Job } from './workers/queue.ts';
@@ -26,7 +26,7 @@ export interface Work {
 export interface Drainer extends AsyncDisposable {
   readonly name: string;
   /** Throws if an event was not worked, or was worked twice. */
-  drain(work: Work): Promise<Measured>;
+  drain(work: Work): Promise<Measurement>;
 }
 
 /** Creates tables in a separate schema, which no migration contains. */
@@ -85,7 +85,7 @@ export async function measure(
   cpu: () => number,
   database: BenchDatabase,
   work: () => Promise<unknown>,
-): Promise<Measured> {
+): Promise<Measurement> {
   const started = performance.now();
   const own = cpu();
   const postgres = database.cpu();

@@ -5,7 +5,7 @@ import { complete, loadEvents } from '../src/db/events.ts';
 import { takeOverdue } from '../src/db/sweep.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { fillLedger } from './ledger.ts';
-import { alternate, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
+import { alternate, type Length, type Measurement, percentile, type Row, Rows } from './rows.ts';
 
 /** Events that the sweep finds, regardless of the ledger's size. */
 const OVERDUE = 1000;
@@ -44,7 +44,7 @@ export async function benchGrowth(length: Length, sizes: readonly number[]): Pro
   return rows.all().toSorted((a, b) => sizeOf(a) - sizeOf(b));
 }
 
-async function measure(database: BenchDatabase, amount: number): Promise<Record<string, Measured>> {
+async function measure(database: BenchDatabase, amount: number): Promise<Record<string, Measurement>> {
   const db = openDatabase(database.url);
   const ids = Array.from({ length: amount }, () => randomUUID());
   const batches = Array.from({ length: amount / BATCH }, (_, n) => ids.slice(n * BATCH, (n + 1) * BATCH));
@@ -63,7 +63,7 @@ async function timed<Item>(
   items: readonly Item[],
   eventsPerItem: number,
   work: (item: Item) => Promise<unknown>,
-): Promise<Measured> {
+): Promise<Measurement> {
   const times: number[] = [];
   const before = database.cpu();
   for (const item of items) {
@@ -101,7 +101,7 @@ async function completeAll(db: Database, ids: readonly string[]): Promise<void> 
   await complete(db, done, new Date());
 }
 
-async function sweep({ client }: BenchDatabase, db: Database): Promise<Measured> {
+async function sweep({ client }: BenchDatabase, db: Database): Promise<Measurement> {
   await client.query(`update webhooks.events set due_at = received_at where status = 'pending'`);
   const begin = performance.now();
   let taken = 0;

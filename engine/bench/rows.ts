@@ -19,7 +19,7 @@ export interface Length {
 }
 
 /** The result of one measurement: a value for each metric. */
-export type Measured = Readonly<Record<string, number>>;
+export type Measurement = Readonly<Record<string, number>>;
 
 /** Sorts `5 ms` before `30 ms`. The sort is stable, so metrics keep their order. */
 const inOrder = new Intl.Collator('en', { numeric: true });
@@ -28,7 +28,7 @@ const inOrder = new Intl.Collator('en', { numeric: true });
 export class Rows {
   readonly #rows = new Map<string, Row>();
 
-  add(row: string, variant: string, measured: Measured): void {
+  add(row: string, variant: string, measured: Measurement): void {
     for (const [metric, value] of Object.entries(measured)) {
       const key = JSON.stringify([row, variant, metric]);
       const found = this.#rows.get(key) ?? { row, variant, metric, values: [] };

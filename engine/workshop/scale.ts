@@ -39,7 +39,7 @@ export default async function main(): Promise<void> {
     const rows: string[] = [];
     for (const [name, load] of Object.entries(pages(stack.workerUrls.ops, now))) {
       await load();
-      const measured: Measured[] = [];
+      const measured: Measurement[] = [];
       for (const request of requests.splice(0)) measured.push(await measure(client, request));
       // The overview's queries run concurrently. A list that is not full queries twice.
       const times = measured.map((one) => one.ms);
@@ -134,13 +134,13 @@ async function fill(client: pg.Client, now: Date): Promise<void> {
   await client.query('vacuum (analyze) webhooks.events, webhooks.bodies, webhooks.effects');
 }
 
-interface Measured {
+interface Measurement {
   readonly ms: number;
   readonly plan: string;
 }
 
-async function measure(client: pg.Client, { query, params = [] }: NeonRequest): Promise<Measured> {
-  const runs: Measured[] = [];
+async function measure(client: pg.Client, { query, params = [] }: NeonRequest): Promise<Measurement> {
+  const runs: Measurement[] = [];
   for (let run = 0; run < WARM + RUNS; run++) {
     const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers) ${query}`, params);
     const lines = rows.map((row) => row['QUERY PLAN']);

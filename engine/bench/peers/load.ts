@@ -7,7 +7,7 @@ import type { Answers, Job, LoadReport } from '../load.ts';
 process.on('message', (job: Job) => void run(job).then((report) => process.send?.(report)));
 process.send?.('ready');
 
-interface Signed {
+interface SignedMessage {
   readonly method: 'POST';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ interface Signed {
 
 type Sent = Omit<LoadReport & Answers, 'signingSeconds'>;
 
-let signed: Signed[] = [];
+let signed: SignedMessage[] = [];
 
 async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport & Answers> {
   const started = performance.now();

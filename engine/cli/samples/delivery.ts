@@ -14,7 +14,7 @@ export interface SignedDelivery {
   readonly body: string;
 }
 
-export interface Wanted {
+export interface DeliveryChoices {
   /** The source's name, which is also a segment of the receiver's path and the key of the samples. */
   readonly name: string;
   readonly source: Source;
@@ -33,7 +33,14 @@ export interface Wanted {
 }
 
 /** Makes a delivery as the provider would send it. */
-export function makeDelivery({ name, source, key, receiver, now = new Date(), ...wanted }: Wanted): SignedDelivery {
+export function makeDelivery({
+  name,
+  source,
+  key,
+  receiver,
+  now = new Date(),
+  ...wanted
+}: DeliveryChoices): SignedDelivery {
   const sample = sampleOf(source.provider);
   const type = wanted.type ?? typesToSend(name, source, wanted.samples)[0] ?? sample.types[0];
   const id = wanted.id ?? sample.id();

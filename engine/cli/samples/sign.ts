@@ -8,7 +8,7 @@ import { UserError } from '../lib/user-error.ts';
 import { partsOf, sampleOf } from './samples.ts';
 import { madeUpSettings, signJose, signWithCertificate } from './sign-jose.ts';
 
-export interface Signed {
+export interface SignedMessage {
   readonly headers: Record<string, string>;
   readonly body: string;
   /** Parameters to add to the URL. */
@@ -28,7 +28,7 @@ export interface ToSign {
 }
 
 /** Signs a delivery with the same provider data that verifies it. `key` is the signing key. */
-export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
+export function sign(provider: Provider, key: string, toSign: ToSign): SignedMessage {
   const { id, type, now, body, url = 'https://example.com/', headers = {} } = toSign;
   const sample = sampleOf(provider);
   const { scheme } = provider;
