@@ -14,7 +14,7 @@ export type Identity =
       readonly who: string;
       /** Another site can make a browser send a request with a password or a cookie, but not with a bearer token. */
       readonly by: 'bearer' | 'browser';
-      /** Whether this is a developer's machine, so that the metrics need no cache. */
+      /** Whether this is a developer's machine. */
       readonly isLocal: boolean;
     }
   | {

@@ -235,7 +235,7 @@ describe('npm run dev', () => {
     const printed = since();
     await send('evt_table');
     await expect.poll(printed, WAIT).toMatch(/^completion .*evt_table {2}retry .*SQLSTATE 42P01/m);
-    await expect.poll(printed, WAIT).toContain('npm run db:generate comes first');
+    await expect.poll(printed, WAIT).toContain('run npm run db:generate first');
     await expect.poll(printed, WAIT).toContain('Postgres: relation "dev_test_notes" does not exist');
     await addMigration('create table dev_test_notes (id text primary key);');
     await expect.poll(printed, WAIT).toContain('the migrations are applied, and pending events');
