@@ -7,16 +7,16 @@ import { fail, run } from './lib/run.mjs';
 const COMMANDS = {
   dev: 'runs everything on this machine',
   db: 'runs the local database alone, for plain wrangler dev',
-  demo: 'sends your app a storm of deliveries, and counts what comes out',
+  demo: 'sends your app a storm of deliveries and counts what comes out',
   send: 'sends a signed sample delivery',
-  ops: 'shows events, retries, discards and runs them again',
+  ops: 'shows, retries, discards and reruns events',
   check: 'checks types, lint, configuration, migrations and builds',
-  types: 'writes the types of what the wrangler files bind',
+  types: 'writes the types of the bindings in the wrangler files',
   migrate: "applies the engine's migrations, then yours",
-  roles: 'makes a database role for each Worker, and prints its URL',
-  setup: 'takes you from nothing to production',
+  roles: 'creates a database role for each Worker and prints its URL',
+  setup: 'sets up production from scratch',
   deploy: 'migrates and deploys',
-  secret: 'sets a secret of a deployed Worker',
+  secret: 'rotates the secret of a source',
 };
 
 const [name, ...args] = process.argv.slice(2);

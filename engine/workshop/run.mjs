@@ -1,14 +1,16 @@
-// Runs a command of the engine's makers: `npm run -w engine faults`. Their packages are in engine/workshop, apart from those of an
-// app, and installed when one of these commands first needs them.
+// Runs a command of the engine's makers: `npm run -w engine faults`. Their packages are in engine/workshop, separate
+// from an app's packages, and are installed when a command first needs them.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fail, run } from '../cli/lib/run.mjs';
 
-/** Without the makers' packages. */
+/** Commands that don't need the makers' packages. */
 const LIGHT = ['init', 'pack', 'forks'];
-/** Beside workshop: Node looks for packages only in a file's own folder and in those above it. */
+/**
+ * Folders that get a link to the packages, because Node looks for them only in a file's folder and the folders above.
+ */
 const ROOMS = ['test', 'bench'];
 
 const [name = '', ...args] = process.argv.slice(2);
