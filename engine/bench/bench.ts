@@ -81,10 +81,7 @@ async function run(
   return measured;
 }
 
-/**
- * Earlier results of parts that still exist. Results of another machine or other versions are dropped, because they
- * can't be compared.
- */
+/** Earlier results of existing parts, if they were measured on this machine with the same versions. */
 function kept(published: Results | undefined, parts: object): Results['parts'] {
   const { machine, versions } = thisMachine();
   const isSame = JSON.stringify([published?.machine, published?.versions]) === JSON.stringify([machine, versions]);

@@ -16,10 +16,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/**
- * Starts a program of this folder in a separate process. It sends one message when it is ready. If it fails, the
- * benchmark ends.
- */
+/** Starts a program of this folder, which sends a message when it is ready. If it fails, the benchmark ends. */
 export async function startChild<Started>(file: string, ...args: readonly string[]): Promise<Child<Started>> {
   const path = fileURLToPath(import.meta.resolve(`./${file}`));
   const child = fork(path, args, { serialization: 'advanced' });

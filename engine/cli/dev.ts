@@ -16,10 +16,7 @@ import { describeProcess, type Lifetime, noteRunning, runningDev, untilStopped }
 import { UserError } from './lib/user-error.ts';
 import { seedTables, startStack } from './local/stack.ts';
 
-/**
- * In production the cron runs every 15 minutes, to let Neon sleep. The local database costs nothing, and a developer
- * doesn't want to wait.
- */
+/** More often than in production (15 minutes, to let Neon sleep), because a developer is waiting. */
 const CRON_EVERY_MS = 60_000;
 
 /** Written by `npm run db:generate`. */

@@ -13,10 +13,7 @@ const GENERATE = 'run npx drizzle-kit generate --config engine/drizzle.config.ts
 /** Licences that only require keeping their notices when a Worker is deployed or sold. */
 const LICENCES = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0'];
 
-/**
- * Checks what concerns only the template's makers: generated documents, the engine's migrations, and the licences of
- * shipped packages.
- */
+/** The makers' checks: generated documents, the engine's migrations, and the licences of shipped packages. */
 export default async function main(): Promise<void> {
   readArguments({});
   await run("the engine's types", ['tsc', '-p', 'engine']);

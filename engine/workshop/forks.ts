@@ -93,10 +93,7 @@ const ONCE: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/**
- * Tries each kind in a separate process, because npm and starting programs take most of the time. Prints the outputs
- * one after the other.
- */
+/** Tries each kind in a concurrent process, and prints the outputs one after the other. */
 async function tryAllOnce(): Promise<void> {
   const tried = Object.keys(ONCE).map(
     (kind) =>

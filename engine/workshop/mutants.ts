@@ -18,10 +18,7 @@ const TIME_LIMIT_MS = 30 * 60_000;
 /** How much of a fault's output is printed. The end says what failed. */
 const MAX_OUTPUT = 3000;
 
-/**
- * Matches a failed assertion. `expect.poll` and `expect(…).rejects` throw a plain error, and fast-check one that quotes
- * the assertion.
- */
+/** A failed assertion, including the plain errors of `expect.poll` and `expect(…).rejects`, and fast-check's. */
 const ASSERTION =
   /^(AssertionError|Error: (expected|promise (resolved|rejected)) |Error: Property failed .*AssertionError)/s;
 

@@ -5,10 +5,7 @@ import { ENGINE } from '../lib/engine.ts';
 /** Exists only in the package and with `--source`. The template itself has nothing to confirm. */
 const CHANGELOG = join(ENGINE, 'CHANGELOG.md');
 
-/**
- * What the changelog asks a fork's owner to do, from the version that they have confirmed in package.json to the
- * installed one. Undefined in the template.
- */
+/** What a fork's owner must do after the version confirmed in package.json. Undefined in the template. */
 export function unconfirmedNotes(): string | undefined {
   if (!existsSync(CHANGELOG)) return undefined;
   const { version } = JSON.parse(readFileSync(join(ENGINE, 'package.json'), 'utf8'));

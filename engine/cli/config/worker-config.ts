@@ -88,8 +88,7 @@ export function readConfig(path: string, environment = '', { planned } = { plann
 }
 
 /**
- * The settings that wrangler uses for an environment. `own` is its section of the file. Bindings and variables are not
- * inherited.
+ * Wrangler's settings for an environment. Bindings and variables are not inherited into `own`, its section of the file.
  */
 function inEnvironment(path: string, file: RawConfig, environment: string, own: object | undefined): RawConfig {
   const { env = {}, vars, secrets, queues, ...inherited } = file;
@@ -136,10 +135,7 @@ const otherSecrets = ({ secrets }: Pick<WorkerConfig, 'secrets'>) => secrets.fil
 /** Some secrets are URLs, such as a Slack webhook's. Only the name shows it. */
 const isUrlByName = (name: string) => name.endsWith('_URL');
 
-/**
- * Replaces every URL with the stand-in for the outside: http(s) URLs among a Worker's variables, and secrets with the
- * name of a URL.
- */
+/** Replaces http(s) URLs in variables, and secrets with the name of a URL, with the stand-in for the outside. */
 export function standInVars(
   config: Pick<WorkerConfig, 'vars' | 'secrets'>,
   outsideUrl: string,
@@ -158,8 +154,8 @@ export function randomSecrets(config: Pick<WorkerConfig, 'secrets'>): Record<str
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
 }
 
-// Standard wrangler environments: `[env.staging]` in each of the wrangler files. Text is only appended to the files, so
-// that comments are preserved.
+// Standard wrangler environments: `[env.staging]` in each of the wrangler files. Text is only appended, to keep
+// comments.
 
 const files = () => Object.values(CONFIGS).filter((path) => existsSync(path));
 
@@ -201,10 +197,7 @@ function append(path: string, text: string): void {
   appendFileSync(path, `${before.endsWith('\n') ? '' : '\n'}\n${text}`);
 }
 
-/**
- * The settings of a new environment. Routes are not inherited, because a custom domain would move away from the Worker
- * that has it.
- */
+/** A new environment's settings. Routes are not inherited, because a custom domain would move to the new Worker. */
 function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, environment: string): object {
   const producers: { queue?: string }[] = queues?.producers ?? [];
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];

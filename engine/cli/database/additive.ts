@@ -121,10 +121,7 @@ function namesIn(tables: Readonly<Record<string, Table>>): string[] {
   });
 }
 
-/**
- * The tables after the newest of these migrations, by names such as `public.invoices`. A handwritten migration may lack
- * a snapshot.
- */
+/** The tables after the newest migration that has a snapshot, by names such as `public.invoices`. */
 function newestTables(folder: string, entries: readonly JournalEntry[]): Readonly<Record<string, Table>> {
   const files = entries.map(({ idx }) => `${folder}/meta/${String(idx).padStart(4, '0')}_snapshot.json`);
   const newest = files.findLast((file) => existsSync(file));

@@ -36,8 +36,7 @@ export async function migrate(
 ): Promise<readonly WorkerKind[]> {
   return asOwner(databaseUrl, async (client) => {
     await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
-    // Both journals are in the schema "drizzle", which the migrator creates. They can't be in "webhooks", which an
-    // engine migration creates.
+    // Both journals are in the schema "drizzle", because "webhooks" exists only after the first engine migration.
     const { engine, app } = folders;
     const local = isLocal(new URL(databaseUrl));
     await applyWhenUnlocked(client, { migrationsFolder: engine, migrationsTable: 'engine_migrations' }, local, tries);

@@ -16,10 +16,7 @@ const FROM_COPY_TO_CHECKOUT = '../../../';
 
 export interface Wrangler {
   readonly exited: Promise<unknown>;
-  /**
-   * workerd's output about a Worker that throws while it is loaded. It names lines of the bundle, so Node may explain
-   * it better.
-   */
+  /** workerd's output about a Worker that throws while it is loaded, with lines of the bundle. */
   readonly thrown: () => string;
   /** Resolves when the Workers answer. */
   ready(url: string): Promise<void>;
@@ -115,10 +112,7 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-/**
- * Filters output that distracts from the actual error: workerd's lines about the bundle, and esbuild's stack traces
- * when it is ended.
- */
+/** Hides workerd's lines about the bundle, and esbuild's stack traces when it is ended. */
 function createErrorFilter() {
   const held: string[] = [];
   let part: 'wanted' | 'thrown' | 'noise' | 'deadlock' = 'wanted';

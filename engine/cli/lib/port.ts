@@ -3,10 +3,7 @@ import { UserError } from './user-error.ts';
 
 export const LOOPBACK = '127.0.0.1';
 
-/**
- * Many servers have a fixed port below 10000. From 32768 on, Linux assigns ports to any program, so such a port could
- * be taken before our server starts.
- */
+/** Many servers have a fixed port below 10000. From 32768 on, Linux may assign a port to another program. */
 const LOWEST = 10_000;
 const END = 32_768;
 
@@ -23,10 +20,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/**
- * Listens on loopback and resolves to the port. If the port is taken, the error ends with `remedy`, which says how to
- * choose another.
- */
+/** Listens on loopback and resolves to the port. `remedy` says how to choose another port if it is in use. */
 export function listen(server: Server, port: number, remedy = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

@@ -1,5 +1,4 @@
-// In an app's tests, Workers use the test's clock (`app.now`), which they get from the stand-in for the outside before
-// each call. Never deployed.
+// In an app's tests, Workers get the time (`app.now`) from the stand-in for the outside. Never deployed.
 
 const RealDate = Date;
 let aheadMs = 0;

@@ -32,10 +32,7 @@ function hostOf(url: unknown): string | undefined {
 const MAX_ISSUES = 5;
 const MAX_LENGTH = 200;
 
-/**
- * Prints what the schema of a handler or an effect expected. The log contains only the path, because schema messages
- * quote payloads.
- */
+/** Prints what a schema expected. The log contains only the path, because schema messages quote payloads. */
 export function printMismatches(
   handlers: Handlers | undefined,
   effects: Readonly<Record<string, EffectKind>> | undefined,

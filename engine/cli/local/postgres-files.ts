@@ -78,10 +78,7 @@ function glibcVersion(): string | undefined {
   return header.glibcVersionRuntime;
 }
 
-/**
- * Copies a folder. Two checkouts may do so at the same time, so a copy gets its name only when it is complete, and a
- * second copy is deleted.
- */
+/** Copies a folder. The copy gets its name when it is complete, because two checkouts may copy at the same time. */
 async function copyOnce(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o755 });
   const partial = `${to}.${process.pid}`;

@@ -92,10 +92,7 @@ export async function startWorkers(
   };
 }
 
-/**
- * Writes a copy to a folder that depends only on its content, because checkouts may share node_modules. So it must not
- * contain secrets.
- */
+/** Writes a copy without secrets. Its folder depends only on its content, because checkouts may share node_modules. */
 function copyOf(
   config: LocalConfig,
   secrets: Record<string, string> = {},

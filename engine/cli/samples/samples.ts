@@ -31,10 +31,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/**
- * Makes a sample with everything that the receiver reads: an id, a type, a time and a signature, at the places in the
- * provider's data.
- */
+/** Makes a sample with an id, a type, a time and a signature at the places in the provider's data. */
 function sampleFrom({ scheme, batch, form, type, id, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
     scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];

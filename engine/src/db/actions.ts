@@ -184,10 +184,7 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
     target as (select distinct source, event_id from parts)`;
 }
 
-/**
- * Finds finished events that can run again because their bodies still exist. Stops at MAX_RERUN + 1 events and at the
- * oldest body.
- */
+/** Finds finished events that still have their bodies. Stops at MAX_RERUN + 1 events and at the oldest body. */
 function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock: Lock): SQL {
   // The operator saw this time in milliseconds, but Postgres stores microseconds.
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;

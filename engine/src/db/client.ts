@@ -27,10 +27,7 @@ const QUERY_TIMEOUT_MS = 10_000;
 neonConfig.fetchEndpoint = (host, port) =>
   isLoopback(host) ? `http://${host}:${port}/sql` : `https://${host.replace(/^[^.]+\./, 'api.')}/sql`;
 
-/**
- * Reads and checks the whole answer, so that the driver sees a lost connection, or an answer that is not Neon's, as an
- * error of `fetch`.
- */
+/** Checks the whole answer, so that a lost connection, or an answer that is not Neon's, is an error of `fetch`. */
 neonConfig.fetchFunction = async (url: string, init: RequestInit) => {
   const signal = init.signal === undefined ? AbortSignal.timeout(QUERY_TIMEOUT_MS) : init.signal;
   const response = await fetch(url, { ...init, signal }).catch((error: Error) => {
@@ -57,10 +54,7 @@ const PARSERS = {
 /** One entry, because a Worker has one DATABASE_URL (two while a test changes it). */
 const opened = memoize((url: string | undefined) => neon(checkedUrl(url)));
 
-/**
- * What ends a query: 10 s for each query, one signal for all queries of a handle, or `none` if the caller limits its
- * own waiting.
- */
+/** What ends a query: 10 s for each, one signal for all queries of a handle, or `none` if the caller stops waiting. */
 type TimeLimit = 'each query' | AbortSignal | 'none';
 
 export function openDatabase(url: string | undefined, limit: TimeLimit = 'each query'): Database {

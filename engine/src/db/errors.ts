@@ -21,10 +21,7 @@ interface Facts {
   readonly isAboutData?: boolean;
 }
 
-/**
- * A database error reduced to what may be logged and stored: without SQL, parameters, the URL, or Postgres's messages,
- * which quote values.
- */
+/** A database error that may be logged and stored: without SQL, parameters, the URL or Postgres's own message. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
   readonly retryable: boolean;
@@ -32,10 +29,7 @@ export class DatabaseError extends Error {
   readonly constraint: string | undefined;
   readonly table: string | undefined;
   readonly unmetCondition: number | undefined;
-  /**
-   * Whether Postgres or Neon refuses the data itself (its type, its size or a constraint), so that the same data can
-   * never succeed.
-   */
+  /** Whether the data itself is refused (its type, its size or a constraint), so that a retry can't succeed. */
   readonly isAboutData: boolean;
 
   constructor(message: string, facts: Facts) {
@@ -48,10 +42,7 @@ export class DatabaseError extends Error {
     this.isAboutData = facts.isAboutData ?? /^(22|23|54)/.test(facts.code ?? '');
   }
 
-  /**
-   * A full Neon project refuses writes that need more space. Small updates may still succeed, so a success doesn't mean
-   * that there is space.
-   */
+  /** A full Neon project refuses writes that need space. Small updates may still succeed, so they prove nothing. */
   get isOutOfSpace(): boolean {
     return this.code === '53100';
   }

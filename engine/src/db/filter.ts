@@ -95,10 +95,7 @@ export function matches(filter: EventFilter): SQL {
 
 type Why = Pick<EventFilter, 'failure' | 'error'>;
 
-/**
- * Whether an event or one of its unsent effects failed. Effects fail after their event is done. Unsent effects are few
- * and have indexes.
- */
+/** Whether an event or one of its unsent effects, which are few and have indexes, failed for this reason. */
 function hasFailed(why: Why): SQL {
   // Each status has its own index, which Postgres doesn't use for a condition on both.
   const ofEffect = (status: string) =>

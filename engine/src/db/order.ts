@@ -13,10 +13,7 @@ export interface LineKey {
 
 /** A line: the unfinished events of one source with the same order key, in order. */
 export interface Line extends LineKey {
-  /**
-   * Changes with each completion, and is null before the first one. Must be loaded before a handler reads what earlier
-   * events have written.
-   */
+  /** Changes with each completion. Null before the first. Must be loaded before a handler reads earlier changes. */
   turn: string | null;
   /** How many of the following events the commit should load. */
   lookFor?: number;

@@ -195,10 +195,7 @@ export async function recordProblem(
   );
 }
 
-/**
- * Makes the next tick ask again, optionally from another time or with an unconfirmed key. Returns false if there is no
- * such row.
- */
+/** Makes the next tick ask again, optionally from another time or with an unconfirmed key. False without a row. */
 export async function restartReconcile(
   db: Database,
   source: string,

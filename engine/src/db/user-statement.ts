@@ -1,5 +1,4 @@
-// Handles the statements of user code: a handler reads through a read-only handle, and the statements that it returns
-// are checked before they are committed.
+// Statements of user code: reads go through a read-only handle, and returned statements are checked first.
 import { type HTTPQueryOptions, NeonQueryPromise, neon } from '@neondatabase/serverless';
 import { getTableName, is, Param, Placeholder, sql } from 'drizzle-orm';
 import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';
@@ -102,10 +101,7 @@ const SCHEMA = `(?<![\\w$])"?${webhooks.schemaName}\\b`;
 const ENGINE_TABLE = `${SCHEMA}"?\\s*\\.\\s*"?(${ENGINE_TABLES})(?![\\w$])`;
 /** A table can be named in many places: `from a, webhooks.events`, `delete from only (webhooks.events)` … */
 const NAMES_ENGINE = new RegExp(ENGINE_TABLE, 'i');
-/**
- * If the app has a table `webhooks`, `"webhooks"."events"` may be one of its columns, except after the keywords in
- * NAMES_ENGINE_AS_TABLE.
- */
+/** If the app has a table `webhooks`, `"webhooks"."events"` may be a column, except after these keywords. */
 const HAS_TABLE_OF_THAT_NAME = new RegExp(`${SCHEMA}(?!"?\\s*\\.)`, 'i');
 const NAMES_ENGINE_AS_TABLE = new RegExp(
   `\\b(from|join|update|into|using|only|table)\\s+("?\\w+"?\\s*\\.\\s*)?${ENGINE_TABLE}`,

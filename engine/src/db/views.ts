@@ -187,8 +187,7 @@ function isAfter(cursor: Cursor | undefined): SQL {
 function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, limit: number): SQL {
   const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
   if (q === undefined) {
-    // `offset 0` makes Postgres begin with the effects instead of the newest events, because it can't know how old the
-    // events with effects are.
+    // `offset 0` makes Postgres begin with the effects, because it doesn't know how old their events are.
     const all = filter.effect_status === undefined ? sql`` : sql`offset 0`;
     return sql`
     select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found

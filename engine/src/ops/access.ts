@@ -29,10 +29,7 @@ export type Identity =
 /** The length of `openssl rand -hex 16`. Such a token can't be guessed, so attempts need no limit. */
 const MIN_TOKEN_LENGTH = 32;
 
-/**
- * The audience in `access.dev` of wrangler.ops.toml, which exists only on a developer's machine. Cloudflare's audiences
- * have 64 hex digits.
- */
+/** The audience in `access.dev` of wrangler.ops.toml, for local use only. Cloudflare's have 64 hex digits. */
 const LOCAL_AUDIENCE = 'local';
 
 /** After this time, the operator is admitted without a name. */

@@ -19,8 +19,7 @@ export const awsSns = defineProvider({
       { at: 'json:TopicArn', is: '{topic}' },
       // Version 1, the default of a topic, signs with SHA-1, so it is refused.
       { at: 'json:SignatureVersion', is: '2' },
-      // Only the message may contain line breaks, and the time must be a time. Otherwise the signed text could be split
-      // into different values.
+      // The other values must not contain line breaks, or the signed text could be split into different values.
       { at: 'json:MessageId', like: /^[\w-]+$/ },
       { at: 'json:Subject', like: /^[^\n]*$/, optional: true },
       { at: 'json:SubscribeURL', like: /^\S+$/, optional: true },

@@ -20,8 +20,7 @@ export const coinbaseCdp = defineProvider({
   id: { at: ['{json:eventId}', '{signed-header:x-event-id}'], signed: true },
   type: ['{json:eventType}', '{json:type}'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
-  // Coinbase documents up to 60 retries, but not how long they take. With the delays of Hook0, which sends them, they
-  // take 24 days.
+  // Coinbase documents up to 60 retries. With the delays of Hook0, which sends them, they take 24 days.
   retriesForDays: 24,
 });
 

@@ -75,10 +75,7 @@ type CheckTemplate<Text extends string> = Text extends `${infer Before}{${infer 
     ? Mistake<'a brace is missing'>
     : unknown;
 
-/**
- * An id or a signed text without a place would be the same for every delivery, as when `json:id` is written instead of
- * `{json:id}`.
- */
+/** Requires a place in an id or a signed text: `json:id` without braces would be the same for every delivery. */
 type RequirePlace<Text extends string> = string extends Text
   ? unknown
   : Text extends `${string}{${string}}${string}`

@@ -17,8 +17,7 @@ export const docusign = defineProvider({
     key: 'utf8',
     signed: '{body}',
   },
-  // Two recipients can be notified, or can sign, at the same moment. A hash can't be the id, because the body counts
-  // the retries.
+  // Two recipients can be notified, or sign, at the same moment. A hash would differ, because the body counts retries.
   id: {
     at: '{json:event}:{json:data.envelopeId}:{json?:data.recipientId}:{json:generatedDateTime}',
     signed: true,

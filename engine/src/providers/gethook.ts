@@ -9,8 +9,7 @@ export const gethook = defineProvider({
     key: 'utf8',
     signed: '{body}',
   },
-  // Some senders behind GetHook set unreliable ids. For these, set `dedupe: 'content'` on the source, so that an event
-  // is recognized by its content.
+  // Some senders behind GetHook set unreliable ids. For these, set `dedupe: 'content'` on the source.
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },

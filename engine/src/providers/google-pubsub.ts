@@ -8,8 +8,7 @@ export const googlePubsub = defineProvider({
     signature: 'header:authorization',
     prefix: 'Bearer ',
     algorithm: 'RS256',
-    // Google signs tokens for everybody, with any audience, so only the account proves that a token belongs to your
-    // subscription.
+    // Google signs tokens with any audience for everybody, so only the account proves that it is your subscription.
     settings: { audience: /^[!-~]{1,512}$/, email: /^[^@\s]+@[\w.-]+$/ },
     keys: { jwks: 'https://www.googleapis.com/oauth2/v3/certs' },
     claims: [

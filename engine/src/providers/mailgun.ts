@@ -13,8 +13,7 @@ export const mailgun = defineProvider({
     // Mailgun retries for eight hours, and recommends a generous window.
     timestamp: { at: 'json:signature.timestamp', unit: 's', windowSeconds: 9 * 3600 },
   },
-  // An id is unique only within a day, so the time is part of it. The body isn't signed, so the token is the replay
-  // key, as Mailgun recommends.
+  // Ids are unique only within a day. The body isn't signed, so the token is the replay key, as Mailgun recommends.
   id: {
     at: '{json:event-data.id}:{json:event-data.timestamp}',
     signed: false,

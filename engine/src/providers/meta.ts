@@ -30,16 +30,14 @@ export const meta = defineProvider({
   id: {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
-      // All payment attempts and refunds of an order have the id of the message with the order. A refund repeats the
-      // payment's transaction and status.
+      // All payments and refunds of an order have its message's id. A refund repeats the transaction and the status.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.payment.reference_id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.status}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.refunds.0.status}:{json?:entry.0.changes.0.value.statuses.0.timestamp}',
       // Each member of a group has a separate status for a message. Meta's documentation spells this field in both ways.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.participant_recipient_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_user_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}',
-      // Messenger and Instagram. Both sides of a conversation may be our accounts, so the account is part of the id. A
-      // deletion repeats the message's id.
+      // Messenger and Instagram. Both sides may be our accounts. A deletion repeats the message's id.
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}:{json:entry.0.messaging.0.message.is_deleted}',
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}',
       // A lead, or a comment on Instagram. The entry's time is when it was sent, so it is not part of the id.

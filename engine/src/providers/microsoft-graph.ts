@@ -14,8 +14,7 @@ export const microsoftGraph = defineProvider({
   handshakes: [
     {
       method: 'POST',
-      // The token is opaque, and "never any value containing HTML or JavaScript". Today it is a sentence, so spaces are
-      // allowed.
+      // Opaque, but "never any value containing HTML or JavaScript". Today it is a sentence, so spaces are allowed.
       when: [{ at: 'query:validationToken', like: /^[\w .:+/=~-]{1,512}$/ }],
       reply: { status: 200, text: '{query:validationToken}' },
     },

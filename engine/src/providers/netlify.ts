@@ -11,8 +11,7 @@ export const netlify = defineProvider({
     claims: [{ at: 'jws:iss', is: 'netlify' }],
     bodyHash: 'jws:sha256',
   }),
-  // A deploy keeps one id while it is built, ready, locked and unlocked. A form submission has neither a state nor an
-  // update time.
+  // A deploy keeps its id in all states. A form submission has neither a state nor an update time.
   id: { at: '{json:id}:{json?:state}:{json?:locked}:{json?:updated_at}', signed: true },
   // This header is not signed, but the body doesn't contain the type.
   type: ['{header:x-netlify-event}'],

@@ -15,8 +15,7 @@ export const paypal = defineProvider({
     // PayPal retries for three days.
     timestamp: { at: 'header:paypal-transmission-time', unit: 'iso', windowSeconds: 4 * 86_400 },
   }),
-  // Anybody can make another body with the same CRC-32. The signature is the replay key, so such a body can't pass as
-  // another event.
+  // Anybody can make a body with the same CRC-32. With the signature as replay key, it can't pass as another event.
   id: { at: '{json:id}', signed: true, replayKey: '{header:paypal-transmission-sig}' },
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:create_time', unit: 'iso' },

@@ -7,8 +7,7 @@ export const postmark = defineProvider({
   scheme: { token: 'header:authorization', basic: true },
   id: {
     at: [
-      // This id is the same on every retry, but it is sent only "when available". If only the retry has it, the retry
-      // is parked because its body is known.
+      // The same on retries, but sent only "when available". If only a retry has it, it is parked for its known body.
       '{header:x-pm-webhook-trace-id}',
       // A message can have many recipients, and each can open it and click its links many times. MessageID is null if
       // an address is suppressed or reactivated by hand.
@@ -19,7 +18,6 @@ export const postmark = defineProvider({
   // Inbound messages have no RecordType.
   type: ['{json:RecordType}', 'inbound'],
   occurredAt: { at: ['json:BouncedAt', 'json:DeliveredAt', 'json:ReceivedAt', 'json:ChangedAt'], unit: 'iso' },
-  // Inbound messages contain their attachments. Postmark allows 35 MB, but a Worker's 128 MB can't hold several copies
-  // of such a body.
+  // Postmark allows 35 MB with attachments, but a Worker's 128 MB can't hold several copies of such a body.
   maxBytes: 5 * 1024 * 1024,
 });

@@ -11,8 +11,7 @@ export const revenuecat = defineProvider({
     signed: '{header:x-revenuecat-webhook-signature#t}.{body}',
     timestamp: { at: 'header:x-revenuecat-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // The authorization header, exactly as it was typed in RevenueCat's settings. It doesn't sign the id, but anybody who
-  // has it can send any event anyway.
+  // The authorization header, exactly as in RevenueCat's settings. Anybody who has it can send any event.
   otherSchemes: [{ token: 'header:authorization' }],
   id: { at: '{json:event.id}', signed: true },
   type: ['{json:event.type}'],

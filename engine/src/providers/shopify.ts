@@ -4,8 +4,7 @@ export const shopify = defineProvider({
   name: 'shopify',
   docs: 'https://shopify.dev/docs/apps/build/webhooks/verify-deliveries',
   scheme: {
-    // The second header belongs to Shopify's Events, its newer kind of subscription. It uses the same scheme with other
-    // header names.
+    // The second header is for Events, Shopify's newer kind of subscription, with the same scheme.
     signature: ['header:x-shopify-hmac-sha256', 'header:shopify-hmac-sha256'],
     encoding: 'base64',
     key: 'utf8',

@@ -22,8 +22,7 @@ export const twilio = defineProvider({
     at: [
       '{json:specversion}:{json:source}:{json:id}',
       '{json:MessageSid}:{json:MessageStatus}',
-      // If a caller presses the same digit twice, both forms are equal. Only this unsigned header differs, and it stays
-      // the same on a retry.
+      // If a caller presses the same digit twice, only this unsigned header differs. It stays the same on a retry.
       '{header:i-twilio-idempotency-token}',
     ],
     signed: false,

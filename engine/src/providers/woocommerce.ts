@@ -16,7 +16,6 @@ export const woocommerce = defineProvider({
   },
   type: ['{header:x-wc-webhook-topic}'],
   occurredAt: { at: 'json:date_modified_gmt', unit: 'iso' },
-  // When a webhook is created, WooCommerce sends this unsigned ping and drops the webhook unless the answer is 200.
-  // WooCommerce never retries a delivery.
+  // WooCommerce sends this unsigned ping for a new webhook, which it drops unless the answer is 200. It never retries.
   handshakes: [{ method: 'POST', when: [{ at: 'form:webhook_id', like: /^\d{1,20}$/ }], reply: { status: 200 } }],
 });

@@ -2,9 +2,9 @@ import type { ClaimRequest, NewEvent } from '../db/claim.ts';
 import { isStorableText, isStorableTime } from '../shared/text.ts';
 import { MESSAGE_VERSION, versionOf } from './tickets.ts';
 
-/** A verified delivery that Postgres could not claim in time. It is sent through the queue, and the consumer claims it. */
+/** A verified delivery that Postgres could not claim in time. The consumer claims it from the queue. */
 export interface ForwardedDelivery extends ClaimRequest {
-  /** The ids of events that can't be claimed because a value is missing or has the wrong type. They are not in `events`. */
+  /** Ids of events that are not in `events`, because a value is missing or has the wrong type. */
   readonly unreadable: readonly string[];
 }
 

@@ -47,9 +47,7 @@ export async function isWritten(sending: Promise<unknown>): Promise<boolean> {
   return withTimeLimit(SEND_TIMEOUT_MS, sent, () => false);
 }
 
-/**
- * Asks the consumer to reconcile a source. An older consumer that can't read it leaves it on the queue, which redelivers it.
- */
+/** Asks the consumer to reconcile a source. An older consumer that can't read it returns it to the queue. */
 export interface ReconcileMessage {
   readonly reconcile: string;
   /** Set if a run has not reached the present. The next run continues with windows of this length. */

@@ -16,10 +16,7 @@ import { jsonAt } from '../verify/places.ts';
 import { type ListedEvents, ReconcileError } from './kinds.ts';
 import { type Due, type Run, recordNothingListed, recordUnconfirmed, whatIsDue } from './run.ts';
 
-/**
- * How many windows a run asks for. The Free plan allows 50 requests in a run, and a window takes at most three pages
- * and four queries. The next run continues.
- */
+/** Windows per run. The Free plan allows 50 requests, and a window takes up to three pages and four queries. */
 const MAX_ASKS = 6;
 
 /** The shortest window, because many providers write times in seconds. */
@@ -144,8 +141,7 @@ async function readListed(source: Source, item: unknown): Promise<(NewEvent & { 
   const { type } = event;
   if (type === null || !isExpected(source.types, type)) return 'another type';
   if (event.occurredAt === null) return 'no time';
-  // The API may write an event differently from its delivery. Without a replay key, a later delivery is a duplicate and
-  // not another event.
+  // Without a replay key, a later delivery is a duplicate even if the API writes the event differently.
   return { ...event, occurredAt: event.occurredAt, fingerprint: null };
 }
 
@@ -189,10 +185,7 @@ async function valuesDelivered({ name, kind, db }: ListRun, known: readonly stri
 /** Long enough for a version or an account. */
 const MAX_VALUE_LENGTH = 100;
 
-/**
- * Compares an event with the delivered ones. A handler could misread an event of another API version, or treat a test
- * event as a real one.
- */
+/** Compares an event with delivered ones, because a handler could misread another API version or a test event. */
 function differenceOf(
   event: NewEvent,
   same: readonly string[],

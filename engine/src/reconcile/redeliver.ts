@@ -14,10 +14,7 @@ const MAX_REDELIVERIES = 150;
 
 const HOUR_MS = 3_600_000;
 
-/**
- * How long to wait after the last try, so that a delivery that we always refuse (for example with 413) is not requested
- * at every tick.
- */
+/** Waits after the last try, so that a delivery that we always refuse is not requested at every tick. */
 const WAITS_MS = [0, HOUR_MS, 4 * HOUR_MS];
 
 /** An event that has not arrived. */
@@ -83,10 +80,7 @@ export async function runRedeliver(run: Run<ListedDeliveries>): Promise<undefine
   });
 }
 
-/**
- * The events that the provider has sent since then, oldest first. If the pages shift between two calls, a delivery is
- * at most listed twice.
- */
+/** The events sent since then, oldest first. If pages shift between two calls, a delivery is at most listed twice. */
 async function listSince({ kind, ask }: Run<ListedDeliveries>, since: Date): Promise<Missing[]> {
   const events = new Map<string, Missing>();
   const seen = new Set<string>();

@@ -134,10 +134,7 @@ function asker(env: ConsumerBindings, now: () => Date): Run['ask'] {
   };
 }
 
-/**
- * Describes an error for the log, which must not contain foreign error messages, and for the row. Never throws,
- * whatever was thrown.
- */
+/** Describes an error for the log (without foreign messages) and for the row. Never throws, whatever was thrown. */
 function describe(error: unknown, env: object) {
   try {
     if (!(error instanceof Error))

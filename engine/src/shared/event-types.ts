@@ -1,10 +1,7 @@
-/**
- * The event types that a source expects. In a list, `issues.*` stands for all types that begin with `issues.`. `*`
- * means that the types are not known.
- */
+/** The types that a source expects. A list may contain patterns such as `issues.*`. `*`: the types are not known. */
 export type ExpectedTypes = '*' | readonly string[];
 
-/** Whether a pattern matches a type. It may be the type itself, `issues.*` for all types that begin with `issues.`, or `*`. */
+/** Whether a pattern matches a type: the type itself, `issues.*` for all that begin with `issues.`, or `*`. */
 export function covers(pattern: string, type: string | null): boolean {
   if (pattern === type || pattern === '*') return true;
   return type !== null && pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));

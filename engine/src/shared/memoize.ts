@@ -1,7 +1,4 @@
-/**
- * Caches what `make` returns for each key, for the life of the isolate. Only for a small set of keys: sources,
- * providers, their templates, secrets.
- */
+/** Caches results for the life of the isolate. Only for a small set of keys, such as sources or secrets. */
 export function memoize<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, { readonly value: Value }>();
   return (key) => {

@@ -12,9 +12,7 @@ export function isStorableTime(time: Date): boolean {
   return year >= 1 && year <= 9999;
 }
 
-/**
- * Reduces a text to one line without control and formatting characters, so that it can't disturb the place where it is shown.
- */
+/** Reduces a text to one line without control and formatting characters, so that it is safe to display. */
 export function cleanText(text: string, maxLength: number): string {
   return text
     .toWellFormed()

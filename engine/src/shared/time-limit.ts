@@ -1,7 +1,4 @@
-/**
- * Waits for work at most this long. After that, returns or throws what `late` does. The work itself continues, but
- * nobody waits for it.
- */
+/** Waits for work at most this long, and then returns or throws what `late` does. The work itself continues. */
 export async function withTimeLimit<Value, Late>(
   ms: number,
   work: Value | Promise<Value>,

@@ -7,7 +7,7 @@ export type Check = (signature: Bytes, signed: Bytes) => Promise<boolean>;
 /** The Workers runtime throws if an Ed25519 signature has another length. */
 const ED25519_BYTES = 64;
 
-/** Imports a key. Returns `undefined` if the bytes are not a key for this algorithm. WebCrypto compares in constant time. */
+/** Imports a key, if the bytes are one for this algorithm. WebCrypto compares in constant time. */
 export async function checkWith(algorithm: Algorithm, bytes: Bytes): Promise<Check | undefined> {
   try {
     const { format, importAs, verifyAs } = ALGORITHMS[algorithm];

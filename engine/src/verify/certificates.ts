@@ -37,16 +37,13 @@ async function check(scheme: CertificateScheme, { delivery, candidates, secrets,
     const found = await verifyWith(scheme, settings, signature, delivery, now);
     if (found === undefined) return { outcome: 'verified', secretIndex };
     verdict = found;
-    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked either.
+    // The time is checked last, so this secret matched. Without keys, the other secret can't be checked either.
     if (found.outcome === 'keys_unavailable' || found.reason.startsWith('timestamp')) return found;
   }
   return verdict;
 }
 
-/**
- * Returns `undefined` if the delivery is valid. Claims are checked before the certificate is fetched, so that a
- * delivery for somebody else causes no request.
- */
+/** `undefined` if the delivery is valid. Checks claims first, so that others' deliveries cause no request. */
 async function verifyWith(
   scheme: CertificateScheme,
   settings: Settings,

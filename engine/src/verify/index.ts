@@ -40,10 +40,7 @@ export type Reason =
   | 'timestamp outside the window'
   | 'no such handshake';
 
-/**
- * Each candidate signature is compared with a hash of the whole body, so their number is limited. A key rotation needs
- * two or three.
- */
+/** Limited, because each candidate signature costs a hash of the body. A rotation needs two or three. */
 const MAX_CANDIDATES = 10;
 
 /**
@@ -125,9 +122,7 @@ const checkFor = memoize((scheme: Signature) =>
   }),
 );
 
-/**
- * `checksBySecret[n]` is the check for the secret at index n, or `undefined` if that secret is not a valid key for this scheme.
- */
+/** `checksBySecret[n]` is the check for secret n, or `undefined` if it is not a key for this scheme. */
 async function verifySignatures(
   scheme: Signature,
   provider: Provider,
@@ -215,10 +210,7 @@ function missingIn({ signed }: Signature, part: TemplateValues): string {
   return [...missing].join(', ');
 }
 
-/**
- * The headers that the signature covers, if the delivery lists them. Empty for a provider with several schemes, because
- * we don't know which one was used.
- */
+/** The headers that the signature covers, if the delivery lists them. Empty if a provider has several schemes. */
 export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Delivery): readonly string[] {
   if (
     otherSchemes !== undefined ||
@@ -283,7 +275,7 @@ export function judgeTime(
 /** RFC 3339, section 5.6, in upper case. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** Strict, because a lenient parser (which reads "123abc" as 123) would check a different time from the one that was signed. */
+/** Strict, because a lenient parser ("123abc" as 123) would check a different time from the signed one. */
 function secondsOf(text: string, unit: Timestamp['unit']): number {
   if (unit === 'iso') return RFC_3339.test(text) ? Date.parse(text) / 1000 : Number.NaN;
   if (!/^\d{1,15}$/.test(text)) return Number.NaN;

@@ -44,7 +44,7 @@ async function check(scheme: Jose, { delivery, candidates, secrets, now }: ToChe
       return { outcome: 'verified', secretIndex };
     }
     verdict = found;
-    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked either.
+    // The time is checked last, so this secret matched. Without keys, the other secret can't be checked either.
     if (found.outcome === 'keys_unavailable' || found.reason.startsWith('timestamp')) return found;
   }
   return verdict;
@@ -82,9 +82,7 @@ function openToken({ prefix = '', algorithm, isEvent }: Jose, text: string): Tok
   };
 }
 
-/**
- * Decodes strictly, so that each token has exactly one encoding. Only the last characters can hold bits that decoding drops.
- */
+/** Strict, so that each token has one encoding. Only the last characters can hold bits that decoding drops. */
 function decodePart(text: string): Bytes | undefined {
   const bytes = fromBase64Url(text);
   const loose = text.length % 4;
@@ -98,10 +96,7 @@ function jsonOf(bytes: Bytes): unknown {
   return parsed.outcome === 'parsed' ? parsed.json : undefined;
 }
 
-/**
- * Returns `undefined` if the token is valid. Claims are checked before a key is fetched, so that a token for somebody
- * else causes no request.
- */
+/** `undefined` if the token is valid. Checks claims first, so that a token for somebody else causes no request. */
 async function verifyWith(
   scheme: Jose,
   settings: Settings,

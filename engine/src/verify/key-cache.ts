@@ -2,7 +2,7 @@ import { withTimeLimit } from '../shared/time-limit.ts';
 
 /** A provider changes its keys a few times a year and publishes them days before. */
 const FRESH_MS = 3_600_000;
-/** If a host doesn't answer, older keys are better than refusing every delivery. After a day, a key may have been revoked. */
+/** If a host doesn't answer, older keys are used. After a day, a key may have been revoked. */
 const USABLE_MS = 24 * FRESH_MS;
 /** Strangers can name keys that don't exist, so a host is asked at most this often. */
 const ASK_EVERY_MS = 10_000;
@@ -22,10 +22,7 @@ export interface KeysUnavailable {
 /** When this isolate last asked each host. */
 const asked = new Map<string, number>();
 
-/**
- * Caches keys fetched from the hosts that a provider's data names, for the life of the isolate. `parse` returns
- * `undefined` for an unexpected answer.
- */
+/** Caches keys from providers' hosts for the isolate's life. `parse` returns `undefined` for an unexpected answer. */
 export class KeyCache<Value> {
   readonly #parse: (text: string) => Promise<Value | undefined>;
   readonly #kept = new Map<string, { readonly value: Value; readonly at: number }>();
@@ -35,7 +32,7 @@ export class KeyCache<Value> {
     this.#parse = parse;
   }
 
-  /** `isEnough` says whether a cached value has the wanted key. If it doesn't, the key may be newer than the cached value. */
+  /** `isEnough` says whether a cached value has the wanted key, which may be newer than the value. */
   async get(
     url: string,
     now: Date,

@@ -55,8 +55,7 @@ export async function readRequest(request: IncomingMessage, maxBytes: number): P
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    // Read even a body that is too large to its end. Otherwise the connection could be reset before the sender has read
-    // the answer.
+    // Read a body that is too large to its end, or the connection may be reset before the answer is read.
     if (length <= maxBytes) chunks.push(chunk);
   }
   if (length > maxBytes) throw new NeonError(413, `request is too large (max is ${maxBytes} bytes)`);

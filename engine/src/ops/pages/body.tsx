@@ -5,10 +5,7 @@ import type { ShownEvent } from '../api.ts';
 import { quoted } from '../words.ts';
 import { Code, eventPath, Facts, Text, visible } from './parts.tsx';
 
-/**
- * A browser displays this many characters easily. Longer JSON isn't parsed, because parsed JSON may take a hundred
- * times its size in memory.
- */
+/** A browser shows this much easily. Longer JSON isn't parsed, because that may take 100 times its size in memory. */
 export const MAX_SHOWN = 100_000;
 
 /** The body, or its beginning. The script adds a button that copies all of it. */

@@ -45,10 +45,7 @@ const WORDS: Readonly<Record<ActionName, Words>> = {
   },
 };
 
-/**
- * Asks for confirmation before an action on many events. The form contains a hash of the events that the operator saw,
- * so that no others are changed.
- */
+/** Confirms an action on many events. The form contains a hash of the events, so that no others are changed. */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
   const isTryNow = action === 'retry' && (filter.status === 'pending' || filter.effect_status === 'pending');
