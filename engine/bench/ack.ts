@@ -4,7 +4,6 @@ import { BATCH, makeKeys, type SigningKeys } from './deliveries.ts';
 import { type Load, startLoad } from './load.ts';
 import { alternate, type Length, type Measurement, percentile, type Row, Rows } from './rows.ts';
 
-/** The number of concurrent senders. */
 const CONNECTIONS = 32;
 
 /**

@@ -5,7 +5,6 @@ import type { BenchDatabase } from './database.ts';
 import { type SigningKeys, secretsFor } from './deliveries.ts';
 import { startWorkerd, type Workerd } from './workerd.ts';
 
-/** A program that receives deliveries. */
 export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly url: string;

@@ -18,7 +18,6 @@ export interface BenchDatabase extends AsyncDisposable {
   /** The same with the latency of `setLatency`. */
   readonly delayedUrl: string;
   readonly client: pg.Client;
-  /** CPU time of all Postgres processes in ms. */
   cpu(): number;
   /** Delays every answer of the endpoint and of `delayedUrl`. */
   setLatency(ms: number): Promise<void>;

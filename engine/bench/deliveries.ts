@@ -10,7 +10,6 @@ export function makeKeys(): SigningKeys {
   return Object.fromEntries(entries);
 }
 
-/** The receiver's secrets by variable. */
 export function secretsFor(keys: SigningKeys): Record<string, string> {
   return Object.fromEntries(Object.entries(keys).map(([name, { secret }]) => [secretName(name), secret]));
 }

@@ -6,10 +6,8 @@ import { startWorkerd } from './workerd.ts';
 import type { handlers } from './workers/consumer.ts';
 import type { Job } from './workers/queue.ts';
 
-/** The events of one measurement. */
 export interface Work {
   readonly events: number;
-  /** The number of rows that all events increment. */
   readonly customers: number;
   /** Concurrent batches of the queue, and tickets in each. Peers have no batches and a fixed concurrency. */
   readonly consumers: number;
@@ -22,7 +20,6 @@ export interface Work {
   readonly deliveries: number;
 }
 
-/** A program that works all events. */
 export interface Drainer extends AsyncDisposable {
   readonly name: string;
   /** Throws if an event was not worked, or was worked twice. */

@@ -3,7 +3,6 @@ import { createTables, type Drainer, startClaimcheck, type Work } from './drain-
 import { startGraphile, startWire } from './drain-peers.ts';
 import { alternate, type Length, LINE_MS, LINE_ROW, type Row, Rows } from './rows.ts';
 
-/** The number of customers in a measurement. */
 const HOT = 10;
 const SPREAD = 100_000;
 const USUAL = { customers: SPREAD, consumers: 10, batch: 100, type: 'paid', deliveries: 1 } as const;

@@ -17,7 +17,6 @@ const RECEIVERS = ['claimcheck', 'floor', 'floor again'];
 
 /** The sections of the pages that contain results. */
 function sections(results: Results): { section: Section; lines: string[] }[] {
-  /** Several metrics of one variant in one cell. */
   const cell = (row: string, variant: string, ...metrics: string[]) =>
     metrics
       .map((metric) => {

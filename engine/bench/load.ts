@@ -26,7 +26,6 @@ export interface LoadReport {
 }
 
 export interface Answers {
-  /** The number of answers by status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 

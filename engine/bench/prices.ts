@@ -28,9 +28,7 @@ interface Volume {
   readonly events: number;
   /** Whether the Free plans of Cloudflare and Neon are enough. */
   readonly isFree?: true;
-  /** Events in a batch of the consumer. */
   readonly batch: 1 | 10;
-  /** Neon's compute. */
   readonly cu: number;
 }
 
@@ -49,7 +47,6 @@ interface Item {
   readonly dollars: (volume: Volume, effects: 0 | 1) => number;
 }
 
-/** The monthly costs with their calculation. */
 export function costTable(results: Results): string[] {
   const items = itemsOf(results);
   const sums = (effects: 0 | 1) =>

@@ -15,7 +15,6 @@ export interface Results {
 }
 
 export interface MeasuredPart {
-  /** The date. */
   readonly measured: string;
   readonly rows: readonly Row[];
 }
@@ -34,7 +33,6 @@ export function writeResults(results: Results): void {
   writeFileSync(FILE, `${text}\n`);
 }
 
-/** Keeps only significant digits. */
 export function toPart(rows: readonly Row[]): MeasuredPart {
   const round = (value: number) => Number(value.toPrecision(4));
   return {

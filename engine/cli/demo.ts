@@ -9,7 +9,6 @@ import { type Stack, seedTables, startStack } from './local/stack.ts';
 import { startWorkers, type Workers } from './local/workers.ts';
 import { KINDS, makeStorm, type Storm, type StormDelivery } from './samples/storm.ts';
 
-/** The number of concurrent deliveries. */
 const CONCURRENCY = 25;
 /** If the work takes longer than this, it is stuck. */
 const QUIET_WITHIN_MS = 60_000;

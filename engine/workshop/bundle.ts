@@ -3,7 +3,6 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, parse, resolve } from 'node:path';
 import { OFFLINE } from '../cli/config/worker-config.ts';
 
-/** The build settings in a wrangler file. */
 interface BuildSettings {
   readonly compatibility_date?: string | undefined;
   readonly minify?: boolean | undefined;

@@ -11,5 +11,4 @@ const PROGRAMS = [
 /** The browser for the console's tests, if this machine has one. */
 export const chromiumPath = PROGRAMS.find((path) => existsSync(path));
 
-/** The hint for a developer without one. */
 export const NO_CHROMIUM = 'no Chromium here: apt-get install chromium, or CHROMIUM=/path/to/it npm test';

@@ -67,7 +67,6 @@ export default async function main(): Promise<void> {
   }
 }
 
-/** The trials of --ci, by kind. */
 const ONCE: Readonly<Record<string, () => Promise<void>>> = {
   async sample() {
     const fork = new Fork('acme-sample');
@@ -146,7 +145,6 @@ class Fork {
   private readonly name: string;
   private readonly env: NodeJS.ProcessEnv;
 
-  /** Clones the last commit. */
   constructor(name: string, node?: string) {
     this.name = name;
     this.folder = join(root, name);

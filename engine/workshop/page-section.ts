@@ -5,7 +5,6 @@ import { UserError } from '../cli/lib/user-error.ts';
 export interface Section {
   readonly page: string;
   readonly name: string;
-  /** The command that writes the section. */
   readonly command: string;
 }
 
@@ -33,7 +32,6 @@ function beginOf({ name, command }: Section): string {
   return `<!-- ${name}: written by ${command} -->`;
 }
 
-/** The current lines of a section. */
 export function sectionLines(section: Section): string[] {
   const [, rest = ''] = readFileSync(section.page, 'utf8').split(`${beginOf(section)}\n`);
   return rest.slice(0, rest.indexOf(`\n<!-- /${section.name} -->`)).split('\n');

@@ -53,7 +53,6 @@ function isInBody({ at }: Provider['id']): boolean {
 }
 
 interface Change {
-  /** The place in the data, and the change. */
   readonly what: string;
   readonly value: unknown;
 }
@@ -118,7 +117,6 @@ const REQUIRED =
  */
 const ORDERED = /^(at|type|replayKey|occurredAt|each)$/;
 
-/** Texts for people. */
 const WORDS = /^(name|docs|words|kind)$/;
 
 const VALUES: Readonly<Record<string, readonly string[]>> = {

@@ -8,17 +8,14 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { LOOPBACK } from '../cli/lib/port.ts';
 
-/** A Worker in workerd's configuration. */
 export interface WorkerdWorker {
   /** A file with one JavaScript module. */
   readonly script: string;
   readonly compatibilityDate: string | undefined;
   readonly flags?: readonly string[];
-  /** Variables and secrets. */
   readonly vars?: Readonly<Record<string, unknown>>;
   /** By binding: the service that receives this queue's messages. */
   readonly queues?: Readonly<Record<string, string>>;
-  /** By binding: the called service. */
   readonly services?: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +24,6 @@ export interface WorkerdOptions {
   readonly sockets: Readonly<Record<string, string>>;
   /** Services outside workerd: their ports, and a header to add to every request. */
   readonly external?: Readonly<Record<string, { readonly port: number; readonly header: readonly [string, string] }>>;
-  /** The addresses that Workers may call. */
   readonly network?: readonly ('local' | 'public' | 'private')[];
   /** Starts the inspector. It stores every log line, which costs CPU and memory. */
   readonly isInspected?: boolean;
@@ -42,7 +38,6 @@ export interface Workerd {
   /** The current size of a Worker's JavaScript heap in MiB. `collected` collects garbage first. */
   heap(worker: string, options?: { readonly collected: boolean }): Promise<number>;
   kill(): Promise<void>;
-  /** Restarts workerd after `kill`. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -135,7 +135,6 @@ const BATCH = `with incoming as (
   select $1, id, body, $4::jsonb, $2 from incoming join claimed on event_id = id
 ) select event_id from claimed`;
 
-/** Calls Neon's HTTP interface as its driver does. */
 async function claim(env: Env, query: string, params: readonly (string | null)[]): Promise<string[]> {
   const { host } = new URL(env.DATABASE_URL);
   const response = await fetch(`http://${host}/sql`, {

@@ -12,7 +12,6 @@ export interface Configuration extends WorkerConfigs {
 export interface Findings {
   /** Problems that would fail in production. Each says what is wrong and what to do. */
   readonly errors: readonly string[];
-  /** Probable mistakes. */
   readonly hints: readonly string[];
 }
 

@@ -21,7 +21,6 @@ const HEADER = `# Local secrets, made by npm run dev. Never committed, never dep
 
 export interface EnsuredDevVars {
   readonly vars: Record<string, string>;
-  /** The names that were missing. */
   readonly added: readonly string[];
 }
 

@@ -10,7 +10,6 @@ export type RawConfig = ReturnType<Wrangler['experimental_readRawConfig']>['rawC
 export const WORKERS = ['receiver', 'consumer', 'ops'] as const;
 export type WorkerKind = (typeof WORKERS)[number];
 
-/** The wrangler file of each Worker. */
 export const CONFIGS: Readonly<Record<WorkerKind, string>> = {
   receiver: 'wrangler.toml',
   consumer: 'wrangler.consumer.toml',
@@ -29,7 +28,6 @@ export interface WorkerConfig {
   readonly secrets: readonly string[];
   /** The names of the queues that the Worker consumes. */
   readonly consumes: readonly string[];
-  /** The dead letter queue of each consumed queue. */
   readonly deadLetterQueues: Readonly<Record<string, string | undefined>>;
   /** The queue that each binding sends to. */
   readonly produces: Readonly<Record<string, string | undefined>>;
@@ -51,7 +49,6 @@ export function readConfigs(environment = '', { planned } = { planned: false }):
   return { receiver: read(receiver), consumer: read(consumer), ops: existsSync(ops) ? read(ops) : undefined };
 }
 
-/** The Workers whose files exist. */
 export function listed({ receiver, consumer, ops }: WorkerConfigs): readonly WorkerConfig[] {
   return [receiver, consumer, ...(ops ? [ops] : [])];
 }
@@ -164,7 +161,6 @@ export function allEnvironments(): string[] {
   return ['', ...new Set(files().flatMap(environmentsIn))];
 }
 
-/** The wrangler files that lack an environment. */
 export function filesWithout(environment: string): string[] {
   return environment === '' ? [] : files().filter((path) => !environmentsIn(path).includes(environment));
 }

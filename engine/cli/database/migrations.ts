@@ -11,7 +11,6 @@ import { UserError } from '../lib/user-error.ts';
 import { asOwner, hasCode, holderOf, LOCK_NOT_AVAILABLE } from './connect.ts';
 import { grantRights } from './worker-roles.ts';
 
-/** The folders with the migrations. */
 export const FOLDERS = { engine: join(ENGINE, 'drizzle'), app: 'drizzle' };
 
 /**
@@ -127,7 +126,6 @@ export async function appliedMigrations(client: pg.Client, table: string): Promi
   return rows.map(({ time }) => Number(time));
 }
 
-/** The migrations that are not applied yet. */
 export async function missingMigrations(client: pg.Client, folders = FOLDERS): Promise<readonly string[]> {
   const missing = Object.entries(folders).map(async ([set, folder]) => {
     const applied = await appliedMigrations(client, `${set}_migrations`);

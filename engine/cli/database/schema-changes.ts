@@ -23,7 +23,6 @@ function importFrom(file: string) {
   return import(pathToFileURL(resolve(file)).href);
 }
 
-/** Throws if a table has changed. */
 export async function assertMigrated(...set: Parameters<typeof unmigrated>): Promise<void> {
   const problem = await unmigrated(...set);
   if (problem) throw new UserError(problem);

@@ -95,7 +95,6 @@ export async function grantRights(client: pg.Client): Promise<readonly WorkerKin
   return WORKERS.filter((worker) => !present.includes(worker));
 }
 
-/** The Workers without a role in this database. */
 export async function workersWithoutRole(client: pg.Client): Promise<readonly WorkerKind[]> {
   const roles = await rolesOf(client);
   return WORKERS.filter((worker) => !roles[worker].exists);

@@ -12,7 +12,6 @@ import type { WranglerOutput } from './wrangler.ts';
 
 export interface PrinterOptions {
   readonly events: Pick<LocalEvents, 'detailsOf' | 'keepPlace'>;
-  /** Prints the log lines unchanged. */
   readonly json: boolean;
   readonly say: (text: string) => void;
 }
@@ -79,7 +78,6 @@ export function helpfulFrames(frames: readonly string[], { failure }: Partial<Lo
 export interface Details {
   readonly type?: string | null | undefined;
   readonly attempts?: number | undefined;
-  /** The last failure's message. */
   readonly error?: string | null | undefined;
   /** Postgres's message. */
   readonly said?: string | undefined;

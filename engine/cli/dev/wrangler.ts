@@ -24,16 +24,13 @@ export interface Wrangler {
 }
 
 export type WranglerOutput =
-  /** A line of a Worker's log. */
   | { kind: 'log'; worker: WorkerKind; line: LogLine }
   /** Text that a handler or an effect has printed. */
   | { kind: 'text'; text: string }
-  /** The Workers are now running new code. */
   | { kind: 'reloaded' };
 
 export interface WranglerOptions {
   readonly port: number;
-  /** The Workers by name. */
   readonly names: ReadonlyMap<WorkerKind, string>;
   /** Whether wrangler opens a Quick Tunnel to the port. */
   readonly tunnel: boolean;
@@ -117,7 +114,6 @@ function createErrorFilter() {
   const held: string[] = [];
   let part: 'wanted' | 'thrown' | 'noise' | 'deadlock' = 'wanted';
   return {
-    /** Returns the line if it should be printed. */
     pass(line: string): string | undefined {
       if (part === 'deadlock' || /^fatal error: all goroutines are asleep|^goroutine \d+ \[/.test(line))
         part = 'deadlock';

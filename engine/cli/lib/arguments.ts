@@ -2,7 +2,6 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { UserError } from './user-error.ts';
 
 interface Usage {
-  /** What `--help` prints. */
   readonly usage?: string;
   /** How many positional arguments the command takes. Default: none. */
   readonly words?: number;

@@ -7,7 +7,6 @@ export const LOOPBACK = '127.0.0.1';
 const LOWEST = 10_000;
 const END = 32_768;
 
-/** Finds a port that is free now. */
 export async function freePort(): Promise<number> {
   const port = LOWEST + Math.floor(Math.random() * (END - LOWEST));
   const server = createServer();

@@ -15,7 +15,6 @@ export interface OutsideRequest {
 /** Replaces the whole outside on this machine, so that local runs never reach a real API. */
 export interface Outside {
   readonly url: string;
-  /** All calls so far, in order. */
   readonly requests: OutsideRequest[];
   /** Returns the answer or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` means `{}`. */
   answer: ((request: OutsideRequest) => object | undefined) | undefined;

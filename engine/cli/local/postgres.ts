@@ -132,7 +132,6 @@ function explain(output: string, dataDir: string): UserError {
   return new UserError(`PostgreSQL did not start: ${lastLine(output)}`);
 }
 
-/** A password for a new role. */
 export function randomPassword(): string {
   return randomBytes(18).toString('base64url');
 }

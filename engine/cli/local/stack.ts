@@ -22,7 +22,6 @@ export interface LocalDatabase {
   stop(): Promise<void>;
 }
 
-/** Everything that the Workers need. */
 export interface Stack extends LocalDatabase {
   readonly outside: Outside;
 }

@@ -87,7 +87,6 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
   return { outcome: 'changed', events, effects, lines, eventKeys, effectKeys, received };
 }
 
-/** The events that an action would change. */
 export const Matching = v.strictObject({
   matching: v.pipe(Count, v.description(`Events. More than ${MAX_RERUN} cannot be run again at a time`)),
   expected: v.pipe(v.string(), v.description('Send it with the action: nothing is changed if other events match then')),

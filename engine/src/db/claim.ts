@@ -6,7 +6,6 @@ import { DatabaseError } from './errors.ts';
 import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
 import { at, builtOnce, columnNames, type Query } from './sql.ts';
 
-/** An event of a verified delivery. */
 export interface NewEvent {
   readonly eventId: string;
   readonly type: string | null;
@@ -25,7 +24,6 @@ export interface NewEvent {
 export interface ClaimRequest {
   readonly source: string;
   readonly events: readonly NewEvent[];
-  /** The delivery's headers to store. */
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
   /** Whether the signature doesn't cover the ids, so that somebody else may have used one of them before. */
@@ -49,7 +47,6 @@ export interface ClaimResult {
 /** Another event already has this id. `taken_by_replay`: that event is a suspected replay. */
 type Taken = 'taken' | 'taken_by_replay';
 
-/** The outcome of each event, by key. */
 type Outcomes = ReadonlyMap<string, keyof ClaimResult | Taken>;
 
 /** An event whose key is a hash because another event has its id. */

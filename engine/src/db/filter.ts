@@ -28,11 +28,9 @@ export const Time = v.pipe(
 const oneOf = <const Names extends readonly string[]>(names: Names) =>
   v.picklist(names, `must be one of ${names.join(', ')}`);
 
-/** An optional field. */
 export const optional = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(v.optional(schema), v.description(description));
 
-/** An object with only these fields. */
 export const only = <const Entries extends v.ObjectEntries>(what: 'field' | 'filter', entries: Entries) =>
   v.strictObject(entries, ({ expected, received }) =>
     expected === 'never'
@@ -59,7 +57,6 @@ export const Filter = only('filter', {
 /** An unset field doesn't restrict the filter. */
 export type EventFilter = Readonly<v.InferOutput<typeof Filter>>;
 
-/** A filter as fields of a query or a form. */
 export function filterFields(filter: EventFilter): Record<string, string> {
   const fields = Object.entries(filter).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value] as const],

@@ -35,7 +35,6 @@ const column = columnNames(orderKeys);
 const isInLine = (alias: string) =>
   sql.raw(`(${alias}.status = 'pending' or (${alias}.status = 'parked' and ${alias}.holds))`);
 
-/** The position of an event in its line. */
 const placeOf = (alias: string) => sql.raw(`(${alias}.received_at, ${alias}.order_place, ${alias}.event_id)`);
 
 const PLACE = sql`(${events.receivedAt}, ${events.orderPlace}, ${events.eventId})`;
@@ -85,7 +84,6 @@ export interface LineRow extends LoadedRow {
   readonly turn: string | null;
 }
 
-/** The statement of `loadLines`. */
 export function firstOfLines(lines: readonly LineKey[], perLine: number): SQL {
   return sql`
     select ${LOADED}, ${orderKeys.turn} as turn,
@@ -105,7 +103,6 @@ export function firstOfLines(lines: readonly LineKey[], perLine: number): SQL {
     order by line.source, ${events.orderKey}, line.number`;
 }
 
-/** Groups rows into lines. */
 export function linesIn(rows: readonly LineRow[]): LoadedLine[] {
   const byLine = Map.groupBy(rows, ({ source, orderKey }) => lineText({ source, orderKey: orderKey ?? '' }));
   return [...byLine.values()].flatMap((those) => {
@@ -116,7 +113,6 @@ export function linesIn(rows: readonly LineRow[]): LoadedLine[] {
   });
 }
 
-/** The order keys of these events. */
 export async function linesOf(db: Database, keys: readonly EventKey[]): Promise<LineKey[]> {
   return run<LineKey>(
     db,

@@ -40,7 +40,6 @@ export async function beginReconcile(db: Database, source: string, now: Date): P
   return { ...row, since: dateOf(row.since) ?? now, askedAt: dateOf(row.askedAt), notBefore: dateOf(row.notBefore) };
 }
 
-/** The ids that have an event here. */
 export async function findKnown(db: Database, source: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await run<{ eventId: string }>(
     db,
@@ -139,7 +138,6 @@ export interface WorkedWindow {
   /** The loaded value. If an operator or another run has changed it since, nothing is recorded. */
   readonly since: Date;
   readonly until: Date;
-  /** Whether the window reached the present. */
   readonly isLast: boolean;
   readonly listed: number;
   readonly missing: number;

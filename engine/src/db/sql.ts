@@ -45,7 +45,6 @@ export function lockName(table: PgTable): Name {
   return sql.identifier(getTableName(table));
 }
 
-/** A time as a parameter. */
 export function at(time: Date): SQL {
   return sql`${time.toISOString()}::timestamptz`;
 }
@@ -57,7 +56,6 @@ export function isoOf(time: string | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** Converts these times of a row with `isoOf`. */
 export function isoTimes<Row extends object>(row: Row, ...names: readonly (keyof Row)[]): Row {
   const times = names.map((name) => [name, isoOf(row[name] as string | null)]);
   return { ...row, ...Object.fromEntries(times) };

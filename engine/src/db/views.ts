@@ -60,7 +60,6 @@ export const EffectDetails = v.strictObject({
   sent_at: TimeOrNull,
 });
 
-/** Everything that is known about an event. */
 export const EventDetails = v.strictObject({
   ...ListedEvent.entries,
   original_id: v.pipe(

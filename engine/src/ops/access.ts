@@ -20,7 +20,6 @@ export type Identity =
   | {
       readonly outcome: 'refused';
       readonly status: 401 | 403;
-      /** Tells a person what is missing. */
       readonly sentence: string;
       /** A configuration mistake, for the log. */
       readonly mistake?: 'ops_token_too_short';

@@ -38,7 +38,6 @@ export async function sendTickets(
   return isWritten(Promise.all(sending));
 }
 
-/** Whether a call to a queue succeeded in time. */
 export async function isWritten(sending: Promise<unknown>): Promise<boolean> {
   const sent = sending.then(
     () => true,

@@ -17,7 +17,6 @@ const HOUR_MS = 3_600_000;
 /** Waits after the last try, so that a delivery that we always refuse is not requested at every tick. */
 const WAITS_MS = [0, HOUR_MS, 4 * HOUR_MS];
 
-/** An event that has not arrived. */
 interface Missing {
   readonly eventId: string;
   readonly id: string;

@@ -16,7 +16,6 @@ import { cleanText } from '../shared/text.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { EVERY_MS, type ListedDeliveries, type ListedEvents, ReconcileError, type ReconcileTools } from './kinds.ts';
 
-/** One run for one source. */
 export interface Run<Kind = ListedEvents | ListedDeliveries> {
   readonly name: string;
   readonly source: Source;

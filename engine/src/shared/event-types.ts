@@ -7,7 +7,6 @@ export function covers(pattern: string, type: string | null): boolean {
   return type !== null && pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));
 }
 
-/** The types in a list, without the patterns. */
 export function namedTypes(types: ExpectedTypes): readonly string[] {
   return types === '*' ? [] : types.filter((type) => !type.endsWith('*'));
 }

@@ -1,7 +1,6 @@
 import type { Algorithm, Signature } from '../providers/types.ts';
 import { type Bytes, fromBase64, fromHex } from '../shared/bytes.ts';
 
-/** Whether a signature matches. */
 export type Check = (signature: Bytes, signed: Bytes) => Promise<boolean>;
 
 /** The Workers runtime throws if an Ed25519 signature has another length. */

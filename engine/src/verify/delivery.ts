@@ -33,7 +33,6 @@ export class DeliveryValues implements TemplateValues {
     this.body = body;
   }
 
-  /** A copy whose `json` is one item of the batch. */
   itemOf(json: unknown): DeliveryValues {
     const item = new DeliveryValues(this);
     item.json = json;

@@ -94,7 +94,6 @@ export function signaturePlaces(scheme: Scheme): readonly Place[] {
 /** A set, because two schemes may read the same header (OpenAI). */
 const allSignaturePlaces = memoize((provider: Provider) => [...new Set(schemesOf(provider).flatMap(signaturePlaces))]);
 
-/** Whether some signatures are inside the body. */
 export const signsInsideBody = memoize((provider: Provider) =>
   allSignaturePlaces(provider).some((place) => /^(json|form|body):/.test(place)),
 );

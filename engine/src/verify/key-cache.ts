@@ -19,7 +19,6 @@ export interface KeysUnavailable {
   readonly why: string;
 }
 
-/** When this isolate last asked each host. */
 const asked = new Map<string, number>();
 
 /** Caches keys from providers' hosts for the isolate's life. `parse` returns `undefined` for an unexpected answer. */

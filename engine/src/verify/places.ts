@@ -32,7 +32,6 @@ export function textAt(place: Place | readonly Place[], values: TemplateValues):
   return texts.length === 1 ? texts[0] : undefined;
 }
 
-/** The JSON value at a path, of any type. */
 export function jsonAt(path: string, json: unknown): unknown {
   let value = json;
   for (const key of path.split('.')) {

@@ -6,7 +6,6 @@ import { addTexts, pack } from '../pack.ts';
 
 export interface ForkOptions {
   readonly name: string;
-  /** Without the sample app. */
   readonly empty: boolean;
   /** With the engine's TypeScript instead of the package. */
   readonly source: boolean;
@@ -14,7 +13,6 @@ export interface ForkOptions {
 
 /** Files that a fork doesn't get: it has its own pages and workflows, and the package contains the docs. */
 const FOR_MAKERS = /^(engine|docs|\.ci|\.github)\/|^(CHANGELOG|CONTRIBUTING)\.md$/;
-/** The files that `--source` keeps. */
 const SOURCE = /^engine\/(src|cli|drizzle)\/(?!.*\.proof\.ts$)|^engine\/(drizzle\.config\.ts|package\.json)$/;
 /** The entries of the Workers are the same in every app. */
 const SAMPLE_APP = /^(src|test|drizzle)\/(?!(receiver|consumer|ops)\.ts$)/;

@@ -10,7 +10,6 @@ export interface NeonQuery {
   readonly params: (string | null)[];
 }
 
-/** A single query or a batch. */
 export interface NeonRequest extends Partial<NeonQuery> {
   readonly queries?: NeonQuery[];
 }
@@ -87,7 +86,6 @@ export class NeonError extends Error {
     return { message: this.message, ...nothing, ...this.facts };
   }
 
-  /** Converts an error of a running statement. */
   static from(error: unknown): NeonError {
     if (error instanceof NeonError) return error;
     if (error instanceof pg.DatabaseError) return fromPostgres(400, error);
@@ -96,7 +94,6 @@ export class NeonError extends Error {
     return new NeonError(400, `error communicating with the server: ${message}`);
   }
 
-  /** Converts an error while connecting to Postgres. */
   static fromConnect(error: unknown, user: string): NeonError {
     if (!(error instanceof pg.DatabaseError)) return new NeonError(500, "Couldn't connect to compute node");
     // The proxy checks the password itself and answers the same for an unknown role.

@@ -150,7 +150,6 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
   );
 }
 
-/** Readable names for some fields of a filter. */
 const NAMES: Readonly<Record<string, string>> = {
   q: 'event id',
   effect_status: 'with effects',
@@ -160,7 +159,6 @@ const NAMES: Readonly<Record<string, string>> = {
   action_at: 'changed by the action at',
 };
 
-/** The input fields of an action. */
 export function ActionFields({ action, reason }: { action: ActionName; reason?: string | undefined }) {
   return (
     <>

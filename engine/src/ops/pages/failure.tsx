@@ -10,7 +10,6 @@ import { beginningOfError, clock, originOf, placeOf, quoted, upcoming } from '..
 import { MAX_SHOWN } from './body.tsx';
 import { Ago, bulkPath, Code, eventPath, Facts, listPath, Origin, Text, visible } from './parts.tsx';
 
-/** One group of failures on the overview. */
 export function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
   const { what, status, count, errors, source, failure, error, event_id, since, latest, next_attempt_at, waiting } =
     problem;

@@ -3,10 +3,8 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { OpsTypes } from '../api.ts';
 import { visible } from './parts.tsx';
 
-/** The context of every page. */
 export interface PageContext {
   readonly now: Date;
-  /** The console's name. */
   readonly name?: string | undefined;
   /** Undefined if nobody is identified. The page then has no links. */
   readonly operator: OpsTypes['Variables']['operator'] | undefined;
@@ -28,7 +26,6 @@ interface LayoutProps extends PageContext {
 /** Without JavaScript the whole page is reloaded. A shorter time would disturb the reader. */
 const REFRESH_SECONDS = 5;
 
-/** A whole page. */
 export function Layout({
   title,
   name = 'Claimcheck',
@@ -97,7 +94,6 @@ export function Layout({
 /** Neon wakes up in less time, and Postgres is back soon after a restart. */
 const RETRY_SECONDS = 5;
 
-/** A page with only a message, such as an error. */
 export function Message(props: PageContext & { title: string; text: string; tryAgain?: string | undefined }) {
   const { title, text, tryAgain, ...context } = props;
   return (

@@ -211,7 +211,6 @@ interface FigureProps {
   readonly children?: Child;
 }
 
-/** A large number that is seen first. */
 export function Figure({ name, value, filter, style, children }: FigureProps) {
   const number = value.toLocaleString('en');
   return (
