@@ -6,7 +6,7 @@ import { memoize } from '../shared/memoize.ts';
 import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 
-/** Postgres, over Neon's HTTP interface, through Neon's own driver (decision 022). Handlers get Drizzle on it: user-statement.ts. */
+/** Postgres, over Neon's HTTP interface, through Neon's own driver (decision 006). Handlers get Drizzle on it: user-statement.ts. */
 export interface Database {
   readonly neon: NeonQueryFunction<false, false>;
   readonly options: HTTPQueryOptions<false, false>;
