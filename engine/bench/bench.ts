@@ -51,7 +51,7 @@ export default async function main(): Promise<void> {
   writeResults(all);
   writeFigures(all);
   console.log(
-    '\nwrote engine/bench/results.json, and from it the tables of docs/scale.md and docs/deploy.md. README.md has figures written by hand',
+    '\nwrote engine/bench/results.json, and from it the tables of docs/scale.md and docs/costs.md. README.md has figures written by hand',
   );
   if (names.length > 0) return;
   // A row that was renamed. What took a quarter of an hour to measure is kept all the same.

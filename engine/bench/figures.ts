@@ -96,7 +96,7 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
       lines: [...lines],
     })),
     {
-      section: { page: 'docs/deploy.md', name: 'costs', command: "the template's benchmark" },
+      section: { page: 'docs/costs.md', name: 'costs', command: "the template's benchmark" },
       lines: costTable(results),
     },
   ];

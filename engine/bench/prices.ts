@@ -1,6 +1,6 @@
 import { figureOf, type Results } from './results.ts';
 
-// US dollars. docs/deploy.md names the pages that the prices are from.
+// US dollars. docs/costs.md names the pages that the prices are from.
 const WORKERS = {
   plan: 5,
   includedRequests: 10e6,

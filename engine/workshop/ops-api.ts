@@ -1,16 +1,14 @@
 // docs/ops-api.json: the OpenAPI description of /ops/api, made from the schemas with which the ops Worker validates
 // requests, and from those of its answers. engine/test/ops-worker/api.test.ts compares it with real answers.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { readArguments } from '../cli/lib/arguments.ts';
-import { UserError } from '../cli/lib/user-error.ts';
 import { ActionCounts, Matching } from '../src/db/actions.ts';
 import { ACTIONS } from '../src/db/schema.ts';
 import { ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { ListFields, ManyEventsFields, OneEventFields, ReconcileFields } from '../src/ops/input.ts';
+import { writePage } from './generated.ts';
 
 const FILE = 'docs/ops-api.json';
 
@@ -159,15 +157,9 @@ export const openApi = {
   },
 };
 
-/** Writes docs/ops-api.json. With --check it writes nothing, and fails if the file is out of date. */
-export default async function main(): Promise<void> {
-  const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
+/** Writes docs/ops-api.json. */
+export default function main(): void {
   const format = ['format', `--stdin-file-path=${FILE}`];
   const text = execFileSync('node_modules/.bin/biome', format, { input: JSON.stringify(openApi), encoding: 'utf8' });
-  if (values.check) {
-    if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
-    throw new UserError(`${FILE} is out of date: run npm run -w engine docs:ops-api and commit the file`);
-  }
-  writeFileSync(FILE, text);
-  console.log(`wrote ${FILE}`);
+  writePage(FILE, text, 'docs:ops-api');
 }

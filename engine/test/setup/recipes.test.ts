@@ -5,8 +5,8 @@ import { seed } from '../seed.ts';
 
 const database = useDatabase();
 
-it('the SQL of docs/deploy.md that erases a person leaves the keys, and nothing of the person', async () => {
-  const [, erase = ''] = /```sql\n(begin;\n.*?)```/s.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
+it('the SQL of docs/erasure.md that erases a person leaves the keys, and nothing of the person', async () => {
+  const [, erase = ''] = /```sql\n(begin;\n.*?)```/s.exec(readFileSync('docs/erasure.md', 'utf8')) ?? [];
   expect(erase).toContain('jane@example.com');
   const { sql } = database;
   const jane = '{"to":"jane@example.com"}';
