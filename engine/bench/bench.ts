@@ -8,7 +8,7 @@ import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writ
 const USAGE = 'npm run -w engine bench -- [--short | --long] [part …]';
 
 /**
- * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long`
+ * Measures what engine/bench/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long`
  * only those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the
  * last run, if that was on this machine with the same versions.
  */
@@ -51,7 +51,7 @@ export default async function main(): Promise<void> {
   writeResults(all);
   writeFigures(all);
   console.log(
-    '\nwrote engine/bench/results.json, and from it the tables of docs/scale.md and docs/costs.md. README.md has figures written by hand',
+    '\nwrote engine/bench/results.json, and from it the tables of engine/bench/scale.md and docs/costs.md. README.md has figures written by hand',
   );
   if (names.length > 0) return;
   // A row that was renamed. What took a quarter of an hour to measure is kept all the same.

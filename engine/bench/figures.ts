@@ -92,7 +92,7 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
   };
   return [
     ...Object.entries(scale).map(([name, lines]) => ({
-      section: { page: 'docs/scale.md', name, command: COMMAND },
+      section: { page: 'engine/bench/scale.md', name, command: COMMAND },
       lines: [...lines],
     })),
     {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { overall, type Row } from './rows.ts';
 
-/** What engine/bench/results.json holds. The tables of docs/scale.md come from it. */
+/** What engine/bench/results.json holds. The tables of engine/bench/scale.md come from it. */
 export interface Results {
   readonly machine: {
     readonly cores: number;

@@ -37,6 +37,9 @@ ${entries.join('\n\n')}
 `;
 }
 
+/** Lines of an example. */
+const SHORT = 5;
+
 interface Declaration {
   readonly name: string;
   /** Whatever an app may use has an example. */
@@ -69,19 +72,14 @@ function declarationsIn(text: string): Declaration[] {
     const lines = comment.split('\n').map((line) => line.replace(/^ *\* ?/, '').trimEnd());
     const at = lines.indexOf('@example');
     const said = at === -1 ? lines : lines.slice(0, at);
+    const example = at === -1 ? [] : lines.slice(at + 1, -1);
     const begin = match.index + head.lastIndexOf('export ');
     return {
       name,
       isPublic: at !== -1,
       comment: said.join(' ').trim(),
-      // The example of a type is for its tests: it shows less than the type itself.
-      example:
-        at === -1 || kind === 'interface' || kind === 'type'
-          ? ''
-          : lines
-              .slice(at + 1)
-              .join('\n')
-              .trim(),
+      // A short example of a type shows less than the type itself.
+      example: kind !== 'type' && (kind !== 'interface' || example.length > SHORT) ? example.join('\n') : '',
       code: (kind === 'class' ? classOf : codeOf)(text.slice(begin).split('\n')),
     };
   });
