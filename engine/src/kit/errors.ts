@@ -1,7 +1,7 @@
 import type { Failure } from '../db/schema.ts';
 
 /**
- * Throw it if another try can't help. The event is parked at once.
+ * Throw it if another attempt can't help. The event is parked at once.
  *
  * @example
  * throw new PermanentError('this order was never ours');
@@ -11,7 +11,7 @@ export class PermanentError extends Error {
 }
 
 /**
- * Throw it to have the event tried again, but not before this many seconds have passed: from 0 to 86,400 (a day).
+ * Throw it to have the event tried again after at least this many seconds: from 0 to 86,400 (a day).
  *
  * @example
  * throw new RetryLater(60, 'the report is not ready yet');

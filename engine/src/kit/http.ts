@@ -6,8 +6,8 @@ import type { Tools } from './handler.ts';
 const TIMEOUT_MS = 10_000;
 
 /**
- * 4xx that may pass: a key that was refused, because it is often changed or a limit stands behind it; time-out, conflict,
- * too early, too many requests. Any other says that the request is wrong.
+ * 4xx that may pass: a refused key, because keys are replaced and some limits are answered so; time-out, conflict,
+ * too early, too many requests. Any other means that the request is wrong.
  */
 const TEMPORARY_STATUS = [401, 403, 408, 409, 425, 429];
 
@@ -44,8 +44,8 @@ function secondsUntil(retryAfter: string, now: Date): number {
 }
 
 /**
- * Fetches the current state of a thing, for events that only say that it has changed. `gone` says that it exists no more:
- * it was answered 410, or 404 twice. `init` is for headers with a key from `env`. Redirects are then not followed, because
+ * Fetches the current state of a thing, for events that only say that it has changed. It returns `gone` if the thing no longer
+ * exists: the answer was 410, or 404 twice. `init` is for headers with a key from `env`. Then redirects are not followed, because
  * the key would go along.
  *
  * @example
