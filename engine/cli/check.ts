@@ -17,7 +17,7 @@ import { types } from './types.ts';
 
 const USAGE = `npm run check
 
-Checks what a test run doesn't see: the wrangler files, types, lint, imports, generated files, migrations, and whether the
+Checks everything that tests don't: the wrangler files, types, lint, imports, generated files, migrations, and whether the
 Workers build. It changes nothing, and needs no network.`;
 
 /** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */

@@ -28,7 +28,7 @@ Runs everything on this machine until Ctrl-C: PostgreSQL, the Neon endpoint, the
 PORT is the port of deliveries and of the console: PORT=8080 npm run dev. It is 8787 otherwise.
   --fresh     starts over with an empty database
   --tunnel    lets providers reach the receiver, through a Quick Tunnel of Cloudflare. The console then asks for OPS_TOKEN
-  --json      prints the Workers' log as it is, with what found nothing to do, and everything else on the standard error`;
+  --json      prints the Workers' log as it is, including runs that found nothing to do; everything else goes to standard error`;
 
 /** The Workers with everything around them on this machine, until Ctrl-C. */
 export default async function main(): Promise<void> {

@@ -24,9 +24,9 @@ npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
 npm run ops -- reconcile SOURCE [--since TIME] [--accept]
-                                               what asking the provider has shown. With --since, everything that was sent since then is
-                                               asked for at the next tick of the consumer. With --accept the key is right, although
-                                               nothing that it lists is known here
+                                               what the provider has sent, and what of it was missing here. --since: at its next tick,
+                                               the consumer asks for everything sent since then. --accept: the key is right, although
+                                               it lists nothing that is known here
 npm run ops -- position 'POSITION'             the places in your files that "position" of a log line names. Check out
                                                the deployed commit first
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.

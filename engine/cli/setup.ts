@@ -30,7 +30,7 @@ time: it goes on where it was, and changes nothing that is done.
   --env  an environment of its own, such as staging: added to the wrangler files if they lack it
   --yes  asks nothing. The environment has what it would ask for: CLOUDFLARE_API_TOKEN (${PERMISSIONS}),
          DATABASE_URL, and the secrets by their names: one that is missing is an error.
-         openssl rand -hex 32 makes one for a sender that takes yours`;
+         openssl rand -hex 32 makes one, if the sender lets you choose it`;
 
 export default async function main(): Promise<void> {
   const { values } = readArguments({
