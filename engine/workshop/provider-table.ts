@@ -1,7 +1,7 @@
 import { hasPair } from '../cli/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { type Facts, factOf, wordsOf } from '../src/providers/proof.ts';
-import type { Certified, Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
+import type { CertificateScheme, Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
 import { proofOf } from './proofs.ts';
 import { countProofs, provedBy } from './proved-by.ts';
@@ -241,7 +241,7 @@ function keyFormOf(scheme: Scheme): string {
     : `${how}, with or without ${code(scheme.keyPrefix)}`;
 }
 
-function claimsOf(scheme: Jose | Certified): string {
+function claimsOf(scheme: Jose | CertificateScheme): string {
   const demanded = (scheme.claims ?? []).flatMap(({ at, is, like, optional }) =>
     like
       ? []
@@ -253,7 +253,7 @@ function claimsOf(scheme: Jose | Certified): string {
   return [coveredBy(scheme), demanded.length === 0 ? [] : `It must say: ${demanded.join(', ')}`].flat().join('. ');
 }
 
-function coveredBy(scheme: Jose | Certified): string {
+function coveredBy(scheme: Jose | CertificateScheme): string {
   if (scheme.kind === 'certificate') {
     return scheme.signed.map(({ text }) => code(text.replaceAll('\n', '⏎'))).join(' or ');
   }
@@ -261,7 +261,7 @@ function coveredBy(scheme: Jose | Certified): string {
   return isEvent ? 'the event' : bodyHash ? `the body, by its hash in ${code(bodyHash)}` : 'nothing';
 }
 
-function keysOf(scheme: Jose | Certified): string {
+function keysOf(scheme: Jose | CertificateScheme): string {
   if (scheme.kind === 'jose' && 'secret' in scheme.keys) return 'as text';
   const { settings = {} } = scheme;
   const where =

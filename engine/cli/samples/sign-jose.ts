@@ -1,6 +1,6 @@
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Certified, Jose } from '../../src/providers/types.ts';
+import type { CertificateScheme, Jose } from '../../src/providers/types.ts';
 import { parseJson } from '../../src/shared/json.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { fillBytes, meets, textAt } from '../../src/verify/places.ts';
@@ -33,8 +33,8 @@ function signatureOf({ algorithm }: Jose, { secret, publicKey = '' }: Settings, 
 }
 
 /** The certificate's address and the signature of a delivery, in its headers or in its JSON. */
-export function signCertified(
-  scheme: Certified,
+export function signWithCertificate(
+  scheme: CertificateScheme,
   key: string,
   {
     text,
@@ -75,7 +75,7 @@ export function signCertified(
 }
 
 /** What the receiver reads after it has verified a token: of one that we have made ourselves. */
-export function openOwnToken(scheme: Jose | Certified, delivery: DeliveryValues): void {
+export function openOwnToken(scheme: Jose | CertificateScheme, delivery: DeliveryValues): void {
   if (scheme.kind !== 'jose') return;
   if (scheme.signature.startsWith('json:')) delivery.parse();
   const payload = Buffer.from((textAt(scheme.signature, delivery) ?? '').split('.')[1] ?? '', 'base64url');

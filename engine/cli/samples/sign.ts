@@ -6,7 +6,7 @@ import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { UserError } from '../lib/user-error.ts';
 import { partsOf, sampleOf } from './samples.ts';
-import { madeUpSettings, signCertified, signJose } from './sign-jose.ts';
+import { madeUpSettings, signJose, signWithCertificate } from './sign-jose.ts';
 
 export interface Signed {
   readonly headers: Record<string, string>;
@@ -57,7 +57,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   }
 
   if (scheme.check !== undefined && scheme.kind === 'certificate') {
-    return { ...signCertified(scheme, key, { text, headers: headersWith(''), now }), query: {} };
+    return { ...signWithCertificate(scheme, key, { text, headers: headersWith(''), now }), query: {} };
   }
   if (scheme.check !== undefined) {
     const { signature, body } = signJose(scheme, key, text, now);

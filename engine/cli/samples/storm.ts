@@ -1,5 +1,5 @@
 import type { Source } from '../../src/kit/index.ts';
-import type { Certified, Scheme, Token } from '../../src/providers/types.ts';
+import type { CertificateScheme, Scheme, Token } from '../../src/providers/types.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { signingKeyName } from '../config/dev-vars.ts';
 import type { AppSamples, Sources } from '../lib/app.ts';
@@ -149,7 +149,7 @@ function signsBodyAsText(scheme: Exclude<Scheme, Token>): boolean {
 }
 
 /** Of the body. */
-function signsChecksum({ signed }: Certified): boolean {
+function signsChecksum({ signed }: CertificateScheme): boolean {
   return signed.some(({ text }) => text.includes('{crc32}'));
 }
 

@@ -6,18 +6,20 @@ import { DatabaseError } from './errors.ts';
 import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
 import { at, builtOnce, columnNames, type Query } from './sql.ts';
 
-/** An event of a verified delivery, ready to be claimed. */
+/** An event of a verified delivery. */
 export interface NewEvent {
   readonly eventId: string;
   readonly type: string | null;
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
-  /** The fingerprint is the SHA-256 of the body, so all events with this one have the same body. */
+  /**
+   * Whether the fingerprint is the SHA-256 of the body, so that all events with this fingerprint have the same body.
+   */
   readonly isBodyHash?: boolean;
-  /** Only with an order key. */
+  /** Only for events with an order key. */
   readonly orderKey?: string;
-  /** Its place in the body of the delivery. */
+  /** The event's place in the delivery's body. */
   readonly orderPlace?: number;
 }
 
@@ -25,10 +27,10 @@ export interface NewEvent {
 export interface ClaimRequest {
   readonly source: string;
   readonly events: readonly NewEvent[];
-  /** The delivery's headers that are kept. */
+  /** The delivery's headers to store. */
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
-  /** Whether somebody else may have sent an event under one of these ids before: the signature doesn't cover them. */
+  /** Whether the signature doesn't cover the ids, so that somebody else may have used one of them before. */
   readonly unsignedIds: boolean;
 }
 
@@ -36,38 +38,38 @@ export interface ClaimRequest {
  * The keys of a delivery's events, by result. A key is the event's id or, if another event has the id, a hash.
  */
 export interface ClaimResult {
-  /** Claimed now, and pending: each needs a ticket. */
+  /** Claimed now and pending, so each needs a ticket. */
   readonly claimed: string[];
-  /** Claimed by an earlier delivery, or by another one at this moment. */
+  /** Claimed by an earlier or a concurrent delivery. */
   readonly known: string[];
-  /** Claimed now as suspected replays: each is parked until a person decides about it. */
+  /** Claimed now as suspected replays, which are parked until a person decides. */
   readonly parked: string[];
-  /** Suspected replays that were not claimed, because too many of the same replay key are parked already. */
+  /** Suspected replays that were not claimed because too many with the same replay key are already parked. */
   readonly refused: string[];
 }
 
-/** Another event has the id of this one, and may be a suspected replay itself. */
+/** Another event already has this id. `taken_by_replay`: that event is a suspected replay. */
 type Taken = 'taken' | 'taken_by_replay';
 
-/** By key. */
+/** The outcome of each event, by key. */
 type Outcomes = ReadonlyMap<string, keyof ClaimResult | Taken>;
 
-/** An event that is claimed under another key than its id. */
-interface Renamed extends NewEvent {
+/** An event whose key is a hash because another event has its id. */
+interface HashedEvent extends NewEvent {
   readonly originalId: string;
 }
 
 /**
  * Claims the events of one delivery, bodies included, in one round trip.
  *
- * An event with a new id but a known replay key may be a captured body that somebody sent again, or a real event that
- * repeats the words of an earlier one. It is claimed as parked, by a second statement, so that it neither runs nor gets
- * lost. `maxReplays` of one replay key may be parked. More are refused, so that somebody who sends one captured delivery
- * again and again can't fill the table.
+ * An event with a new id but a known replay key may be a captured body that somebody sent again, or a real event with
+ * the same content as an earlier one. A second statement claims it as parked, so that it neither runs nor gets lost. At
+ * most `maxReplays` with one replay key may be parked. More are refused, so that somebody who repeats one captured
+ * delivery can't fill the table.
  *
- * If ids are not signed, somebody may also have sent a captured body under the id of an event that is still to come. So an
- * event with a known id but another replay key is claimed under a hash of both. It runs if the event that has its id is a
- * suspected replay. Otherwise it is a suspected replay itself.
+ * If ids are not signed, somebody may also have sent a captured body under the id of a future event. So an event with a
+ * known id but another replay key is claimed under a hash of both. It runs if the event with its id is a suspected
+ * replay. Otherwise it is a suspected replay itself.
  */
 export async function claim(db: Database, request: ClaimRequest, maxReplays = MAX_REPLAYS): Promise<ClaimResult> {
   const outcomes = await claimOrPark(db, request, maxReplays);
@@ -75,10 +77,10 @@ export async function claim(db: Database, request: ClaimRequest, maxReplays = MA
   const taken = request.events.filter(isTaken);
   if (taken.length === 0) return resultOf(outcomes);
   const renamed = await Promise.all(taken.map(rename));
-  const isReal = ({ originalId }: Renamed) => outcomes.get(originalId) === 'taken_by_replay';
+  const isReal = ({ originalId }: HashedEvent) => outcomes.get(originalId) === 'taken_by_replay';
   const real = renamed.filter(isReal);
   const suspects = renamed.filter((event) => !isReal(event));
-  // A hash of the replay key belongs to one event only.
+  // The hash includes the replay key, so no other event can have it.
   const underHashes = { ...request, unsignedIds: false };
   return resultOf(
     outcomes,
@@ -87,8 +89,8 @@ export async function claim(db: Database, request: ClaimRequest, maxReplays = MA
   );
 }
 
-/** An id and a replay key together are longer than a key may be. */
-async function rename(event: NewEvent): Promise<Renamed> {
+/** Hashed because an id and a replay key together would exceed the length of a key. */
+async function rename(event: NewEvent): Promise<HashedEvent> {
   const text = JSON.stringify([event.eventId, event.fingerprint]);
   return { ...event, eventId: await sha256(new TextEncoder().encode(text)), originalId: event.eventId };
 }
@@ -106,13 +108,14 @@ async function claimOrPark(db: Database, request: ClaimRequest, maxReplays: numb
   const [first] = events;
   const isPlain = events.length === 1 && first !== undefined && !('originalId' in first);
   const outcomes = isPlain ? await claimOne(db, request, first) : await claimBatch(db, request);
-  // Not inserted, and not seen: an earlier event has the same replay key, or the same event is claimed at this moment.
+  // Neither inserted nor found: an earlier event has the same replay key, or the same event is being claimed
+  // concurrently.
   const undecided = events.filter(({ eventId }) => !outcomes.has(eventId));
   if (undecided.length === 0) return outcomes;
   return new Map([...outcomes, ...(await parkReplays(db, request, undecided, maxReplays))]);
 }
 
-/** The parameters of the claims. The events of a batch are one text, as JSON. */
+/** The parameters of the claims. The events of a batch are one JSON text. */
 const param = {
   source: sql.placeholder('source'),
   headers: sql.placeholder('headers'),
@@ -152,7 +155,7 @@ const BODY_COLUMNS = sql`
 
 const ORDER_COLUMNS = sql`, ${eventColumn.orderKey}, ${eventColumn.orderPlace}`;
 
-/** A claim with an order key and one without. Each is built when it is first needed. */
+/** The claim with an order key and the claim without. Each is built when it is first needed. */
 function bothClaims(make: (isOrdered: boolean) => SQL) {
   const built = memoize((isOrdered: boolean) => builtOnce(make(isOrdered)));
   return (given: readonly NewEvent[]) => built(given.some(({ orderKey }) => orderKey !== undefined));
@@ -171,18 +174,19 @@ const insertBody = sql`
     returning ${bodies.eventId} as "eventId"`;
 
 /**
- * Nearly every delivery holds one event, so its claim has plain values: Postgres plans arrays and joins twice as long.
+ * Nearly every delivery has one event, so its claim uses plain values. Planning arrays and joins takes Postgres twice
+ * as long.
  *
- * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
+ * A known id changes nothing and returns no row. A known replay key violates its unique index.
  */
 const CLAIM_ONE = bothClaims((isOrdered) => sql`with claimed as (${insertEvent(isOrdered)}) ${insertBody}`);
 
-/** What an event with this id is to one with this replay key: the same event, or another one. */
+/** Whether the existing event with this id is the same event as one with this replay key, or another one. */
 const holder = (fingerprint: SQL | Placeholder) => sql`
     case when ${events.fingerprint} = ${fingerprint} then 'known'
          when ${events.replayNumber} > 0 then 'taken_by_replay' else 'taken' end`;
 
-/** Looks at the event that has the id, if there is one. */
+/** Also returns whether the existing event with this id, if any, is the same. */
 const CLAIM_ONE_WITH_UNSIGNED_ID = bothClaims(
   (isOrdered) => sql`
   with claimed as (${insertEvent(isOrdered)}), inserted_body as (${insertBody})
@@ -204,8 +208,8 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
     const rows = await run(db, CLAIM_ONE([event])(values));
     return new Map([[eventId, rows.length > 0 ? 'claimed' : 'known']]);
   } catch (error) {
-    // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
-    // here: parkReplays finds that its id is known.
+    // Matched by name, because any other error is a failure. Concurrent deliveries of one event may also get here;
+    // parkReplays then finds that the id is known.
     const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === FINGERPRINT_ONCE;
     if (!isKnown) throw error;
     return new Map();
@@ -213,8 +217,8 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
 }
 
 /**
- * Many events as rows of `incoming`. As JSON and not as lists: the driver escapes the items of a list in JavaScript, which
- * took twice the time and memory for a batch of 6 MB. The limit tells the planner how many they are.
+ * The events as rows of `incoming`. They are sent as JSON instead of lists, because the driver escapes list items in
+ * JavaScript, which took twice the time and memory for a batch of 6 MB. The limit tells the planner the number of rows.
  */
 const INCOMING = sql`incoming as (
     select "eventId" as event_id, "originalId" as original_id, type, "occurredAt" as occurred_at, fingerprint, body,
@@ -225,7 +229,7 @@ const INCOMING = sql`incoming as (
     limit ${param.count}
   )`;
 
-/** Keeps the bodies of those rows of `incoming` that are in `claimed`, unless another event has the same one. */
+/** Stores the bodies of the claimed rows, unless another event has the same body. */
 const INSERT_BODIES = sql`inserted_bodies as (
     insert into ${bodies} (${BODY_COLUMNS})
     select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, body
@@ -233,7 +237,7 @@ const INSERT_BODIES = sql`inserted_bodies as (
     on conflict do nothing
   )`;
 
-/** Rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. */
+/** Inserts rows in the order of their ids, so that two deliveries of the same events can't deadlock. */
 const claimMany = (isOrdered: boolean) => sql`
   with ${INCOMING},
   claimed as (
@@ -249,12 +253,15 @@ const claimMany = (isOrdered: boolean) => sql`
 
 const CLAIM_WITHOUT_REPLAY_KEYS = bothClaims(claimMany);
 
-/** What an event of `incoming` is to the one that has its id. Without a replay key, nobody can tell. */
+/** Whether an existing event with the same id is the same event. Without a replay key, it is assumed to be. */
 const HOLDER = sql`
     case when not ${param.unsignedIds}::boolean or incoming.fingerprint is null then 'known'
          else ${holder(sql`incoming.fingerprint`)} end`;
 
-/** A batch skips every conflict, so that one known replay key can't refuse the other events. Then it looks up known ids. */
+/**
+ * A batch skips all conflicts, so that one known replay key can't make the other events fail. Then it looks up the
+ * known ids.
+ */
 const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   (isOrdered) => sql`
   ${claimMany(isOrdered)}
@@ -263,7 +270,7 @@ const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`,
 );
 
-/** For a transaction of several statements: claims what is not known yet. Without replay keys, nothing else can happen. */
+/** Claims unknown events as part of a transaction. Without replay keys, no other outcome is possible. */
 export function claimStatement(request: ClaimRequest): Query {
   return CLAIM_WITHOUT_REPLAY_KEYS(request.events)(valuesOfMany(request, request.events));
 }
@@ -283,18 +290,21 @@ async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes
 }
 
 /**
- * Suspected replays of one replay key that may wait for a person's decision at the same time. A provider that repeats
- * itself gives people days to notice. A flood of one captured delivery fills the table with as many small rows: they
+ * How many suspected replays of one replay key may be parked at the same time. If a provider's bodies repeat, people
+ * have days to notice. If somebody floods us with one captured delivery, it adds at most this many small rows, which
  * share one body.
  */
 export const MAX_REPLAYS = 2000;
 
-/** The first try decides an event, unless another delivery of it is claimed at this moment. Then the second one sees it. */
+/**
+ * The first try decides, unless another delivery of the event is being claimed concurrently. The second try sees that
+ * delivery.
+ */
 const MAX_TRIES = 3;
 
 type ReplayOutcome = 'parked' | 'refused' | 'known' | Taken;
 
-/** Claims events that have a new id but a known replay key, as parked, and those whose id another event has. */
+/** Parks events with a new id but a known replay key, and events whose id belongs to another event. */
 async function parkReplays(
   db: Database,
   request: ClaimRequest,
@@ -327,9 +337,10 @@ const IS_WAITING = sql`${events.replayNumber} > 0 and ${events.status} = 'parked
 const RANDOM_NUMBER = sql`1 + floor(random() * 2147483646)::int`;
 
 /**
- * `replay_number` is 0 for the first event of a replay key, and random for each of its replays: concurrent ones must not
- * choose the same. If all events of the key have the same body, the replays that are parked share the one of the first of
- * them. The body of the first event can't be theirs: it may have been pruned, and the receiver may not read bodies.
+ * `replay_number` is 0 for the first event of a replay key, and random for each of its replays, so that concurrent ones
+ * don't choose the same number. If all events of the key have the same body, the parked replays share the body of the
+ * first parked one. They can't share the first event's body, because it may have been pruned and the receiver may not
+ * read bodies.
  */
 const PARK = builtOnce(sql`
   with ${INCOMING},
@@ -370,10 +381,10 @@ const PARK = builtOnce(sql`
   select event_id, outcome from known`);
 
 /**
- * Of these events, those that are still pending after their due time: their tickets may be lost.
+ * Finds the events that are still pending after their due time, because their tickets may be lost.
  *
- * Whether a row is overdue is a column, not a condition: as a condition it invites the planner to use the index of due
- * events, and every question would then read the whole backlog.
+ * `isOverdue` is a column instead of a condition, because a condition makes the planner use the index of due events,
+ * and every query would then read the whole backlog.
  */
 export async function findOverdue(
   db: Database,

@@ -1,4 +1,4 @@
-// What an operator sees of events. The shapes are those of the API: docs/ops-api.json is made from them.
+// What an operator sees of events. docs/ops-api.json is generated from these shapes.
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
@@ -60,7 +60,7 @@ export const EffectDetails = v.strictObject({
   sent_at: TimeOrNull,
 });
 
-/** All that is known of an event. */
+/** Everything that is known about an event. */
 export const EventDetails = v.strictObject({
   ...ListedEvent.entries,
   original_id: v.pipe(
@@ -109,27 +109,27 @@ export const EventDetails = v.strictObject({
 });
 export type EventDetails = v.InferOutput<typeof EventDetails>;
 
-/** The place in the list after which the next page begins: the key of the last event. */
+/** The key of the last event of a page, after which the next page begins. */
 export interface Cursor {
-  /** As Postgres writes it, with its microseconds. */
+  /** In Postgres's format, which has microseconds. */
   readonly receivedAt: string;
   readonly source: string;
   readonly eventId: string;
 }
 
 /**
- * How many events each look at the table reads at most. Usually the first look fills the page. If it doesn't, the second
- * takes less than 100 ms. A page that is not full even then ends there, and the next page looks further.
+ * How many events each look at the table reads at most. Usually the first look fills the page. The second takes less
+ * than 100 ms. If the page is still not full, it ends there, and the next page continues.
  */
 const LOOKS = [2000, 100_000];
 
 /**
- * A page of the events that match, newest first, and where the next one begins, if there is more to look at. An event
- * that arrives meanwhile doesn't move the others to another page.
+ * A page of the matching events, newest first, and the beginning of the next page, if there may be one. An event that
+ * arrives meanwhile doesn't move others to another page.
  *
- * No index has the order of this list, because every claim would pay for it. Parked and pending events and effects are
- * few, and have indexes of their own. A search by an id or its beginning uses the primary key. Anything else is looked
- * for in the index of the time of receipt.
+ * No index has the order of this list, because it would slow down every claim. Parked and pending events and effects
+ * are few and have their own indexes. A search by an id or its beginning uses the primary key. Anything else uses the
+ * index of the receipt time.
  */
 export async function listEvents(
   db: Database,
@@ -148,7 +148,7 @@ export async function listEvents(
     const rows = await run<ListedEvent & { end: string | null }>(db, statement);
     found.push(...rows.filter(({ event_id }) => event_id !== null).map(({ end, ...event }) => event));
     const end = rows[0]?.end ?? undefined;
-    // Nothing was received earlier than this, or nothing that was is wanted.
+    // The next page begins at `end`. Without it, there is nothing more to look at.
     next = end === undefined ? undefined : { receivedAt: end, source: '', eventId: '' };
     if (found.length > limit || next === undefined) break;
   }
@@ -160,7 +160,7 @@ export async function listEvents(
   };
 }
 
-/** The columns of a table that are fields of an answer, under the same names. */
+/** The columns of a table that have the names of these fields. */
 function columnsIn(fields: v.ObjectEntries, table: WorkTable): SQL {
   const columns = Object.values(getTableColumns(table));
   const wanted = Object.keys(fields).flatMap((field) => columns.find(({ name }) => name === field) ?? []);
@@ -183,11 +183,12 @@ function isAfter(cursor: Cursor | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
-/** Of a filter that an index answers. */
+/** The statement for a filter that an index supports. */
 function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, limit: number): SQL {
   const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
   if (q === undefined) {
-    // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
+    // `offset 0` makes Postgres begin with the effects instead of the newest events, because it can't know how old the
+    // events with effects are.
     const all = filter.effect_status === undefined ? sql`` : sql`offset 0`;
     return sql`
     select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found
@@ -205,15 +206,15 @@ function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, 
       select ${LISTED} from ${events}
       where ${events.source} = seen_sources.source and ${events.eventId} between ${q} and last.event_id
         and starts_with(${events.eventId}, ${q}) and ${conditions}
-      -- Postgres must begin with the ids, and not with the newest events: it can't know how old those of a few ids are.
+      -- Makes Postgres begin with the ids instead of the newest events, because it can't know how old these are.
       offset 0
     ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
 }
 
 /**
- * Looks at so many events. `end` is when the last of them was received: null if there is nothing beyond it. All events
- * of that time are looked at. The row is there although nothing is found.
+ * The statement that looks at `look` events. `end` is the receipt time of the last one, or null if there are no more.
+ * All events of that time are included. Returns a row with `end` even if no event matches.
  */
 function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: number, look: number): SQL {
   const { since, until } = filter;
@@ -232,8 +233,8 @@ function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: nu
 }
 
 /**
- * The sources of all events, as `seen_sources`: also of those that are not configured any more. It jumps from one source
- * to the next in the primary key. A `select distinct` would read the whole index. The CTE needs `with recursive`.
+ * The CTE `seen_sources`: the sources of all events, including sources that are no longer configured. It jumps from
+ * source to source in the primary key, because a `select distinct` would read the whole index. Needs `with recursive`.
  */
 export const seenSources: SQL = sql`seen_sources as (
       (select ${events.source} as source from ${events} order by ${events.source} limit 1)
@@ -244,10 +245,10 @@ export const seenSources: SQL = sql`seen_sources as (
       ) from seen_sources where seen_sources.source is not null
     )`;
 
-/** All of a text: the largest integer of Postgres. */
+/** Postgres's largest integer, to read a whole text. */
 const WHOLE = 2_147_483_647;
 
-/** Undefined if there is no such event. `maxBody`: how many characters of its body are wanted. */
+/** Loads an event with at most `maxBody` characters of its body. `undefined` if there is no such event. */
 export async function loadDetails(
   db: Database,
   { source, eventId }: EventKey,

@@ -2,20 +2,21 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { PermanentError, RetryLater, withFailure } from './errors.ts';
 import type { Tools } from './handler.ts';
 
-/** Give up after this time, because the other events of the batch wait. The event is tried again later. */
+/** Other events of the batch are waiting, so give up after this time. The event is retried later. */
 const TIMEOUT_MS = 10_000;
 
 /**
- * 4xx that may pass: a refused key, because keys are replaced and some limits are answered so; time-out, conflict,
- * too early, too many requests. Any other means that the request is wrong.
+ * 4xx answers that may be temporary: a refused key (it may be changed, or a rate limit may be the cause), time-out,
+ * conflict, too early, too many requests. Any other 4xx means that the request is wrong.
  */
 const TEMPORARY_STATUS = [401, 403, 408, 409, 425, 429];
 
-/** A copy of their database may be a moment behind the event. */
+/** A read replica of the provider may be a moment behind the event. */
 const SECOND_TRY_AFTER_MS = 1000;
 
 /**
- * The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`.
+ * The error to throw for a response: `undefined` for a success, a `PermanentError` for a wrong request. Honours
+ * `Retry-After`.
  *
  * @example
  * const response = await fetch('https://api.example.com/orders/1');
@@ -27,7 +28,7 @@ export function errorFromResponse(response: Response, now: Date): Error | undefi
 }
 
 function errorFromRefusal({ status, headers, url }: Response, now: Date): Error {
-  // Only the host, because a path or a query may be a secret. A Response that was made by hand has no URL.
+  // Names only the host, because a path or a query may be secret. A Response that was constructed by hand has no URL.
   const message = `${URL.parse(url)?.host || 'the other side'} answered ${status}`;
   if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
   const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
@@ -35,8 +36,8 @@ function errorFromRefusal({ status, headers, url }: Response, now: Date): Error 
 }
 
 /**
- * A number of seconds, or an HTTP date (RFC 9110, section 10.2.3). Some services send a fraction, which `Date.parse` would
- * take for the year 3600: a date has a colon.
+ * Reads a number of seconds or an HTTP date (RFC 9110, section 10.2.3). Some services send a fraction, which
+ * `Date.parse` can mistake for a year, so a date must contain a colon.
  */
 function secondsUntil(retryAfter: string, now: Date): number {
   if (!retryAfter.includes(':')) return Number(retryAfter);
@@ -44,9 +45,9 @@ function secondsUntil(retryAfter: string, now: Date): number {
 }
 
 /**
- * Fetches the current state of a thing, for events that only say that it has changed. It returns `gone` if the thing no longer
- * exists: the answer was 410, or 404 twice. `init` is for headers with a key from `env`. Then redirects are not followed, because
- * the key would go along.
+ * Fetches the current state of an object, for events that only say that it has changed. `gone` means that it no longer
+ * exists (410, or 404 twice). Use `init` for headers with a key from `env`. Redirects are then not followed, because
+ * they would carry the key along.
  *
  * @example
  * const Order = v.object({ status: v.string() });
@@ -80,7 +81,7 @@ export async function currentState<Schema extends StandardSchemaV1>(
     throw error;
   }
   const result = await schema['~standard'].validate(await response.json());
-  // Without the paths: those of a failure are paths in the event's own body.
+  // Omit the paths, because the paths of a failure refer to the event's body.
   if (result.issues) throw withFailure(new PermanentError('the current state does not match its schema'), 'schema');
   return result.value;
 }

@@ -1,4 +1,4 @@
-// 'claimcheck': all that your code in src imports from us, besides the providers: `import { defineHandler } from 'claimcheck'`.
+// The package's main entry: `import { defineHandler } from 'claimcheck'`.
 export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
 export {

@@ -1,6 +1,6 @@
 /**
- * Keeps what `make` returns for a key, memoized. Only for keys of which there are few, and which live as long as the
- * isolate: a source, a provider, one of its templates, a secret.
+ * Caches what `make` returns for each key, for the life of the isolate. Only for a small set of keys: sources,
+ * providers, their templates, secrets.
  */
 export function memoize<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new Map<Key, { readonly value: Value }>();

@@ -187,7 +187,7 @@ describe('what cannot be read', () => {
         const { acked, retried } = await consume([{ body }], queue);
         expect([acked, retried.map(({ id }) => id)]).toEqual([[], ['0']]);
       });
-      const reason = 'a message of version 2, and this Worker knows version 1';
+      const reason = 'the message has version 2, but this Worker reads version 1';
       expect(lines).toMatchObject([{ step, outcome: 'unreadable', reason }]);
       expect(await events()).toEqual(before);
     },

@@ -289,7 +289,9 @@ it('what keeps failing can be tried together: from the overview, and from the li
   const overview = await (await get('/ops')).text();
   const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
   const bulk = path.replaceAll('&amp;', '&');
-  expect(await read(bulk)).toMatch(/^\nTry 3 events now\?\nEach is tried at once, and all its attempts start again\./);
+  expect(await read(bulk)).toMatch(
+    /^\nTry 3 events now\?\nEach is tried now, and its attempts are counted from the start again\./,
+  );
   expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try the failed ones now/);
   sent.length = 0;
   await confirm(bulk);
@@ -349,6 +351,6 @@ it('an event that has failed again is not announced as a success, and shows the 
   expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
   await sql(failAgain);
   expect(await read(retried)).toMatch(
-    /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nis not in the payload\n/,
+    /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nmissing from the payload\n/,
   );
 });

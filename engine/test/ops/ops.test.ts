@@ -279,7 +279,7 @@ describe('an error is one line that says what to do', () => {
     ['discard stripe parked_1', 'discard takes --reason TEXT'],
     ['reconcile', 'reconcile takes a source'],
     // Only the Worker knows which there are.
-    ['list --status failed', 'The request cannot be understood. status is one of'],
+    ['list --status failed', 'The request cannot be understood. status must be one of'],
   ])('%j ends with 2', async (line, words) => {
     const { code, out, err } = await ops(line);
     expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^ops: .*\n$/)]);
