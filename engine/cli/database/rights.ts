@@ -57,6 +57,20 @@ const receiver: RightsByTable = {
   alerts: {},
   hours: {},
   reconciles: {},
+  // Its secrets are sealed: without TENANTS_KEY they say nothing.
+  tenants: {
+    select: [
+      'source',
+      'tenant',
+      'generation',
+      'keyId',
+      'sealed',
+      'previousGeneration',
+      'previousKeyId',
+      'sealedPrevious',
+      'disabledAt',
+    ],
+  },
 };
 
 /**
@@ -164,6 +178,8 @@ const consumer: RightsByTable = {
       'delivered',
     ],
   },
+  // Erases the events of tenants.
+  tenants: { select: ['source', 'tenant', 'disabledAt', 'eraseAskedAt', 'erasedAt'], update: ['erasedAt'] },
 };
 
 /** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
@@ -212,6 +228,21 @@ const ops: RightsByTable = {
   hours: { select: 'all' },
   // `since`, and what lets the next tick ask.
   reconciles: { select: 'all', update: ['since', 'askedAt', 'notBefore', 'accepted'] },
+  tenants: {
+    select: 'all',
+    insert: ['source', 'tenant', 'keyId', 'sealed', 'createdAt'],
+    update: [
+      'generation',
+      'keyId',
+      'sealed',
+      'previousGeneration',
+      'previousKeyId',
+      'sealedPrevious',
+      'disabledAt',
+      'eraseAskedAt',
+      'erasedAt',
+    ],
+  },
 };
 
 const rights: Readonly<Record<WorkerKind, RightsByTable>> = { receiver, consumer, ops };

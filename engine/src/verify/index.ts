@@ -84,7 +84,7 @@ export function signatureMissing(provider: Provider): Refusal {
   return refused('signature missing', { missing: allSignaturePlaces(provider).join(' or ') });
 }
 
-const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
+export const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
 
 /** The places where a scheme's signatures or tokens are. */
 export function signaturePlaces(scheme: Scheme): readonly Place[] {
