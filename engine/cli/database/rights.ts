@@ -240,7 +240,6 @@ const ops: RightsByTable = {
       'sealedPrevious',
       'disabledAt',
       'eraseAskedAt',
-      'erasedAt',
     ],
   },
 };
