@@ -24,6 +24,8 @@ export interface NewEvent {
 /** The events of one verified delivery. */
 export interface ClaimRequest {
   readonly source: string;
+  /** The ids, replay keys and order keys of its events begin with it. */
+  readonly tenant?: string | undefined;
   readonly events: readonly NewEvent[];
   /** The delivery's headers that are kept. */
   readonly headers: Record<string, string>;

@@ -24,7 +24,8 @@ const SECRETS = sql`${tenants.generation}, ${tenants.keyId} as "keyId", ${tenant
   ${tenants.previousGeneration} as "previousGeneration", ${tenants.previousKeyId} as "previousKeyId",
   ${tenants.sealedPrevious} as "sealedPrevious"`;
 
-const isTenant = ({ source, tenant }: TenantId) => sql`${tenants.source} = ${source} and ${tenants.tenant} = ${tenant}`;
+export const isTenant = ({ source, tenant }: TenantId) =>
+  sql`${tenants.source} = ${source} and ${tenants.tenant} = ${tenant}`;
 
 const FIND = builtOnce<{ source: string; tenant: string }>(sql`
   select ${SECRETS}, ${tenants.disabledAt} is not null as "isDisabled"
@@ -41,7 +42,7 @@ const WITHOUT_PREVIOUS = sql`${column.previousGeneration} = null, ${column.previ
 const WITHOUT_SECRETS = sql`${column.sealed} = null, ${WITHOUT_PREVIOUS}`;
 
 /** Both times stay if the tenant is made again: they tell its old events from the new ones. */
-const IS_BEING_ERASED = sql`(${tenants.eraseAskedAt} is not null and ${tenants.eraseAskedAt} > coalesce(${tenants.erasedAt}, '-infinity'))`;
+export const IS_BEING_ERASED = sql`(${tenants.eraseAskedAt} is not null and ${tenants.eraseAskedAt} > coalesce(${tenants.erasedAt}, '-infinity'))`;
 
 /**
  * Makes a tenant, and returns its generation. One that was disabled is made again with the next generation, so that an old
