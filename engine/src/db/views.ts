@@ -1,6 +1,7 @@
 // What an operator sees of events. The shapes are those of the API: docs/ops-api.json is made from them.
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
+import { isTenantName } from '../shared/tenants.ts';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
@@ -128,8 +129,8 @@ const LOOKS = [2000, 100_000];
  * that arrives meanwhile doesn't move the others to another page.
  *
  * No index has the order of this list, because every claim would pay for it. Parked and pending events and effects are
- * few, and have indexes of their own. A search by an id or its beginning uses the primary key. Anything else is looked
- * for in the index of the time of receipt.
+ * few, and have indexes of their own. A search by an id or its beginning uses the primary key, and so does that for the events
+ * of a tenant, unless it has many. Anything else is looked for in the index of the time of receipt.
  */
 export async function listEvents(
   db: Database,
@@ -137,13 +138,14 @@ export async function listEvents(
   { after, limit, looks = LOOKS }: { after: Cursor | undefined; limit: number; looks?: readonly number[] },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Cursor | undefined }> {
   const { q, status, effect_status } = filter;
-  const isFew = q !== undefined || status === 'parked' || status === 'pending' || effect_status !== undefined;
+  const isRare = q !== undefined && !(isTenant(q) && (await hasMany(db, q)));
+  const isFew = isRare || status === 'parked' || status === 'pending' || effect_status !== undefined;
   const found: ListedEvent[] = [];
   let next = after;
   for (const look of isFew ? [undefined] : looks) {
     const statement =
       look === undefined
-        ? fewStatement(filter, next, limit + 1)
+        ? fewStatement(filter, isRare, next, limit + 1)
         : lookStatement(filter, next, limit + 1 - found.length, look);
     const rows = await run<ListedEvent & { end: string | null }>(db, statement);
     found.push(...rows.filter(({ event_id }) => event_id !== null).map(({ end, ...event }) => event));
@@ -183,14 +185,51 @@ function isAfter(cursor: Cursor | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
+/** The ids of a tenant's events begin so: a search for `acme:` is one for all events of acme. */
+function isTenant(q: string): boolean {
+  return q.endsWith(':') && isTenantName(q.slice(0, -1));
+}
+
+/** The events of a tenant that are sorted to show the newest. If it has more, they are looked for among the newest of all. */
+export const MAX_OF_TENANT = 2000;
+
+/** The events of a tenant, for each of the sources. `starts_with` is right in every collation. */
+const ofTenant = (q: string) => sql`${events.source} = seen_sources.source and starts_with(${events.eventId}, ${q})`;
+
+async function hasMany(db: Database, q: string): Promise<boolean> {
+  const rows = await run(
+    db,
+    sql`
+    with recursive ${seenSources}
+    select 1 from seen_sources cross join lateral (select 1 from ${events} where ${ofTenant(q)}) as found
+    offset ${MAX_OF_TENANT} limit 1`,
+  );
+  return rows.length > 0;
+}
+
+/** The conditions of a filter in a list, which also takes the beginning of an id. */
+function listed({ q, ...filter }: EventFilter): SQL {
+  return q === undefined ? matches(filter) : sql`${matches(filter)} and starts_with(${events.eventId}, ${q})`;
+}
+
 /** Of a filter that an index answers. */
-function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, limit: number): SQL {
-  const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
-  if (q === undefined) {
+function fewStatement(filter: EventFilter, isRare: boolean, after: Cursor | undefined, limit: number): SQL {
+  const { q } = filter;
+  const conditions = sql`${listed(filter)} and ${isAfter(after)}`;
+  if (q === undefined || !isRare) {
     // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
     const all = filter.effect_status === undefined ? sql`` : sql`offset 0`;
     return sql`
     select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found
+    order by received_at desc, source desc, event_id desc limit ${limit}`;
+  }
+  if (isTenant(q)) {
+    return sql`
+    with recursive ${seenSources}
+    select found.* from seen_sources cross join lateral (
+      select ${LISTED} from ${events} where ${ofTenant(q)} and ${conditions}
+      offset 0
+    ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
   }
   return sql`
@@ -204,7 +243,7 @@ function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, 
     ) as last cross join lateral (
       select ${LISTED} from ${events}
       where ${events.source} = seen_sources.source and ${events.eventId} between ${q} and last.event_id
-        and starts_with(${events.eventId}, ${q}) and ${conditions}
+        and ${conditions}
       -- Postgres must begin with the ids, and not with the newest events: it can't know how old those of a few ids are.
       offset 0
     ) as found
@@ -226,7 +265,7 @@ function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: nu
     )
     select look."end", found.* from look left join lateral (
       select ${LISTED} from ${events}
-      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${matches(filter)} and ${isAfter(after)}
+      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${listed(filter)} and ${isAfter(after)}
       ${NEWEST_FIRST} limit ${limit}
     ) as found on true`;
 }
