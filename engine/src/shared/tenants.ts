@@ -14,6 +14,17 @@ export function isTenantName(text: string): boolean {
   return TENANT_NAME.test(text);
 }
 
+/** Of a tenant's event: its id, its replay key and its order key begin with the tenant, so that two tenants' never meet. */
+export function ofTenant(tenant: string | undefined, text: string): string {
+  return tenant === undefined ? text : `${tenant}:${text}`;
+}
+
+/** The tenant that an event's id begins with. */
+export function tenantIn(eventId: string): string | undefined {
+  const [tenant = ''] = eventId.split(':', 1);
+  return tenant !== eventId && isTenantName(tenant) ? tenant : undefined;
+}
+
 /** Which tenant is meant. */
 export interface TenantId {
   readonly source: string;
