@@ -14,7 +14,9 @@ export function neonAnswer(...rows: readonly object[]): Response {
   // int4, bool or text.
   const typeOf = (value: unknown) => (typeof value === 'number' ? 23 : typeof value === 'boolean' ? 16 : 25);
   const fields = Object.entries(rows[0] ?? {}).map(([name, value]) => ({ name, dataTypeID: typeOf(value) }));
-  return Response.json({ fields, rows: rows.map(Object.values), rowCount: rows.length, command: 'SELECT' });
+  const written = (value: unknown) => (typeof value === 'boolean' ? (value ? 't' : 'f') : value);
+  const texts = rows.map((row) => Object.values(row).map(written));
+  return Response.json({ fields, rows: texts, rowCount: rows.length, command: 'SELECT' });
 }
 
 interface Options {
