@@ -45,8 +45,12 @@ export function defineReconcile<Sources extends Readonly<Record<string, Source>>
 }
 
 /** The id, the type and the time must be in the body, because an event of the API has nothing else. */
-function mistakeIn({ provider, dedupe, types }: Source, kind: ListedEvents | ListedDeliveries): string | undefined {
+function mistakeIn(
+  { provider, dedupe, types, tenants }: Source,
+  kind: ListedEvents | ListedDeliveries,
+): string | undefined {
   if (dedupe === 'content') return 'its ids are made of the content, which the API writes in its own way';
+  if (tenants) return 'it has tenants, each with an account of its own at the provider';
   if (!('list' in kind)) return undefined;
   if (types.length === 0) return 'it names no types';
   if (provider.batch) return 'its deliveries hold several events';

@@ -1,6 +1,6 @@
 import type { Delivery, Place, Provider, Scheme, Signature, Timestamp, Token } from '../providers/types.ts';
 import { type Bytes, sha256 } from '../shared/bytes.ts';
-import { memoize } from '../shared/memoize.ts';
+import { MAX_SECRETS, memoize } from '../shared/memoize.ts';
 import { type Check, checkWith, decodeSignature, keyBytes, sameText } from './algorithms.ts';
 import type { DeliveryValues } from './delivery.ts';
 import { itemsOf } from './items.ts';
@@ -111,15 +111,12 @@ export function readSignatures(provider: Provider, delivery: TemplateValues): Si
   return signatures;
 }
 
-/**
- * Importing a key takes longer than verifying a short body with it, so it is done once in the life of an isolate. An
- * isolate ends when its secrets change, so it has only as many keys as there are secrets.
- */
+/** Importing a key takes longer than verifying a short body with it, so it is done once in the life of an isolate. */
 const checkFor = memoize((scheme: Signature) =>
   memoize(async (secret: string): Promise<Check | undefined> => {
     const key = keyBytes(secret, scheme);
     return key && checkWith(scheme.algorithm ?? 'hmac-sha256', key);
-  }),
+  }, MAX_SECRETS),
 );
 
 /** `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret. */
