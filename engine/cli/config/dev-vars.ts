@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util';
 import type { Source } from '../../src/kit/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
 import { isLoopback } from '../../src/shared/loopback.ts';
+import { MIN_TENANTS_KEY } from '../../src/shared/tenants.ts';
 import { freePort, LOOPBACK } from '../lib/port.ts';
 import { UserError } from '../lib/user-error.ts';
 import { randomPassword } from '../local/postgres.ts';
@@ -82,7 +83,10 @@ async function localDatabaseUrl(): Promise<string> {
 
 /** A random secret for each source, in the form its provider gives out, and what else the source needs. */
 export function madeUpSecrets(named: Readonly<Record<string, Source>>): Record<string, string> {
-  return Object.assign({}, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
+  const tenantsKey = Object.values(named).some(({ tenants }) => tenants)
+    ? { TENANTS_KEY: randomBytes(MIN_TENANTS_KEY).toString('hex') }
+    : {};
+  return Object.assign(tenantsKey, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
 }
 
 function madeUpFor(name: string, { provider }: Source): Record<string, string> {

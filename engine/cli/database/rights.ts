@@ -57,6 +57,20 @@ const receiver: RightsByTable = {
   alerts: {},
   hours: {},
   reconciles: {},
+  // Its secrets are sealed: without TENANTS_KEY they say nothing.
+  tenants: {
+    select: [
+      'source',
+      'tenant',
+      'generation',
+      'keyId',
+      'sealed',
+      'previousGeneration',
+      'previousKeyId',
+      'sealedPrevious',
+      'disabledAt',
+    ],
+  },
 };
 
 /**
@@ -80,6 +94,7 @@ const consumer: RightsByTable = {
       'begunAt',
       'attempts',
       'failure',
+      'summary',
       'finishedAt',
       'completions',
       'fingerprint',
@@ -105,6 +120,9 @@ const consumer: RightsByTable = {
       'summary',
       'finishedAt',
       'completions',
+      // Those of an erased tenant.
+      'orderKey',
+      'actions',
     ],
     delete: true,
   },
@@ -140,6 +158,7 @@ const consumer: RightsByTable = {
       'lastError',
       'sentAt',
     ],
+    delete: true,
   },
   cancellations: { select: 'all', insert: 'all', delete: true },
   alerts: { select: 'all', insert: ['condition', 'source', 'failure', 'since'], update: ['sentAt'], delete: true },
@@ -164,6 +183,8 @@ const consumer: RightsByTable = {
       'delivered',
     ],
   },
+  // Erases the events of tenants.
+  tenants: { select: ['source', 'tenant', 'disabledAt', 'eraseAskedAt', 'erasedAt'], update: ['erasedAt'] },
 };
 
 /** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
@@ -212,6 +233,20 @@ const ops: RightsByTable = {
   hours: { select: 'all' },
   // `since`, and what lets the next tick ask.
   reconciles: { select: 'all', update: ['since', 'askedAt', 'notBefore', 'accepted'] },
+  tenants: {
+    select: 'all',
+    insert: ['source', 'tenant', 'keyId', 'sealed', 'createdAt'],
+    update: [
+      'generation',
+      'keyId',
+      'sealed',
+      'previousGeneration',
+      'previousKeyId',
+      'sealedPrevious',
+      'disabledAt',
+      'eraseAskedAt',
+    ],
+  },
 };
 
 const rights: Readonly<Record<WorkerKind, RightsByTable>> = { receiver, consumer, ops };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Samples, Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
 import { namedTypes } from '../../src/shared/event-types.ts';
+import { addressOf } from '../../src/shared/tenants.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { sampleOf } from './samples.ts';
 import { encodeBody, sign } from './sign.ts';
@@ -22,6 +23,8 @@ export interface Wanted {
   readonly key: string;
   /** The receiver's address. */
   readonly receiver: string;
+  /** The last segment of a tenant's address. */
+  readonly segment?: string | undefined;
   /** Default: the first type that the source is subscribed to, or else the first of the provider's sample. */
   readonly type?: string | undefined;
   readonly id?: string | undefined;
@@ -33,14 +36,24 @@ export interface Wanted {
 }
 
 /** A delivery as its provider would send it. */
-export function makeDelivery({ name, source, key, receiver, now = new Date(), ...wanted }: Wanted): SignedDelivery {
+export function makeDelivery({
+  name,
+  source,
+  key,
+  receiver,
+  segment,
+  now = new Date(),
+  ...wanted
+}: Wanted): SignedDelivery {
   const sample = sampleOf(source.provider);
   const type = wanted.type ?? typesToSend(name, source, wanted.samples)[0] ?? sample.types[0];
   const id = wanted.id ?? sample.id();
   const content = wanted.body ?? wanted.samples?.[name]?.[type]?.({ id, type, now });
   const body = typeof content === 'object' ? encodeBody(source.provider, content) : content;
-  const url = new URL(`/webhooks/${name}`, receiver);
-  const signed = sign(source.provider, key, { id, type, now, body, url: source.url ?? url.href });
+  const addressAt = (sourceUrl: string) => (segment === undefined ? sourceUrl : addressOf(sourceUrl, segment));
+  const url = new URL(addressAt(`/webhooks/${name}`), receiver);
+  const signedUrl = source.url === undefined ? url.href : addressAt(source.url);
+  const signed = sign(source.provider, key, { id, type, now, body, url: signedUrl });
   for (const [parameter, value] of Object.entries(signed.query)) url.searchParams.set(parameter, value);
   return { url: url.href, headers: signed.headers, body: signed.body };
 }
@@ -60,12 +73,16 @@ export interface ExpectedEvent {
 }
 
 /** The events of a delivery, with the ids under which the ledger knows them. None if it holds nothing to claim. */
-export async function eventsIn(source: Source, delivery: SignedDelivery): Promise<readonly ExpectedEvent[]> {
+export async function eventsIn(
+  source: Source,
+  delivery: SignedDelivery,
+  tenant?: string,
+): Promise<readonly ExpectedEvent[]> {
   const headers = new Headers(delivery.headers);
   const body = new TextEncoder().encode(delivery.body);
   const values = new DeliveryValues({ method: 'POST', url: delivery.url, headers, body });
   const { scheme } = source.provider;
   if (scheme.check !== undefined) openOwnToken(scheme, values);
-  const identified = await identify(source, values, randomUUID);
+  const identified = await identify(source, values, randomUUID, tenant);
   return identified.outcome === 'identified' ? identified.events : [];
 }

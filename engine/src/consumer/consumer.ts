@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from '../db/client.ts';
+import { eraseEvents, findMarkedTenants, noteErased } from '../db/erase.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import { isReconcileMessage, sendReconciles, sendTickets } from '../queue/tickets.ts';
@@ -70,9 +71,15 @@ const MAX_SWEEP_CHUNKS = 10;
  */
 export const MAX_PRUNE_CHUNKS = 300;
 
+/** As for `MAX_PRUNE_CHUNKS`. The next run goes on. */
+const MAX_ERASE_CHUNKS = 300;
+
+/** A receiver takes deliveries of a tenant for a minute after it was disabled. What it claims then must be erased as well. */
+const ERASE_AFTER_MS = 5 * 60_000;
+
 /**
  * The work of the cron, every 15 minutes: it sends overdue tickets again, alerts the operator, asks for a run of
- * reconcile for each of its sources, and deletes old events and bodies. Pruning comes last, because it may take minutes, and
+ * reconcile for each of its sources, erases tenants, and deletes old events and bodies. Pruning comes last, because it may take minutes, and
  * may use up the requests that the run is allowed to make (50 on Cloudflare's Free plan).
  */
 export async function tick(env: ConsumerBindings, now: Date, log: Log, reconcile?: Reconcile): Promise<void> {
@@ -80,6 +87,7 @@ export async function tick(env: ConsumerBindings, now: Date, log: Log, reconcile
     () => logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log)),
     () => logFailure('alert', log, () => sendAlerts(env, now, log, reconcile?.sources)),
     () => askToReconcile(env, log, reconcile?.sources ?? []),
+    () => logFailure('erase', log, () => eraseTenants(openDatabase(env.DATABASE_URL), now, log)),
     () => logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log)),
   ];
   const errors: unknown[] = [];
@@ -111,6 +119,22 @@ async function askToReconcile(env: ConsumerBindings, log: Log, sources: readonly
     sources.map((reconcile) => ({ reconcile })),
   );
   if (!isSent) log({ step: 'reconcile', outcome: 'not_sent' });
+}
+
+async function eraseTenants(db: Database, now: Date, log: Log): Promise<void> {
+  const before = new Date(now.getTime() - ERASE_AFTER_MS);
+  let chunks = 0;
+  for (const tenant of await findMarkedTenants(db, before, MAX_ERASE_CHUNKS)) {
+    let events = 0;
+    for (let after: string | undefined = ''; after !== undefined; chunks++) {
+      if (chunks === MAX_ERASE_CHUNKS) return log({ step: 'erase', outcome: 'unfinished', ...tenant, events });
+      const erased = await eraseEvents(db, tenant, after, now);
+      events += erased.events;
+      after = erased.last;
+    }
+    await noteErased(db, tenant, before, now);
+    log({ step: 'erase', outcome: 'done', ...tenant, events });
+  }
 }
 
 async function pruneOld(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {

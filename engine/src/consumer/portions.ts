@@ -9,7 +9,7 @@ import { acknowledge, DEFERRED, databaseUnavailable, type Outcome } from './outc
 export interface ConsumerDependencies {
   readonly handlers: Handlers;
   /** Only what you subscribed to: an event of these types without a handler is a mistake. */
-  readonly sources: Readonly<Record<string, Pick<Source, 'types' | 'orderKey'>>>;
+  readonly sources: Readonly<Record<string, Pick<Source, 'types' | 'orderKey' | 'tenants'>>>;
   readonly effects: Readonly<Record<string, EffectKind>>;
   readonly now: () => Date;
   /** In [0, 1), as Math.random. */

@@ -19,6 +19,7 @@ import {
   UNREADABLE,
 } from './outcomes.ts';
 import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
+import { tenantOf } from './tenant-of.ts';
 
 /** An effect that messages want sent, and what becomes of it on its way. */
 interface Work extends EffectKey {
@@ -123,7 +124,7 @@ async function outcomeOfCall(
   effect: LoadedEffect,
   key: string,
   env: ConsumerBindings,
-  { effects, effectMs, now, random }: ConsumerDependencies,
+  { effects, sources, effectMs, now, random }: ConsumerDependencies,
 ): Promise<SendOutcome> {
   try {
     const kind = Object.hasOwn(effects, effect.kind) ? effects[effect.kind] : undefined;
@@ -134,6 +135,7 @@ async function outcomeOfCall(
     const limit = new AbortController();
     const tools = {
       key,
+      tenant: tenantOf(effect, { sources }),
       env: env as ConsumerEnv,
       signal: limit.signal,
       fetch: fetchInTrace(fetch, effect.traceparent, random),

@@ -344,3 +344,34 @@ export const reconciles = webhooks.table('reconciles', {
   /** Values in an event that was delivered. An event that the API lists with other ones is parked. */
   delivered: jsonb('delivered').$type<Readonly<Record<string, unknown>>>(),
 });
+
+/**
+ * One row for each tenant: one of many senders behind a source, with an address and a secret of its own. A row is never deleted,
+ * because the secret of a name that is used again must be another one.
+ */
+export const tenants = webhooks.table(
+  'tenants',
+  {
+    source: text('source').notNull(),
+    tenant: text('tenant').notNull(),
+    /** A derived secret is made of it. The next one begins when the secret is rotated, or the tenant is made again. */
+    generation: integer('generation').notNull().default(1),
+    /** The TENANTS_KEY that made the secret, as `TenantKey.id` names it. */
+    keyId: text('key_id').notNull(),
+    /** The secret, if the sender has made it: sealed with the key. Null: it is derived from the key. */
+    sealed: text('sealed'),
+    /** While a rotation is not finished: the same of the secret before. */
+    previousGeneration: integer('previous_generation'),
+    previousKeyId: text('previous_key_id'),
+    sealedPrevious: text('sealed_previous'),
+    createdAt: time('created_at').notNull(),
+    disabledAt: time('disabled_at'),
+    eraseAskedAt: time('erase_asked_at'),
+    erasedAt: time('erased_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.tenant] }),
+    // An event's id is `<tenant>:<id>`: a tenant with a colon could take the ids of another one.
+    check('tenant_name', sql`${table.tenant} ~ '^[a-z0-9_-]{1,64}$'`),
+  ],
+);

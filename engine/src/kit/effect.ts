@@ -50,7 +50,7 @@ export type EffectOptions = {
   readonly name?: string;
   /**
    * By this key `cancel()` takes the effect back. No two effects of one kind and source may have the same, so it also says which
-   * time it is: the id of the trial, and not of the customer. Up to 255 characters.
+   * time it is: the id of the trial, and not of the customer. Up to 255 characters. Each tenant has keys of its own.
    */
   readonly key?: string;
 } & (
@@ -81,6 +81,8 @@ export type EffectOptions = {
 export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
   /** The same at every attempt. Send it along, because the other side needs it to recognise a repeated call. */
   readonly key: string;
+  /** As the handler's `event.tenant`. */
+  readonly tenant?: string | undefined;
   /** Aborts the call when its time is up. */
   readonly signal: AbortSignal;
 }

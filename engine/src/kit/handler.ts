@@ -16,7 +16,13 @@ import type { Source, TypesOf } from './source.ts';
  */
 export interface Event<Data = unknown> {
   readonly source: string;
+  /** At a source with tenants, it begins with the tenant: `acme:evt_1`. */
   readonly id: string;
+  /**
+   * Who has sent it, if the source has tenants. A tenant can sign anything, so let your statements reach only what belongs to
+   * this tenant.
+   */
+  readonly tenant?: string | undefined;
   readonly type: string | null;
   /**
    * When it happened, by the sender's clock. The time when we received it, if the sender doesn't say, or names a time more
@@ -24,7 +30,7 @@ export interface Event<Data = unknown> {
    */
   readonly occurredAt: Date;
   readonly receivedAt: Date;
-  /** If the source has an `orderKey` that could be filled. One of more than 128 bytes is hashed. */
+  /** If the source has an `orderKey` that could be filled. One of more than 128 bytes is hashed. A tenant's begins with the tenant. */
   readonly orderKey: string | null;
   /** With an order key: a later event of the key was worked before this one, or an operator runs it again. */
   readonly late: boolean;

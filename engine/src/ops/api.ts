@@ -177,7 +177,7 @@ function actionIn(c: Context<OpsTypes>, name: ActionName, key?: EventKey): Promi
 }
 
 /** A page of another site can't send JSON without asking, and we allow nobody. */
-async function inputIn<Value extends object>(
+export async function inputIn<Value extends object>(
   c: Context<OpsTypes>,
   read: (fields: Readonly<Record<string, unknown>>) => Input<Value>,
 ): Promise<Value | Response> {

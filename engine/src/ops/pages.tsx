@@ -6,6 +6,7 @@ import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { countedBoth } from '../shared/counts.ts';
 import { namedTypes } from '../shared/event-types.ts';
+import { tenantIn } from '../shared/tenants.ts';
 import { isStorableText } from '../shared/text.ts';
 import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
 import {
@@ -73,7 +74,10 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   pages.get('/event', async (c) => {
     const event = await eventIn(c, MAX_SHOWN + 1);
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
-    return html(<EventPage {...contextOf(c)} event={event} withoutBody={c.req.query('live') === '1'} />);
+    const { source, event_id } = event;
+    const tenant = Object.hasOwn(sources, source) && sources[source]?.tenants ? tenantIn(event_id) : undefined;
+    const withoutBody = c.req.query('live') === '1';
+    return html(<EventPage {...contextOf(c)} event={event} tenant={tenant} withoutBody={withoutBody} />);
   });
 
   // Sent as text in a sandbox, so that a browser only displays it, whatever it contains.

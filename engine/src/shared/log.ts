@@ -10,6 +10,7 @@ export interface LogLine extends LogFields {
     | 'batch'
     | 'sweep'
     | 'prune'
+    | 'erase'
     | 'alert'
     | 'reconcile'
     | 'operator'

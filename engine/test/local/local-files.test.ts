@@ -103,6 +103,14 @@ describe('.dev.vars', () => {
     expect(await ensure()).toEqual({ vars: second.vars, added: [] });
   });
 
+  it('gets a TENANTS_KEY once a source has tenants, and keeps it', async () => {
+    const shops = { ...sources, shop: { ...sources.shop, tenants: true } } as const;
+    await ensure();
+    const { vars, added } = await ensureDevVars(shops, []);
+    expect([added, vars.TENANTS_KEY]).toEqual([['TENANTS_KEY'], expect.stringMatching(/^\w{64}$/)]);
+    expect(await ensureDevVars(shops, [])).toEqual({ vars, added: [] });
+  });
+
   it('has less to say than the shell, and what neither has is named', () => {
     writeFileSync('.dev.vars', 'MAIL_KEY="of the file"\n');
     expect(requireVar('MAIL_KEY')).toBe('of the file');

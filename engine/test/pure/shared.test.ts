@@ -232,6 +232,13 @@ it('a value is made once for each key, also if it is undefined', () => {
   );
 });
 
+it('only so many values are kept as was said, and the one that was made first goes', () => {
+  const made: string[] = [];
+  const make = memoize((key: string) => made.push(key), 2);
+  for (const key of ['a', 'b', 'a', 'c', 'b', 'c', 'a']) make(key);
+  expect(made).toEqual(['a', 'b', 'c', 'a']);
+});
+
 it('what is not base64 or base64url is not decoded', async () => {
   expect([fromBase64('AA=A'), fromBase64Url('AA+/'), fromBase64Url('AA=='), fromBase64Url('A')]).toEqual([
     undefined,
