@@ -14,9 +14,7 @@ export interface NewEvent {
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
-  /**
-   * Whether the fingerprint is the SHA-256 of the body, so that all events with this fingerprint have the same body.
-   */
+  /** Whether all events with this fingerprint have the same body. */
   readonly isBodyHash?: boolean;
   /** Only for events with an order key. */
   readonly orderKey?: string;
