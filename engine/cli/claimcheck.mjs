@@ -14,6 +14,7 @@ const COMMANDS = {
   types: 'writes the types of what the wrangler files bind',
   migrate: "applies the engine's migrations, then yours",
   roles: 'makes a database role for each Worker, and prints its URL',
+  'try-live': 'deploys without an account of yours, for an hour',
   setup: 'takes you from nothing to production',
   deploy: 'migrates and deploys',
   secret: 'sets a secret of a deployed Worker',

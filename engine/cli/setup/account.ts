@@ -6,8 +6,14 @@ import { UserError } from '../lib/user-error.ts';
 const LONGEST_RETENTION_S = 14 * 86_400;
 
 interface Queue {
+  readonly queue_id: string;
   readonly queue_name: string;
-  readonly consumers?: readonly { readonly script?: string; readonly service?: string; readonly type?: string }[];
+  readonly consumers?: readonly {
+    readonly consumer_id: string;
+    readonly script?: string;
+    readonly service?: string;
+    readonly type?: string;
+  }[];
 }
 
 /** What there is of a Worker. */
@@ -28,10 +34,9 @@ export async function existing(account: Account, configs: WorkerConfigs): Promis
   // By name: a list has pages.
   const queues = queuesOf(configs).map((name) => account.get<Queue[]>(`/queues?${new URLSearchParams({ name })}`));
   const workers = listed(configs).map(async ({ name }) => [name, await workerAt(account, name)] as const);
-  return {
-    queues: (await Promise.all(queues)).flatMap((found) => found ?? []),
-    workers: Object.fromEntries(await Promise.all(workers)),
-  };
+  // At once: otherwise, of two that fail, nobody would wait for the second.
+  const [found, states] = await Promise.all([Promise.all(queues), Promise.all(workers)]);
+  return { queues: found.flatMap((one) => one ?? []), workers: Object.fromEntries(states) };
 }
 
 interface Settings {

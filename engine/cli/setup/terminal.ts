@@ -17,14 +17,21 @@ export class Terminal {
   private readline: Interface | undefined;
   private lines: AsyncIterator<string> | undefined;
   private hidden = false;
+  private readonly isTimed: boolean;
+  /** When the last step was done. */
+  private last = performance.now();
 
-  /** Without `asks` every answer is empty. */
-  constructor({ asks }: { readonly asks: boolean }) {
+  /** Without `asks` every answer is empty. `timed`: says how long each step has taken. */
+  constructor({ asks, timed = false }: { readonly asks: boolean; readonly timed?: boolean }) {
     this.isAsking = asks;
+    this.isTimed = timed;
   }
 
   step(outcome: Outcome, name: string, text: string): void {
-    console.log(`${outcome.padEnd(6)}${name.padEnd(11)}${text}`);
+    const now = performance.now();
+    const seconds = this.isTimed ? ` (${((now - this.last) / 1000).toFixed(1)} s)` : '';
+    this.last = now;
+    console.log(`${outcome.padEnd(6)}${name.padEnd(11)}${text}${seconds}`);
   }
 
   note(text: string): void {
@@ -39,7 +46,11 @@ export class Terminal {
 
   /** The empty answer is yes, and so is the answer if nobody is asked. */
   async confirm(question: string): Promise<boolean> {
-    return /^(y|yes)?$/i.test(await this.answer(`${question} (y/n) [y]: `));
+    return /^(y|yes)?$/i.test(await this.ask(`${question} (y/n) [y]`));
+  }
+
+  ask(question: string): Promise<string> {
+    return this.answer(`${question}: `);
   }
 
   close(): void {

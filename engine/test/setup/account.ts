@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { LOOPBACK } from '../../cli/lib/port.ts';
 import { type LocalDatabase, startDatabase } from '../../cli/local/stack.ts';
 import { learnPassword, learnVariables } from '../canaries/canaries.ts';
-import { type Checkout, makeCheckout, processesOf, type RunningCommand } from '../checkout.ts';
+import { type Checkout, makeCheckout, processesOf, type RunningCommand, runIn } from '../checkout.ts';
 import { WAIT } from '../database.ts';
 import { Cloudflare, type Fault } from './cloudflare.ts';
 
@@ -42,6 +42,8 @@ export interface Account {
   run(args: readonly string[], env?: Record<string, string>): RunningCommand;
   /** Runs setup, answers its questions, and looks for secrets that it has left on the disk. */
   setup(args: readonly string[], options?: SetupOptions): Promise<SetupResult>;
+  /** The same for another command, by default in the same fork. */
+  command(args: readonly string[], options?: SetupOptions, folder?: string): Promise<SetupResult>;
   sql<Row extends object>(databaseUrl: string, query: string): Promise<Row[]>;
 }
 
@@ -87,29 +89,35 @@ export function useAccount(): Account {
       return url.href;
     },
     run,
-    async setup(args, { env = {}, answers = [], fault } = {}) {
-      // Nobody is logged in at this home.
-      const folder = join(checkout.path, 'tmp');
-      mkdirSync(folder, { recursive: true });
-      const { child, result } = run(['setup', ...args], { TMPDIR: folder, HOME: folder, ...env });
-      child.stdin?.end(answers.map((answer) => `${answer}\n`).join(''));
-      const changes: string[] = [];
-      cloudflare.fault = (call) => {
-        if (!call.startsWith('GET ')) changes.push(call);
-        // One Ctrl-C for a step of several requests.
-        return fault?.(call, () => child.killed || child.kill('SIGINT'));
-      };
-      const { code, text, error } = await result;
-      // A wrangler that was stopped may still have sent a request.
-      await vi.waitFor(() => expect(processesOf(checkout.path)).toEqual([]), WAIT);
-      cloudflare.fault = undefined;
-      for (const { parentPath, name } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-        if (!/\.(json|log|env)$/.test(name)) continue;
-        expect(readFileSync(join(parentPath, name), 'utf8')).not.toMatch(/the-secret-of-the-sender|postgres:\/\//);
-      }
-      const outcomes = text.match(/^(ok|done|would|needs)\b/gm) ?? [];
-      return { code, text, error: error.trim(), changes, outcomes };
-    },
+    setup: (args, options) => command(['setup', ...args], options),
+    command,
     sql,
   };
+  async function command(
+    args: readonly string[],
+    { env = {}, answers = [], fault }: SetupOptions = {},
+    path = checkout.path,
+  ): Promise<SetupResult> {
+    // Nobody is logged in at this home.
+    const folder = join(path, 'tmp');
+    mkdirSync(folder, { recursive: true });
+    const { child, result } = runIn(path, args, { ...cloudflare.env, TMPDIR: folder, HOME: folder, ...env });
+    child.stdin?.end(answers.map((answer) => `${answer}\n`).join(''));
+    const changes: string[] = [];
+    cloudflare.fault = (call) => {
+      if (!call.startsWith('GET ')) changes.push(call);
+      // One Ctrl-C for a step of several requests.
+      return fault?.(call, () => child.killed || child.kill('SIGINT'));
+    };
+    const { code, text, error } = await result;
+    // A wrangler that was stopped may still have sent a request.
+    await vi.waitFor(() => expect(processesOf(path)).toEqual([]), WAIT);
+    cloudflare.fault = undefined;
+    for (const { parentPath, name } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!/\.(json|log|env)$/.test(name)) continue;
+      expect(readFileSync(join(parentPath, name), 'utf8')).not.toMatch(/the-secret-of-the-sender|postgres:\/\//);
+    }
+    const outcomes = text.match(/^(ok|done|would|needs)\b/gm) ?? [];
+    return { code, text, error: error.trim(), changes, outcomes };
+  }
 }
