@@ -56,6 +56,7 @@ const receiver: RightsByTable = {
   alerts: {},
   hours: {},
   reconciles: {},
+  pauses: {},
 };
 
 /**
@@ -78,6 +79,7 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
       'finishedAt',
       'completions',
@@ -95,6 +97,7 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -124,6 +127,9 @@ const consumer: RightsByTable = {
       'failure',
       'sendAt',
       'cancelKey',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
     insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt', 'notBefore', 'sendAt', 'cancelKey'],
     update: [
@@ -137,6 +143,9 @@ const consumer: RightsByTable = {
       'failure',
       'lastError',
       'sentAt',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
   },
   cancellations: { select: 'all', insert: 'all', delete: true },
@@ -162,9 +171,10 @@ const consumer: RightsByTable = {
       'delivered',
     ],
   },
+  pauses: { select: 'all', insert: 'all', update: 'all', delete: true },
 };
 
-/** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
+/** Shows everything but the payloads of effects, and changes what retry, discard, rerun, reconcile and pauses change. */
 const ops: RightsByTable = {
   events: {
     select: 'all',
@@ -173,6 +183,7 @@ const ops: RightsByTable = {
       'dueAt',
       'notBefore',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -201,8 +212,10 @@ const ops: RightsByTable = {
       'lastError',
       'sendAt',
       'sentAt',
+      'host',
+      'failingSince',
     ],
-    update: ['status', 'dueAt', 'notBefore', 'attempts'],
+    update: ['status', 'dueAt', 'notBefore', 'attempts', 'failingSince'],
     delete: true,
   },
   cancellations: {},
@@ -210,6 +223,11 @@ const ops: RightsByTable = {
   hours: { select: 'all' },
   // `since`, and what lets the next tick ask.
   reconciles: { select: 'all', update: ['since', 'askedAt', 'notBefore', 'accepted'] },
+  pauses: {
+    select: 'all',
+    insert: ['kind', 'host', 'pausedAt', 'pausedBy', 'changedAt'],
+    update: ['pausedAt', 'pausedBy', 'probeAt', 'failing', 'backlog', 'changedAt'],
+  },
 };
 
 const rights: Readonly<Record<WorkerKind, RightsByTable>> = { receiver, consumer, ops };

@@ -12,6 +12,7 @@ export interface LogLine extends LogFields {
     | 'prune'
     | 'alert'
     | 'reconcile'
+    | 'pause'
     | 'operator'
     | 'configuration';
 }
