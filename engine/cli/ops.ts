@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type * as v from 'valibot';
 import type { ActionName } from '../src/db/schema.ts';
-import { ReconcileStatus, Status } from '../src/db/status.ts';
+import { PauseList, ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { jsonLine } from '../src/shared/log.ts';
 import { opsAddress } from './cloudflare/api.ts';
@@ -10,7 +10,7 @@ import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
 import { connect, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { detailsText, listLine, reconcileLine, statusText } from './ops/print.ts';
+import { detailsText, listLine, pauseLine, reconcileLine, statusText } from './ops/print.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
@@ -27,6 +27,9 @@ npm run ops -- reconcile SOURCE [--since TIME] [--accept]
                                                what asking the provider has shown. With --since, everything that was sent since then is
                                                asked for at the next tick of the consumer. With --accept the key is right, although
                                                nothing that it lists is known here
+npm run ops -- pause|resume|try KIND [--host HOST]
+                                               effects of this kind wait until you resume them; end a pause; or try a call of a
+                                               kind that is paused because calls have failed. With --host, only calls to that host
 npm run ops -- position 'POSITION'             the places in your files that "position" of a log line names. Check out
                                                the deployed commit first
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
@@ -53,7 +56,7 @@ type Options = ReturnType<typeof readOptions>['values'];
 const PAGE = 500;
 
 /** How many words a command takes. The others take two: SOURCE and ID. */
-const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, reconcile: 1, position: 1 };
+const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, reconcile: 1, pause: 1, resume: 1, try: 1, position: 1 };
 
 /** What an operator does without a browser. */
 export default async function main(): Promise<void> {
@@ -80,13 +83,17 @@ export default async function main(): Promise<void> {
       return act(await api(), command, rest, values);
     case 'reconcile':
       return reconcile(await api(), rest[0], values);
+    case 'pause':
+    case 'resume':
+    case 'try':
+      return pause(await api(), command, rest[0], values);
     case 'position':
       return console.log(placesOf(rest[0]).join('\n'));
     case 'unseal':
       return console.log(await unsealed(rest));
     default:
       throw new UserError(
-        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, position or unseal`,
+        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, pause, resume, try, position or unseal`,
         WRONG_USAGE,
       );
   }
@@ -149,6 +156,14 @@ async function reconcile(api: OpsApi, source: string | undefined, { since, accep
   console.log(json ? jsonLine(row) : reconcileLine(row, new Date()));
 }
 
+async function pause(api: OpsApi, action: string, kind: string | undefined, { host, json }: Options): Promise<void> {
+  if (!kind) throw new UserError(`${action} takes a kind of effects: ${action} receipt`, WRONG_USAGE);
+  const body = { action, ...(host === undefined ? {} : { host }) };
+  const { pauses } = await api.post(`/pauses/${encodeURIComponent(kind)}`, body, PauseList);
+  const lines = pauses.map((row) => (json ? jsonLine(row) : pauseLine(row, new Date())));
+  console.log(lines.length > 0 || json ? lines.join('\n') : `${kind} is not paused`);
+}
+
 function keyOf(command: string, [source, id]: string[]): [string, string] {
   if (source && id) return [source, id];
   throw new UserError(`${command} takes a source and the id of an event: ${command} stripe evt_1`, WRONG_USAGE);
@@ -190,6 +205,7 @@ function readOptions() {
       reason: text,
       effects: flag,
       accept: flag,
+      host: text,
       yes: flag,
       json: flag,
       url: text,

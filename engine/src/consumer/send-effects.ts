@@ -168,7 +168,7 @@ async function outcomeFor(
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
 ): Promise<SendOutcome> {
-  const { now, log, sleep = sleepFor } = dependencies;
+  const { now, log } = dependencies;
   const { source, eventId, name } = effect;
   const fields = { step: 'effect', source, event_id: eventId, name } as const;
   const kind = kindIn(dependencies.effects, effect.kind);
@@ -188,8 +188,6 @@ async function outcomeFor(
     log({ ...fields, outcome: 'held', reason: 'paused' });
     return heldFor(effect.kind, holder);
   }
-  const wait = (effect.slotAt?.getTime() ?? 0) - now().getTime();
-  if (effect.place === 'goes' && wait > 0) await sleep(wait);
   return send(effect, isHeld, learnt, env, dependencies);
 }
 
@@ -206,9 +204,12 @@ async function send(
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
 ): Promise<SendOutcome> {
-  const { now, log } = dependencies;
-  const started = now();
+  const { now, log, sleep = sleepFor } = dependencies;
   const key = await idempotencyKeyOf(effect);
+  // It is one of a kind with a limit per second.
+  const wait = (effect.slotAt?.getTime() ?? 0) - now().getTime();
+  if (wait > 0) await sleep(wait);
+  const started = now();
   const outside = watchCalls(fetchInTrace(fetch, effect.traceparent, dependencies.random), isHeld);
   const outcome = await outcomeOfCall(effect, key, outside, learnt, env, dependencies);
   const { source, eventId, name } = effect;

@@ -193,7 +193,7 @@ export async function loadEffects(
     left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${effects.source}, ${effects.eventId})
     left join ${cancellations} on (${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey})
       = (${effects.source}, ${effects.kind}, ${effects.cancelKey})
-    ${isLimited ? sql`left join placed using (source, event_id, name)` : sql``}`,
+    ${isLimited ? sql`left join placed on (placed.source, placed.event_id, placed.name) = (key.source, key.event_id, key.name)` : sql``}`,
   );
   const dateOf = (time: string | null) => (time === null ? null : new Date(time));
   return rows.map((row) => ({

@@ -420,7 +420,7 @@ export interface PauseKey {
 }
 
 /** Pauses a kind, or its calls to one host, until an operator resumes it. */
-export async function pauseKind(db: Database, { kind, host = '' }: PauseKey, who: string, now: Date): Promise<void> {
+export async function pauseKind(db: Database, { kind, host = '' }: PauseKey, who: string, now: Date): Promise<[]> {
   await run(
     db,
     sql`
@@ -430,6 +430,7 @@ export async function pauseKind(db: Database, { kind, host = '' }: PauseKey, who
       ${column.pausedAt} = coalesce(${pauses.pausedAt}, excluded.paused_at), ${column.pausedBy} = excluded.paused_by,
       ${column.changedAt} = excluded.changed_at`,
   );
+  return [];
 }
 
 /**

@@ -61,6 +61,8 @@ export class OutsideWorld {
   readonly #run = new AsyncLocalStorage<{ isDead: boolean }>();
   #nextTick: number;
   #random = 1;
+  /** To the database. They take no virtual time. */
+  #requests = 0;
 
   constructor(options: Options) {
     this.#options = options;
@@ -71,7 +73,8 @@ export class OutsideWorld {
       await this.#maybeDie();
       const url = new URL(input instanceof Request ? input.url : String(input));
       if (url.hostname === '127.0.0.1' || url.hostname === 'localhost') {
-        const response = await send(input, init);
+        this.#requests++;
+        const response = await send(input, init).finally(() => this.#requests--);
         await this.#maybeDie();
         return response;
       }
@@ -196,7 +199,7 @@ export class OutsideWorld {
     while (!isDone) {
       await new Promise((resolve) => setImmediate(resolve));
       const [sleeper] = this.#sleepers.sort((a, b) => a.at - b.at);
-      if (!sleeper) continue;
+      if (!sleeper || this.#requests > 0) continue;
       this.#sleepers.shift();
       this.clock = Math.max(this.clock, sleeper.at);
       sleeper.wake();
