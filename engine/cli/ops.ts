@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type * as v from 'valibot';
 import type { ActionName } from '../src/db/schema.ts';
-import { ReconcileStatus, Status } from '../src/db/status.ts';
+import { PauseList, ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { jsonLine } from '../src/shared/log.ts';
 import { opsAddress } from './cloudflare/api.ts';
@@ -10,7 +10,7 @@ import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
 import { connect, MAX_PAGE, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { detailsText, listLine, reconcileLine, statusText } from './ops/print.ts';
+import { detailsText, listLine, pauseLine, reconcileLine, statusText } from './ops/print.ts';
 import { runTenants } from './ops/tenants.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
@@ -37,6 +37,9 @@ npm run ops -- tenants finish SOURCE TENANT    ends a rotation: only the current
 npm run ops -- tenants disable|erase SOURCE TENANT
                                                refuses its deliveries. erase also deletes the data of its events
 npm run ops -- tenants reseal                  seals all stored secrets with the current TENANTS_KEY
+npm run ops -- pause|resume|try KIND [--host HOST]
+                                               makes effects of this kind wait until you resume them; ends a pause; or tries one call of
+                                               a kind that failures have paused. --host: only calls to that host
 npm run ops -- position 'POSITION'             the places in your files that "position" of a log line names. Check out
                                                the deployed commit first
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
@@ -60,7 +63,16 @@ Exit code: 0 done, 1 error, 2 wrong usage or not confirmed, 3 nothing matched`;
 type Options = ReturnType<typeof readOptions>['values'];
 
 /** How many words a command takes. The others take two: SOURCE and ID. */
-const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, reconcile: 1, tenants: 3, position: 1 };
+const WORDS: Readonly<Record<string, number>> = {
+  status: 0,
+  list: 0,
+  reconcile: 1,
+  tenants: 3,
+  pause: 1,
+  resume: 1,
+  try: 1,
+  position: 1,
+};
 
 /** What an operator does without a browser. */
 export default async function main(): Promise<void> {
@@ -89,13 +101,17 @@ export default async function main(): Promise<void> {
       return reconcile(await api(), rest[0], values);
     case 'tenants':
       return runTenants(await api(), rest, { ...values, limit: limitOf(values) }, asker());
+    case 'pause':
+    case 'resume':
+    case 'try':
+      return pause(await api(), command, rest[0], values);
     case 'position':
       return console.log(placesOf(rest[0]).join('\n'));
     case 'unseal':
       return console.log(await unsealed(rest));
     default:
       throw new UserError(
-        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, tenants, position or unseal`,
+        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, tenants, pause, resume, try, position or unseal`,
         WRONG_USAGE,
       );
   }
@@ -162,6 +178,14 @@ async function reconcile(api: OpsApi, source: string | undefined, { since, accep
   console.log(json ? jsonLine(row) : reconcileLine(row, new Date()));
 }
 
+async function pause(api: OpsApi, action: string, kind: string | undefined, { host, json }: Options): Promise<void> {
+  if (!kind) throw new UserError(`${action} takes a kind of effects: ${action} receipt`, WRONG_USAGE);
+  const body = { action, ...(host === undefined ? {} : { host }) };
+  const { pauses } = await api.post(`/pauses/${encodeURIComponent(kind)}`, body, PauseList);
+  const lines = pauses.map((row) => (json ? jsonLine(row) : pauseLine(row, new Date())));
+  console.log(lines.length > 0 || json ? lines.join('\n') : `${kind} is not paused`);
+}
+
 function keyOf(command: string, [source, id]: string[]): [string, string] {
   if (source && id) return [source, id];
   throw new UserError(`${command} takes a source and the id of an event: ${command} stripe evt_1`, WRONG_USAGE);
@@ -204,6 +228,7 @@ function readOptions() {
       effects: flag,
       accept: flag,
       stored: flag,
+      host: text,
       yes: flag,
       json: flag,
       url: text,

@@ -5,12 +5,13 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { ActionCounts, Matching } from '../src/db/actions.ts';
 import { ACTIONS } from '../src/db/schema.ts';
-import { ReconcileStatus, Status } from '../src/db/status.ts';
+import { PauseList, ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import {
   ListFields,
   ManyEventsFields,
   OneEventFields,
+  PauseFields,
   ReconcileFields,
   TenantListFields,
   TenantSecretFields,
@@ -43,6 +44,7 @@ const ANSWERS = {
   TenantSecret,
   TenantChange,
   Resealed,
+  Pauses: PauseList,
 };
 
 /** What JSON Schema can't say, as that a text has no NUL, is left out. */
@@ -152,6 +154,20 @@ export const openApi = {
           200: json({ oneOf: [ref('Counts'), ref('Matching')] }, 'How many were changed, or what would be'),
           400: problem('A field is not valid'),
           409: problem('Other events match than expected, or too many for a rerun. Nothing was changed'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+    },
+    '/pauses/{kind}': {
+      post: {
+        operationId: 'pause',
+        summary: 'Pause a kind of effects, resume it, or try a call now',
+        parameters: [path('kind')],
+        requestBody: body(PauseFields, true),
+        responses: {
+          200: json(ref('Pauses'), 'What is paused of this kind now'),
+          400: problem('A field is not valid, or nothing is paused'),
           415: problem('The body is not JSON'),
           ...REFUSALS,
         },

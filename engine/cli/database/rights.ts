@@ -71,6 +71,7 @@ const receiver: RightsByTable = {
       'disabledAt',
     ],
   },
+  pauses: {},
 };
 
 /**
@@ -93,6 +94,7 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
       'summary',
       'finishedAt',
@@ -112,6 +114,7 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -144,6 +147,9 @@ const consumer: RightsByTable = {
       'failure',
       'sendAt',
       'cancelKey',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
     insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt', 'notBefore', 'sendAt', 'cancelKey'],
     update: [
@@ -157,6 +163,9 @@ const consumer: RightsByTable = {
       'failure',
       'lastError',
       'sentAt',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
     delete: true,
   },
@@ -185,9 +194,10 @@ const consumer: RightsByTable = {
   },
   // Erases the events of tenants.
   tenants: { select: ['source', 'tenant', 'disabledAt', 'eraseAskedAt', 'erasedAt'], update: ['erasedAt'] },
+  pauses: { select: 'all', insert: 'all', update: 'all', delete: true },
 };
 
-/** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
+/** Shows everything but the payloads of effects, and changes what retry, discard, rerun, reconcile and pauses change. */
 const ops: RightsByTable = {
   events: {
     select: 'all',
@@ -196,6 +206,7 @@ const ops: RightsByTable = {
       'dueAt',
       'notBefore',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -224,8 +235,10 @@ const ops: RightsByTable = {
       'lastError',
       'sendAt',
       'sentAt',
+      'host',
+      'failingSince',
     ],
-    update: ['status', 'dueAt', 'notBefore', 'attempts'],
+    update: ['status', 'dueAt', 'notBefore', 'attempts', 'failingSince'],
     delete: true,
   },
   cancellations: {},
@@ -246,6 +259,11 @@ const ops: RightsByTable = {
       'disabledAt',
       'eraseAskedAt',
     ],
+  },
+  pauses: {
+    select: 'all',
+    insert: ['kind', 'host', 'pausedAt', 'pausedBy', 'changedAt'],
+    update: ['pausedAt', 'pausedBy', 'probeAt', 'failing', 'backlog', 'changedAt'],
   },
 };
 

@@ -1,4 +1,4 @@
-import type { ReconcileStatus, Status } from '../../src/db/status.ts';
+import type { PauseStatus, ReconcileStatus, Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
 import type { ListedTenant } from '../../src/ops/tenants.ts';
@@ -8,6 +8,7 @@ import {
   duration,
   headline,
   originOf,
+  pauseText,
   placeOf,
   reconcileText,
   relative,
@@ -48,7 +49,12 @@ export function statusText(status: Status, now: Date): string {
   const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = status.effects;
   const effects = `effects: ${sent} sent in 24 h  ${waiting(pending, oldest, parked)}`;
   const reconciles = status.reconciles.map((row) => reconcileLine(row, now));
-  return [headline(status, now), ...problems, '', ...sources, effects, ...reconciles].join('\n');
+  const pauses = status.pauses.map((row) => pauseLine(row, now));
+  return [headline(status, now), ...problems, ...pauses, '', ...sources, effects, ...reconciles].join('\n');
+}
+
+export function pauseLine(row: PauseStatus, now: Date): string {
+  return line(pauseText(row, now));
 }
 
 /** What asking the provider of a source has shown. */

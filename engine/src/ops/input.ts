@@ -109,6 +109,25 @@ export function readTenantList(fields: Fields) {
   return read.outcome === 'invalid' ? read : valid({ limit: PAGE, ...read.value });
 }
 
+/** As long as the name of a host may be. */
+const Name = v.pipe(
+  v.string('is a text'),
+  v.check((text: string) => isStorableText(text) && text.length <= 255, 'is a text of up to 255 characters'),
+);
+
+/** The body of a request to pause a kind of effects, or to end that. */
+export const PauseFields = only('field', {
+  action: v.pipe(
+    v.picklist(['pause', 'resume', 'try'], 'is pause, resume or try'),
+    v.description('`try`: the next call is tried now'),
+  ),
+  host: optional(Name, 'Only calls to this host'),
+});
+
+export function readPause(fields: Fields) {
+  return parse(PauseFields, fields);
+}
+
 type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields> & v.InferOutput<typeof OneEventFields>>;
 
 export function readFilter(fields: Fields): Input<EventFilter> {

@@ -8,7 +8,15 @@ import { countedBoth } from '../shared/counts.ts';
 import { namedTypes } from '../shared/event-types.ts';
 import { tenantIn } from '../shared/tenants.ts';
 import { isStorableText } from '../shared/text.ts';
-import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
+import {
+  changePause,
+  loadEvent,
+  NOT_PAUSED,
+  type OpsDependencies,
+  type OpsTypes,
+  openOpsDatabase,
+  runActionNow,
+} from './api.ts';
 import {
   cursorText,
   type Input,
@@ -17,6 +25,7 @@ import {
   readAction,
   readFilter,
   readList,
+  readPause,
   withoutEmpty,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
@@ -46,6 +55,16 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   pages.get('/', async (c) => {
     const status = await loadStatus(openOpsDatabase(c.env), names, now());
     return html(<Overview {...contextOf(c)} status={status} />);
+  });
+
+  // The buttons of a pause on the overview.
+  pages.post('/pauses', async (c) => {
+    const { kind = '', ...fields } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const read = readPause(fields);
+    if (read.outcome === 'invalid') return message(c, 400, 'Nothing was changed', read.detail);
+    const isChanged =
+      isStorableText(kind) && (await changePause(c, openOpsDatabase(c.env), { kind, ...read.value }, dependencies));
+    return isChanged ? c.redirect('/ops', 303) : message(c, 409, 'Nothing was changed', `${NOT_PAUSED}.`);
   });
 
   pages.get('/events', async (c) => {

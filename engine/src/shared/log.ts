@@ -13,6 +13,7 @@ export interface LogLine extends LogFields {
     | 'erase'
     | 'alert'
     | 'reconcile'
+    | 'pause'
     | 'operator'
     | 'configuration';
 }
