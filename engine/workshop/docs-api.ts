@@ -9,6 +9,7 @@ const ENTRIES = [
   './consumer',
   './ops',
   './reconcile',
+  './tenants',
   './jose',
   './x5c',
   './certificates',
