@@ -8,7 +8,7 @@ export default function main(): void {
 
 export function render(): string {
   const list = help();
-  const names = Array.from(list.matchAll(/^ {2}(\w+) /gm), ([, name = '']) => name);
+  const names = Array.from(list.matchAll(/^ {2}([\w-]+) /gm), ([, name = '']) => name);
   const sections = names.map((name) => {
     // The sources are those of the app.
     const text = help(name).replace(/^Sources: .*$/m, '');
@@ -22,7 +22,7 @@ The scripts in package.json call the package's command \`claimcheck\`. \`npx cla
 
 | command | what it does |
 | --- | --- |
-${Array.from(list.matchAll(/^ {2}(\w+) +(.*)$/gm), ([, name = '', text = '']) => `| [${scriptOf(name)}](#${name}) | ${text} |`).join('\n')}
+${Array.from(list.matchAll(/^ {2}([\w-]+) +(.*)$/gm), ([, name = '', text = '']) => `| [${scriptOf(name)}](#${name}) | ${text} |`).join('\n')}
 | \`npm test\` | runs your tests (\`npm test -- --watch\`) |
 | \`npm run format\` | formats your files |
 | \`npm run db:generate\` | writes a migration from your tables, into \`drizzle/\` |
