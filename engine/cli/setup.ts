@@ -16,7 +16,7 @@ import { createWorkerRoles, workersWithoutRole } from './database/worker-roles.t
 import { loadHandlers, loadSources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
-import { assertFree, type Existing, ensureQueues, existing } from './setup/account.ts';
+import { assertFree, type Existing, ensureQueues, existing, makeSubdomain, missingQueues } from './setup/account.ts';
 import {
   describe,
   findDatabase,
@@ -25,6 +25,7 @@ import {
   ownerNeeded,
   withDatabase,
 } from './setup/database.ts';
+import { chooseJurisdiction } from './setup/jurisdiction.ts';
 import { lastSmoke, smoke, sourcesHeardOf } from './setup/smoke.ts';
 import { type Made, summary, Terminal } from './setup/terminal.ts';
 import { askForSecrets, ensureWorker, type Secrets } from './setup/workers.ts';
@@ -37,7 +38,8 @@ From nothing to production: looks at what is there, makes what is missing, and s
 time: it goes on where it was, and changes nothing that is done.
   --env  an environment of its own, such as staging: added to the wrangler files if they lack it
   --yes  asks nothing. The environment has what it would ask for: CLOUDFLARE_API_TOKEN (${PERMISSIONS}),
-         DATABASE_URL, and the secrets by their names: one that is missing is an error.
+         DATABASE_URL, and the secrets by their names: one that is missing is an error. QUEUES_JURISDICTION (eu, us, fedramp
+         or any) says where queues keep messages: without it, where the database is.
          openssl rand -hex 32 makes one, if the sender lets you choose it`;
 
 export default async function main(): Promise<void> {
@@ -81,14 +83,15 @@ export async function setUp(terminal: Terminal, environment: string, isTrial = f
   const account = await openAccount(trial?.account?.id);
   const before = await existing(account, configs);
   assertFree(configs, before);
-  const found = await addressOf(account, receiver);
+  let found = await addressOf(account, receiver);
   if (!found && receiver.raw.workers_dev !== false) {
     const page = `https://dash.cloudflare.com/${account.id}/workers/onboarding`;
-    throw new ApiError(
-      'the account has no workers.dev subdomain yet',
-      `Open ${page}, which makes one, and run this again`,
-      404,
-    );
+    const remedy = `Open ${page}, which makes one, or run this without --yes, which asks for its name`;
+    if (!terminal.isAsking && !isTrial) {
+      throw new ApiError('the account has no workers.dev subdomain yet', remedy, 404);
+    }
+    await makeSubdomain(terminal, account, receiver.name);
+    found = await addressOf(account, receiver);
   }
   const address = found ?? 'https://<its route>';
   terminal.step('ok', 'account', account.name);
@@ -98,6 +101,8 @@ export async function setUp(terminal: Terminal, environment: string, isTrial = f
     return undoneIn(configs, before, served);
   });
   terminal.step('ok', 'database', describe(database));
+  const isComplete = missingQueues(configs, before.queues).length === 0;
+  const jurisdiction = isTrial || isComplete ? undefined : await chooseJurisdiction(terminal, before, database.region);
   const secrets = await askForSecrets(configs, sources, before, terminal, `${address}/webhooks`);
   const question = `deploy ${undone} in ${account.name}, with ${describe(database)}?`;
   if (undone && !(await terminal.confirm(question))) throw new UserError('nothing was deployed');
@@ -109,7 +114,7 @@ export async function setUp(terminal: Terminal, environment: string, isTrial = f
     const migrations = await missingMigrations(locked.client);
     if (migrations.length > 0) await migrate(database.url.href);
     terminal.step(migrations.length > 0 ? 'done' : 'ok', 'migrations', migrations.join(', ') || 'all are applied');
-    const created = await ensureQueues(account, configs, before);
+    const created = await ensureQueues(account, configs, before, jurisdiction);
     terminal.step(created ? 'done' : 'ok', 'queues', created || 'all are there');
     // A new queue has no consumer, and the Workers that are there send to the one that was deleted.
     const served = created ? [] : locked.served;

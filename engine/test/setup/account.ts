@@ -8,12 +8,16 @@ import { learnPassword, learnVariables } from '../canaries/canaries.ts';
 import { type Checkout, makeCheckout, processesOf, type RunningCommand, runIn } from '../checkout.ts';
 import { WAIT } from '../database.ts';
 import { Cloudflare, type Fault } from './cloudflare.ts';
+import { NeonNew } from './neon-new.ts';
 
 /** A Neon host, which leads to this machine in every command and Worker. */
 export const NEON_HOST = 'ep-cool-rain-1.eu-central-1.aws.neon.tech';
 
 /** What the sender of the app's only source signs with. */
 export const SECRET = 'the-secret-of-the-sender';
+
+/** In the environment of somebody without an account. */
+export const STRANGER = { CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_ACCOUNT_ID: '' };
 
 export interface SetupOptions {
   readonly env?: Record<string, string>;
@@ -34,6 +38,7 @@ export interface SetupResult {
 
 export interface Account {
   readonly cloudflare: Cloudflare;
+  readonly neon: NeonNew;
   /** A fork, with the app of orders-app.ts. */
   readonly checkout: Checkout;
   /** Creates an empty database, and returns its owner's URL. */
@@ -52,6 +57,7 @@ export function useAccount(): Account {
   let database: LocalDatabase;
   let cloudflare: Cloudflare;
   let checkout: Checkout;
+  const neon = new NeonNew(() => newDatabase(`claimable_${neon.created.length}`));
   const sql = async <Row extends object>(databaseUrl: string, query: string) => {
     const client = new pg.Client({ connectionString: databaseUrl.replace(NEON_HOST, LOOPBACK) });
     await client.connect();
@@ -66,6 +72,7 @@ export function useAccount(): Account {
     learnVariables({ ORDERS_WEBHOOK_SECRET: SECRET });
     database = await startDatabase();
     cloudflare = await Cloudflare.start(database.neon.port);
+    cloudflare.others.set('neon.new', (request) => neon.answer(request));
     checkout = await makeCheckout();
   });
   afterAll(async () => {
@@ -81,18 +88,20 @@ export function useAccount(): Account {
     get checkout() {
       return checkout;
     },
-    async newDatabase(name) {
-      await sql(database.databaseUrl, `create database ${name}`);
-      const url = new URL(`/${name}`, database.databaseUrl);
-      url.hostname = NEON_HOST;
-      learnPassword(url.href);
-      return url.href;
-    },
+    neon,
+    newDatabase,
     run,
     setup: (args, options) => command(['setup', ...args], options),
     command,
     sql,
   };
+  async function newDatabase(name: string): Promise<string> {
+    await sql(database.databaseUrl, `create database ${name}`);
+    const url = new URL(`/${name}`, database.databaseUrl);
+    url.hostname = NEON_HOST;
+    learnPassword(url.href);
+    return url.href;
+  }
   async function command(
     args: readonly string[],
     { env = {}, answers = [], fault }: SetupOptions = {},

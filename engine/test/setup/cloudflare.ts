@@ -68,6 +68,7 @@ interface Consumer {
 interface Queue {
   readonly queue_id: string;
   readonly queue_name: string;
+  readonly jurisdiction?: string;
   readonly settings: { readonly message_retention_period: number };
   consumers: Consumer[];
 }
@@ -87,6 +88,8 @@ const missingWorker = () => new Refusal(404, 10007, 'This Worker does not exist 
 export class Cloudflare {
   readonly scripts = new Map<string, Script>();
   queues: Queue[] = [];
+  /** A new account has none. */
+  subdomain: string | undefined = SUBDOMAIN;
   /** The only one that there is. A temporary account takes its place. */
   account = OWN;
   plan: 'paid' | 'free' = 'paid';
@@ -211,11 +214,17 @@ export class Cloudflare {
       return success(this.queues.filter(({ queue_name }) => names?.includes(queue_name) ?? true).map(asListed));
     });
     api.post('/queues', async ({ req }) => {
-      const { queue_name, settings } = await req.json<Queue>();
+      const { queue_name, settings, jurisdiction } = await req.json<Queue>();
       if (this.queues.some((queue) => queue.queue_name === queue_name)) {
         throw new Refusal(409, 11009, `Queue name '${queue_name}' is already taken. Please use a different name`);
       }
-      const queue: Queue = { queue_id: randomUUID(), queue_name, settings: this.settings(settings), consumers: [] };
+      const queue: Queue = {
+        queue_id: randomUUID(),
+        queue_name,
+        settings: this.settings(settings),
+        consumers: [],
+        ...(jurisdiction && { jurisdiction }),
+      };
       this.queues.push(queue);
       return success(asListed(queue));
     });
@@ -248,7 +257,16 @@ export class Cloudflare {
       return success(null);
     });
 
-    api.get('/workers/subdomain', () => success({ subdomain: SUBDOMAIN }));
+    api.get('/workers/subdomain', () => {
+      if (this.subdomain === undefined) throw new Refusal(404, 10007, 'There is no workers.dev subdomain');
+      return success({ subdomain: this.subdomain });
+    });
+    api.put('/workers/subdomain', async ({ req }) => {
+      const { subdomain } = await req.json<{ subdomain: string }>();
+      if (subdomain === 'taken') throw new Refusal(409, 10031, 'The subdomain is taken');
+      this.subdomain = subdomain;
+      return success({ subdomain });
+    });
     api.get('/workers/services/:name', ({ req }) => {
       const name = req.param('name');
       const script = { id: name, tag: name, tags: this.script(name).tags, last_deployed_from: 'wrangler' };
@@ -380,7 +398,7 @@ export class Cloudflare {
   /** A request of the public to `<name>.<subdomain>.workers.dev`. */
   private async visit(request: Request): Promise<Response> {
     const [name = '', subdomain] = new URL(request.url).hostname.split('.');
-    const isPublic = subdomain === SUBDOMAIN && this.scripts.get(name)?.subdomain.enabled;
+    const isPublic = subdomain === this.subdomain && this.scripts.get(name)?.subdomain.enabled;
     if (!isPublic) return new Response('There is nothing here yet', { status: 404 });
     const worker = await this.workerd.worker(name, this.all());
     const { method, headers } = request;

@@ -15,7 +15,9 @@ interface Database {
 }
 
 export class NeonNew {
-  readonly databases: Database[] = [];
+  /** The owner's URLs that it has given out. */
+  readonly created: string[] = [];
+  private readonly databases: Database[] = [];
   private readonly app = new Hono();
 
   /** Makes an empty database and returns its owner's URL. */
@@ -26,7 +28,8 @@ export class NeonNew {
     this.app.post('/api/v1/database', async ({ req }) => {
       const { ref } = await req.json<{ ref?: string }>();
       if (!ref) return Response.json({ message: 'Missing referrer' }, { status: 400 });
-      const url = new URL(await this.create());
+      this.created.push(await this.create());
+      const url = new URL(this.created.at(-1) ?? '');
       url.hostname = url.hostname.replace(/^([^.]+)/, '$1-pooler');
       const expires_at = new Date(Date.now() + 3 * DAYS_MS).toISOString();
       this.databases.push({ id: randomUUID(), connection_string: url.href, status: 'UNCLAIMED', expires_at });
