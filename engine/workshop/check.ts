@@ -10,10 +10,13 @@ import { bundle } from './bundle.ts';
 
 const GENERATE = 'run npx drizzle-kit generate --config engine/drizzle.config.ts';
 
-/** Whoever deploys or sells a Worker has to keep their notices, and no more. */
+/** Licences that only require keeping their notices when a Worker is deployed or sold. */
 const LICENCES = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0'];
 
-/** What concerns only the template's makers: generated documents, the engine's migrations, the licences of what is shipped. */
+/**
+ * Checks what concerns only the template's makers: generated documents, the engine's migrations, and the licences of
+ * shipped packages.
+ */
 export default async function main(): Promise<void> {
   readArguments({});
   await run("the engine's types", ['tsc', '-p', 'engine']);
@@ -42,7 +45,7 @@ export default async function main(): Promise<void> {
   }
 }
 
-/** The packages in a Worker, each with its licence. */
+/** The packages in a Worker, with their licences. */
 function packagesIn(config: string): string[] {
   const { main, name, raw } = readConfig(config);
   const folder = join('node_modules/.cache/claimcheck/check', name);

@@ -1,21 +1,21 @@
 // biome-ignore-all format: one line for each fault is easier to read and to adapt
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
 
-/** A deliberate fault in the code, which a test must notice. */
+/** A deliberate fault in the code that a test must notice. */
 export interface Mutant {
-  /** What the code does then, as a sentence. */
+  /** What the faulty code does, as a sentence. */
   readonly fault: string;
   readonly file: string;
-  /** Occurs exactly once in the file. As short as possible, so that other changes of the file don't touch it. */
+  /** Occurs exactly once in the file. As short as possible, so that other changes don't affect it. */
   readonly find: string;
   readonly replace: string;
-  /** The test files of which one must notice it. */
+  /** At least one of these test files must notice the fault. */
   readonly tests: readonly string[];
 }
 
 /**
- * A row of two names a file of engine/ and the tests of the faults that follow. What Stryker changes by itself (a condition, an
- * operator, a text in a file of stryker/config.mjs) is not here.
+ * A row with two texts names a file of engine/ and the tests of the faults after it. Faults that Stryker plants itself
+ * (a condition, an operator or a text in the files of stryker/config.mjs) are not listed.
  */
 const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: string, find: string, replace: string])[] = [
   ['src/verify/algorithms.ts', 'verify/comparison verify/verify'],
@@ -55,7 +55,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['the log does not say which handler of a list has failed', 'reason: prefix + nameOf(error)', 'reason: nameOf(error)'],
   ['cli/config/handler-problems.ts', 'local/configuration'],
   ['a hole in a list passes the check',
-    "if (typeof handler?.handle !== 'function') return `${name} is no handler: write it with defineHandler()`;", "if (typeof handler?.handle !== 'function') return [];"],
+    "if (typeof handler?.handle !== 'function') return `${name} is not a handler: write it with defineHandler()`;", "if (typeof handler?.handle !== 'function') return [];"],
   ['src/consumer/ask-handler.ts', 'e2e/later consumer/mistakes'],
   ['an effect for later is sent at once', '...(sendAt > now && { sendAt }),', ''],
   ['what is put off by the same key is lost', 'if (both) throw', 'if (false) throw'],
@@ -390,7 +390,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['the ops Worker takes any token', '!(await sameText(given.password, token))', 'false'],
   ["the operator's token is compared with !==", '!(await sameText(given.password, token))', 'given.password !== token'],
   ['an ops Worker without Access and without a token lets everybody in',
-    "return refused(403, 'Access is not", "if (!access) return { outcome: 'known', who: '', by: 'browser', isLocal: false };\n  return refused(403, 'Access is not"],
+    "return refused(403, 'Nobody", "if (!access) return { outcome: 'known', who: '', by: 'browser', isLocal: false };\n  return refused(403, 'Nobody"],
   ['a token that can be guessed lets people in', 'token.length < MIN_TOKEN_LENGTH', 'token.length < 1'],
   ['the identity of wrangler dev counts through a tunnel, too', 'if (isLocal && !isOnThisMachine(request, env))', 'if (false)'],
   ['the identity of wrangler dev counts although the database is elsewhere', ' && isLoopback(database)', ''],

@@ -1,5 +1,5 @@
-// docs/ops-api.json: the OpenAPI description of /ops/api, made from the schemas with which the ops Worker validates
-// requests, and from those of its answers. engine/test/ops-worker/api.test.ts compares it with real answers.
+// Writes docs/ops-api.json, the OpenAPI description of /ops/api, from the schemas of requests and answers.
+// engine/test/ops-worker/api.test.ts compares it with real answers.
 import { execFileSync } from 'node:child_process';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
@@ -21,7 +21,7 @@ import { writePage } from './generated.ts';
 
 const FILE = 'docs/ops-api.json';
 
-/** engine/src/shared/problem.ts writes it. */
+/** The format of engine/src/shared/problem.ts. */
 const Problem = v.pipe(
   v.strictObject({
     type: v.string(),
@@ -47,7 +47,7 @@ const ANSWERS = {
   Pauses: PauseList,
 };
 
-/** What JSON Schema can't say, as that a text has no NUL, is left out. */
+/** Omits what JSON Schema can't express, for example that a text has no NUL. */
 function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output' = 'input') {
   const { $schema, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' });
   return rest;
@@ -60,7 +60,7 @@ const problem = (description: string) => ({
   content: { 'application/problem+json': { schema: ref('Problem') } },
 });
 
-/** Every operation may answer these. */
+/** The errors that every operation may answer. */
 const REFUSALS = {
   401: problem('OPS_TOKEN is missing or wrong'),
   403: problem('Nobody is let in, because of the configuration; or a change may come from another site'),
@@ -72,7 +72,7 @@ const REFUSALS = {
 const path = (name: string, schema: object = { type: 'string' }) => ({ name, in: 'path', required: true, schema });
 const queryOf = ({ entries }: { readonly entries: v.ObjectEntries }) =>
   Object.entries(entries).map(([name, field]) => {
-    // All of a query is text, but that this is a number says more.
+    // Query parameters are text, but `limit` is described as a number.
     const { description, ...schema } = schemaOf(field as v.GenericSchema, name === 'limit' ? 'output' : 'input');
     return { name, in: 'query', schema, description };
   });

@@ -6,7 +6,7 @@ import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
 import { proofOf } from './proofs.ts';
 import { countProofs, provedBy } from './proved-by.ts';
 
-/** The text of docs/providers.md, made from the data. */
+/** Generates the text of docs/providers.md from the data. */
 export function render(): string {
   const all = Object.values(providers);
   const { known, proved, tokens, assumed } = countProofs(Object.keys(providers));
@@ -146,7 +146,7 @@ Limits of a single provider are in its section.
 `;
 }
 
-/** A provider, with the same lines in the same order for each. A line without a value is left out. */
+/** The section of a provider. Each has the same lines in the same order, without those that have no value. */
 function sectionOf(provider: Provider): string {
   const { name, docs, id, type, occurredAt = [], batch, handshakes = [], ack, maxBytes } = provider;
   const { facts } = proofOf(name);
@@ -187,7 +187,7 @@ function firstOf(templates: readonly string[]): string {
   return templates.length === 1 ? templates.map(code).join() : ['the first of', ...templates.map(code)].join('\n  - ');
 }
 
-/** How long after the first attempt the last one comes. */
+/** The time from the first attempt to the last one. */
 function retriesOf({ retries }: Facts): string {
   const hours = factOf(retries);
   if (hours === null) return '';

@@ -3,5 +3,5 @@ import { createReceiver } from '../../src/receiver/receive.ts';
 import { log } from '../../src/shared/log.ts';
 import { sources } from './sources.ts';
 
-// As engine/src/receiver/index.ts, but with the sources of the benchmark.
+// Like engine/src/receiver/index.ts, but with the benchmark's sources.
 export default new Hono().route('/webhooks', createReceiver({ sources, now: () => new Date(), log }));

@@ -53,10 +53,7 @@ export async function identityOf(request: Request, env: object, access: Access |
   // The identity of `wrangler dev` admits everybody who reaches its port, so a configured token takes precedence.
   if (access && !(access.aud === LOCAL_AUDIENCE && token !== undefined)) return identifyByAccess(request, env, access);
   if (token !== undefined) return refused(401, 'Send OPS_TOKEN as Authorization: Bearer, or as a password.');
-  return refused(
-    403,
-    'Access is not configured: switch on Cloudflare Access for this Worker, or set the secret OPS_TOKEN.',
-  );
+  return refused(403, 'Nobody has access: switch on Cloudflare Access for this Worker, or set the secret OPS_TOKEN.');
 }
 
 async function identifyByToken(request: Request, authorization: string, token: string): Promise<Identity> {

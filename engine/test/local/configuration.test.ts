@@ -148,9 +148,9 @@ it('what is wrong with handlers is said in a line each', () => {
   const wrong: [entry: unknown, problem: string][] = [
     [undefined, 'there is undefined instead of a handler'],
     [() => [], 'there is () => [] instead of a handler'],
-    [[handler, handler], 'a list of handlers has names: { book, notify } instead of [book, notify]'],
+    [[handler, handler], 'a list of handlers needs names: { book, notify } instead of [book, notify]'],
     [{}, 'the list is empty'],
-    [{ book: handler, notify: undefined }, 'notify is no handler: write it with defineHandler()'],
+    [{ book: handler, notify: undefined }, 'notify is not a handler: write it with defineHandler()'],
     [
       { book: { ...handler, atempts: 3 } },
       'book: a handler has no option atempts: it has schema, attempts, parkOn, handle',
