@@ -186,8 +186,12 @@ async function sendOne(
   if (last) return terminal.step('ok', 'delivery', `one has gone the whole way: ${last}`);
   if (!receiver)
     return terminal.step('needs', 'delivery', 'send one to its route: npm run send -- <source> --url <its address>');
-  const sent = await smoke({ sources: await loadSources(), handlers: await loadHandlers(), keys, receiver, client });
+  const sources = await loadSources();
+  const sent = await smoke({ sources, handlers: await loadHandlers(), keys, receiver, client });
   if (sent) return terminal.step('done', 'delivery', sent);
-  const needed = 'set the secret of a source in the environment, such as GITHUB_WEBHOOK_SECRET, and run this again';
+  const isSecretNeeded = Object.values(sources).some(({ tenants }) => !tenants);
+  const needed = isSecretNeeded
+    ? 'set the secret of a source in the environment, such as GITHUB_WEBHOOK_SECRET, and run this again'
+    : 'make a tenant (npm run ops -- tenants add), and let it send one';
   terminal.step('needs', 'delivery', needed);
 }
