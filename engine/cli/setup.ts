@@ -242,6 +242,9 @@ async function sendSome(
     if (sent) count++;
   }
   if (count > 0) return;
-  const needed = 'set the secret of a source in the environment, such as GITHUB_WEBHOOK_SECRET, and run this again';
+  const isSecretNeeded = Object.values(sources).some(({ tenants }) => !tenants);
+  const needed = isSecretNeeded
+    ? 'set the secret of a source in the environment, such as GITHUB_WEBHOOK_SECRET, and run this again'
+    : 'make a tenant (npm run ops -- tenants add), and let it send one';
   terminal.step('needs', 'delivery', needed);
 }

@@ -4,8 +4,8 @@ import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
 import { type Account, ApiError, changeSecrets, PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
 import { deployWorker, type Release } from '../cloudflare/deploys.ts';
 import { withSecretsFile } from '../cloudflare/wrangler.ts';
-import { madeUpSecrets, signingKeyName } from '../config/dev-vars.ts';
-import { judgeSecret } from '../config/secret-form.ts';
+import { madeUpSecrets, madeUpTenantsKey, signingKeyName } from '../config/dev-vars.ts';
+import { judgeSecret, TENANTS_KEY } from '../config/secret-form.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Existing } from './account.ts';
@@ -50,15 +50,23 @@ export async function askForSecrets(
       const given = process.env[name];
       if (given) await judge(given, 'in the environment, ');
       if (name === 'DATABASE_URL' || workers[config.name]?.secrets.includes(name)) continue;
+      // Receiver and ops need the same one. What one of them has can't be read again.
+      const isNewKey =
+        name === TENANTS_KEY && !listed(configs).some((one) => workers[one.name]?.secrets.includes(name));
+      const ofOther = isNewKey ? values[receiver.name]?.[name] : undefined;
       if (given) own[name] = given;
+      else if (ofOther) own[name] = ofOther;
       // One that is made up must be shown, and with --yes nobody may be there to see it.
       else if (!terminal.isAsking) missing.push(name);
       else {
         if (provider) console.log(`\n${source}: register ${address}/${source} there. ${pageOf(provider)}`.trimEnd());
-        const hint = provider ? 'not shown; Enter makes one up' : 'not shown';
+        const hint = provider || isNewKey ? 'not shown; Enter makes one up' : 'not shown';
         const answer = await askUntilRight(terminal, `${name} of ${config.path} (what you type is ${hint})`, judge);
         if (answer) own[name] = answer;
-        else if (source === undefined) {
+        else if (isNewKey) {
+          own[name] = madeUpTenantsKey();
+          madeUp.push(name);
+        } else if (source === undefined) {
           throw new UserError(`${config.path} requires ${name}: set it in the environment, and run this again`);
         } else {
           const made = madeUpSecrets({ [source]: sources[source] as Source });
@@ -71,7 +79,7 @@ export async function askForSecrets(
       }
     }
   }
-  if (missing.length > 0) throw new UserError(`missing in the environment: ${missing.join(', ')}`);
+  if (missing.length > 0) throw new UserError(`missing in the environment: ${[...new Set(missing)].join(', ')}`);
   if (ops && !ops.vars.ACCESS_AUD && !workers[ops.name]?.secrets.includes('OPS_TOKEN')) {
     // With --yes nobody would see it.
     const token = process.env.OPS_TOKEN || (terminal.isAsking ? randomBytes(32).toString('hex') : '');

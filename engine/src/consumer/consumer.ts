@@ -1,5 +1,5 @@
 import { type Database, openDatabase } from '../db/client.ts';
-import { eraseEvents, findMarkedTenants, noteErased } from '../db/erase.ts';
+import { eraseEvents, findMarkedTenants, finishErasure } from '../db/erase.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { prunePauses, takeWaiting } from '../db/pauses.ts';
 import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
@@ -165,7 +165,7 @@ async function eraseTenants(db: Database, now: Date, log: Log): Promise<void> {
       events += erased.events;
       after = erased.last;
     }
-    await noteErased(db, tenant, before, now);
+    await finishErasure(db, tenant, before, now);
     log({ step: 'erase', outcome: 'done', ...tenant, events });
   }
 }

@@ -43,7 +43,7 @@ export async function eraseEvents(
     db,
     sql`
     with chunk as (
-      select ${events.source}, ${events.eventId}, ${events.orderKey} from ${events}
+      select ${events.source}, ${events.eventId} from ${events}
       where ${events.source} = ${source} and starts_with(${events.eventId}, ${ofTenant(tenant, '')})
         and ${events.eventId} > ${after} and ${events.summary} is distinct from ${ERASED}
       -- Not \`skip locked\`: all of them must be erased, also those that are being worked.
@@ -52,19 +52,9 @@ export async function eraseEvents(
     erased_effects as (
       delete from ${effects} using chunk
       where (${effects.source}, ${effects.eventId}) = (chunk.source, chunk.event_id)
-      returning ${effects.source} as source, ${effects.kind} as kind, ${effects.cancelKey} as cancel_key
-    ),
-    erased_cancellations as (
-      delete from ${cancellations} using erased_effects erased
-      where (${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey})
-        = (erased.source, erased.kind, erased.cancel_key)
     ),
     erased_bodies as (
       delete from ${bodies} using chunk where (${bodies.source}, ${bodies.eventId}) = (chunk.source, chunk.event_id)
-    ),
-    erased_keys as (
-      delete from ${orderKeys} using chunk
-      where (${orderKeys.source}, ${orderKeys.orderKey}) = (chunk.source, chunk.order_key)
     ),
     erased as (
       update ${events} set
@@ -81,11 +71,25 @@ export async function eraseEvents(
   return { events: erased, last: erased < ERASE_CHUNK ? undefined : (last ?? undefined) };
 }
 
-/** Unless it was marked again meanwhile. */
-export async function noteErased(db: Database, id: TenantId, before: Date, now: Date): Promise<void> {
+/**
+ * Erases what belongs to no event of the tenant, and says that it is erased, unless it was marked again meanwhile. A run that
+ * committed while `eraseEvents` waited for its event has added effects that `eraseEvents` did not see.
+ */
+export async function finishErasure(db: Database, id: TenantId, before: Date, now: Date): Promise<void> {
+  const prefix = ofTenant(id.tenant, '');
   await run(
     db,
     sql`
+    with erased_effects as (
+      delete from ${effects} where ${effects.source} = ${id.source} and starts_with(${effects.eventId}, ${prefix})
+    ),
+    erased_keys as (
+      delete from ${orderKeys} where ${orderKeys.source} = ${id.source} and starts_with(${orderKeys.orderKey}, ${prefix})
+    ),
+    erased_cancellations as (
+      delete from ${cancellations}
+      where ${cancellations.source} = ${id.source} and starts_with(${cancellations.cancelKey}, ${prefix})
+    )
     update ${tenants} set ${columnNames(tenants).erasedAt} = ${at(now)}
     where ${isTenant(id)} and ${IS_BEING_ERASED} and ${tenants.eraseAskedAt} < ${at(before)}`,
   );

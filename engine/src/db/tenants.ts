@@ -82,8 +82,7 @@ export async function rotateTenant(
       ${column.generation} = ${generation + 1}, ${column.keyId} = ${next.keyId}, ${column.sealed} = ${next.sealed},
       ${column.previousGeneration} = ${next.previousGeneration}, ${column.previousKeyId} = ${next.previousKeyId},
       ${column.sealedPrevious} = ${next.sealedPrevious}
-    where ${isTenant(id)} and ${tenants.generation} = ${generation} and ${tenants.previousGeneration} is null
-      and ${tenants.disabledAt} is null`,
+    where ${isTenant(id)} and ${tenants.generation} = ${generation} and ${tenants.disabledAt} is null`,
   );
 }
 

@@ -193,6 +193,18 @@ describe('a tenant that is marked', () => {
     expect(noted).toBe(0);
   });
 
+  it('keeps no effect of a run that commits at the same moment', async () => {
+    await seed('acme:');
+    await tenantsAt(NOW).erase('shops', 'acme');
+    const commits = `with done as (
+        update webhooks.events set status = 'done', completions = 1, summary = '${PERSONAL}' where event_id = 'acme:pending' returning *)
+      insert into webhooks.effects (source, event_id, name, kind, payload, due_at)
+      select source, event_id, 'late', 'mail', '"${PERSONAL}"', due_at from done`;
+    await database.whileLocked(commits, 1, () => cron(minutes(15)), 'commit');
+    expect(erasures()).toEqual([{ step: 'erase', outcome: 'done', ...id, events: 4 }]);
+    expect(await contentsOf('true')).toEqual(Array(4).fill({ text: 'erased with its tenant' }));
+  });
+
   it('and again meanwhile is erased again by the next run', async () => {
     await tenantsAt(NOW).erase('shops', 'acme');
     await tenantsAt(minutes(12)).erase('shops', 'acme');

@@ -67,7 +67,7 @@ describe('a tenant', () => {
     ['pay', 'acme', undefined, 'secret_needed'],
     ['pay', 'acme', 'sk_live_abc', 'secret_malformed'],
     ['code', 'acme', '', 'secret_malformed'],
-  ])('at %s named %s with the secret %s is refused: %4$s', async (source, tenant, secret, reason) => {
+  ])('at %s named %s with the secret %s is refused: %s', async (source, tenant, secret, reason) => {
     const options = secret === undefined ? {} : { secret };
     expect(await tenantsWith().put(source, tenant, options)).toEqual(refused(reason));
   });
