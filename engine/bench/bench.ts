@@ -8,7 +8,7 @@ import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writ
 const USAGE = 'npm run -w engine bench -- [--short | --long] [part …]';
 
 /**
- * Measures the figures in docs/scale.md and writes them there: all parts except very long ones, or with `--long` only
+ * Measures the figures in engine/bench/scale.md and writes them there: all parts except very long ones, or with `--long` only
  * those. `--short` only shows that everything works, and writes nothing. Named parts replace the same parts of the last
  * run, if it was on this machine with the same versions.
  */
@@ -51,7 +51,7 @@ export default async function main(): Promise<void> {
   writeResults(all);
   writeFigures(all);
   console.log(
-    '\nwrote engine/bench/results.json, and from it the tables of docs/scale.md and docs/deploy.md. README.md has figures written by hand',
+    '\nwrote engine/bench/results.json, and from it the tables of engine/bench/scale.md and docs/costs.md. README.md has figures written by hand',
   );
   if (names.length > 0) return;
   // A row may have been renamed. Checked after the results are written, because they took a quarter of an hour.

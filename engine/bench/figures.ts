@@ -91,11 +91,11 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
   };
   return [
     ...Object.entries(scale).map(([name, lines]) => ({
-      section: { page: 'docs/scale.md', name, command: COMMAND },
+      section: { page: 'engine/bench/scale.md', name, command: COMMAND },
       lines: [...lines],
     })),
     {
-      section: { page: 'docs/deploy.md', name: 'costs', command: "the template's benchmark" },
+      section: { page: 'docs/costs.md', name: 'costs', command: "the template's benchmark" },
       lines: costTable(results),
     },
   ];

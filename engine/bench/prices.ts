@@ -1,6 +1,6 @@
 import { figureOf, type Results } from './results.ts';
 
-// US dollars. docs/deploy.md lists the sources of the prices.
+// US dollars. docs/costs.md lists the sources of the prices.
 const WORKERS = {
   plan: 5,
   includedRequests: 10e6,
@@ -79,13 +79,13 @@ function itemsOf(results: Results): Item[] {
     { what: 'Workers Paid plan', arithmetic: 'its minimum', dollars: () => WORKERS.plan },
     {
       what: 'Worker requests',
-      arithmetic: `2 per event, or 1.1 where a batch has ten; ${millions(WORKERS.includedRequests)} are included, then $${WORKERS.perMillionRequests.toFixed(2)} a million`,
+      arithmetic: `2 per event, or 1.1 in batches of ten; ${millions(WORKERS.includedRequests)} are included, then $${WORKERS.perMillionRequests.toFixed(2)} a million`,
       dollars: ({ events, batch }, effects) =>
         over(events * (1 + (1 + effects) / batch) + CRON_RUNS, WORKERS.includedRequests, WORKERS.perMillionRequests),
     },
     {
       what: 'Worker CPU time',
-      arithmetic: `${(ack + work[1]).toFixed(1)} ms per event, or ${(ack + work[10]).toFixed(1)} where a batch has ten, and for an effect as much as for the work; ${millions(WORKERS.includedCpuMs)} ms are included, then $${WORKERS.perMillionCpuMs} a million`,
+      arithmetic: `${(ack + work[1]).toFixed(1)} ms per event, or ${(ack + work[10]).toFixed(1)} in batches of ten, and as much again for an effect; ${millions(WORKERS.includedCpuMs)} ms are included, then $${WORKERS.perMillionCpuMs} a million`,
       dollars: ({ events, batch }, effects) =>
         over(events * (ack + work[batch] * (1 + effects)), WORKERS.includedCpuMs, WORKERS.perMillionCpuMs),
     },

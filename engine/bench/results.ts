@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { overall, type Row } from './rows.ts';
 
-/** The content of engine/bench/results.json, from which the tables of docs/scale.md are made. */
+/** The content of engine/bench/results.json, from which the tables of engine/bench/scale.md are made. */
 export interface Results {
   readonly machine: {
     readonly cores: number;

@@ -14,6 +14,7 @@ const COMMANDS = {
   types: 'writes the types of the bindings in the wrangler files',
   migrate: "applies the engine's migrations, then yours",
   roles: 'creates a database role for each Worker and prints its URL',
+  'try-live': 'deploys for an hour without an account of yours',
   setup: 'sets up production from scratch',
   deploy: 'migrates and deploys',
   secret: 'rotates the secret of a source',

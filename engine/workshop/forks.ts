@@ -203,7 +203,7 @@ class Fork {
     const problems = own.flatMap((file) => {
       const lines = this.read(file).split('\n');
       const commands = lines.flatMap((line) =>
-        Array.from(line.matchAll(/npm run (?:-\S+ )*([\w:]+)/g), ([, one = '']) => one),
+        Array.from(line.matchAll(/npm run (?:-\S+ )*([a-z][\w:-]*)/g), ([, one = '']) => one),
       );
       const foreign = lines.filter((line) => GONE.test(line) && !(hasSource && line.includes('"engine"')));
       return [

@@ -76,8 +76,8 @@ export function addTexts(folder: string): void {
   cpSync('engine/README.md', join(folder, 'README.md'));
 }
 
-/** Pages and pictures about how the template was made. */
-const FOR_MAKERS = /docs[\\/](scale\.md|images[\\/].*-dark\.png)$/;
+/** Pictures that only the template's README shows. */
+const FOR_MAKERS = /docs[\\/]images[\\/].*-dark\.png$/;
 
 /** A provider's proof is for makers. */
 function isPacked(path: string): boolean {

@@ -21,9 +21,9 @@ const AIM_MS = 100;
 const DAYS = 30;
 
 /** The part of the page that this command writes. */
-const SECTION = { page: 'docs/scale.md', name: 'console', command: 'npm run -w engine scale' };
+const SECTION = { page: 'engine/bench/scale.md', name: 'console', command: 'npm run -w engine scale' };
 
-/** Measures the console's queries on a table of a million events, and writes the figures into docs/scale.md. */
+/** Measures the console's queries on a table of a million events, and writes the figures into engine/bench/scale.md. */
 export default async function main(): Promise<void> {
   const stack = await startStack();
   const client = new pg.Client({ connectionString: stack.databaseUrl });

@@ -3,6 +3,7 @@ import type { Handlers, Source } from '../../src/kit/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { namedTypes, problemOfPattern } from '../../src/shared/event-types.ts';
 import { UserError } from '../lib/user-error.ts';
+import { TENANTS_KEY } from './secret-form.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from './worker-config.ts';
 
 export interface Configuration extends WorkerConfigs {
@@ -20,6 +21,7 @@ export function checkConfiguration(configuration: Configuration): Findings {
   return {
     errors: [
       ...missingSecrets(configuration),
+      ...missingTenantsKey(configuration),
       ...wrongTypes(configuration),
       ...forgottenTooEarly(configuration),
       ...wrongNames(configuration),
@@ -31,11 +33,25 @@ export function checkConfiguration(configuration: Configuration): Findings {
 
 /** Without its secret, a source answers every delivery with 503, which is noticed only in production. */
 function missingSecrets({ sources, receiver }: Configuration): string[] {
-  return Object.keys(sources)
+  return withOneSecret(sources)
     .filter((source) => !receiver.secrets.includes(secretName(source)))
     .map(
       (source) => `source ${source} has no secret: add "${secretName(source)}" to secrets.required in ${receiver.path}`,
     );
+}
+
+/** Each tenant of the other sources has a secret of its own. */
+function withOneSecret(sources: Configuration['sources']): string[] {
+  return Object.keys(sources).filter((source) => !sources[source]?.tenants);
+}
+
+/** The receiver verifies with it, and the ops Worker makes tenants with it. */
+function missingTenantsKey({ sources, receiver, ops }: Configuration): string[] {
+  const source = Object.keys(sources).find((name) => sources[name]?.tenants);
+  if (source === undefined) return [];
+  return [receiver, ...(ops ? [ops] : [])]
+    .filter(({ secrets }) => !secrets.includes(TENANTS_KEY))
+    .map(({ path }) => `source ${source} has tenants: add "${TENANTS_KEY}" to secrets.required in ${path}`);
 }
 
 function wrongTypes({ sources }: Configuration): string[] {
@@ -50,11 +66,22 @@ function wrongTypes({ sources }: Configuration): string[] {
   );
 }
 
-function unusedSecrets({ sources, receiver }: Configuration): string[] {
-  const used = Object.keys(sources).map(secretName);
-  return receiver.secrets
-    .filter((name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name))
-    .map((name) => `${name} in secrets.required of ${receiver.path} belongs to no source: a deploy would demand it`);
+function unusedSecrets({ sources, receiver, consumer, ops }: Configuration): string[] {
+  const withSecret = withOneSecret(sources);
+  const used = withSecret.map(secretName);
+  const hasTenants = withSecret.length < Object.keys(sources).length;
+  const unused = (config: WorkerConfig, isUnused: (name: string) => boolean) =>
+    config.secrets
+      .filter(isUnused)
+      .map((name) => `${name} in secrets.required of ${config.path} belongs to no source: a deploy would demand it`);
+  const isForTenants = (name: string) => name.startsWith(TENANTS_KEY);
+  return [
+    ...unused(receiver, (name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name)),
+    ...(hasTenants ? [] : [receiver, ...(ops ? [ops] : [])].flatMap((config) => unused(config, isForTenants))),
+    ...consumer.secrets
+      .filter(isForTenants)
+      .map((name) => `remove ${name} from secrets.required of ${consumer.path}: a handler could read it`),
+  ];
 }
 
 /** If a provider retries after the event's key has been forgotten, the event is worked a second time. */

@@ -4,11 +4,12 @@ import { parseEnv } from 'node:util';
 import type { Source } from '../../src/kit/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
 import { isLoopback } from '../../src/shared/loopback.ts';
+import { MIN_TENANTS_KEY } from '../../src/shared/tenants.ts';
 import { freePort, LOOPBACK } from '../lib/port.ts';
 import { UserError } from '../lib/user-error.ts';
 import { randomPassword } from '../local/postgres.ts';
 import { madeUpKeys } from '../samples/sign.ts';
-import { judgeSecret } from './secret-form.ts';
+import { judgeSecret, TENANTS_KEY } from './secret-form.ts';
 import { randomSecrets, type WorkerConfig } from './worker-config.ts';
 
 export const DEV_VARS = '.dev.vars';
@@ -59,7 +60,7 @@ export async function problemsInDevVars(sources: Readonly<Record<string, Source>
   const found: string[] = [];
   for (const [name, value] of Object.entries(vars)) {
     const source = Object.keys(sources).find((one) => [secretName(one), `${secretName(one)}_PREVIOUS`].includes(name));
-    const isOurs = source !== undefined || name.endsWith('_URL');
+    const isOurs = source !== undefined || name.endsWith('_URL') || name.startsWith(TENANTS_KEY);
     const finding = isOurs && value !== '' && (await judgeSecret(name, value, sources[source ?? '']?.provider));
     if (finding && finding.outcome !== 'fine') found.push(`in ${DEV_VARS}, ${finding.sentence}`);
   }
@@ -81,7 +82,12 @@ async function localDatabaseUrl(): Promise<string> {
 
 /** Random secrets in the provider's format, and the other values that each source needs. */
 export function madeUpSecrets(named: Readonly<Record<string, Source>>): Record<string, string> {
-  return Object.assign({}, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
+  const tenantsKey = Object.values(named).some(({ tenants }) => tenants) ? { [TENANTS_KEY]: madeUpTenantsKey() } : {};
+  return Object.assign(tenantsKey, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
+}
+
+export function madeUpTenantsKey(): string {
+  return randomBytes(MIN_TENANTS_KEY).toString('hex');
 }
 
 function madeUpFor(name: string, { provider }: Source): Record<string, string> {

@@ -1,7 +1,11 @@
 import type { Provider } from '../../src/providers/index.ts';
+import { MIN_TENANTS_KEY } from '../../src/shared/tenants.ts';
 import { checkWith, keyBytes } from '../../src/verify/algorithms.ts';
 import { settingsOf } from '../../src/verify/settings.ts';
 import { formOf as formOfSettings } from '../samples/sign-jose.ts';
+
+/** The secret of receiver and ops from which addresses and secrets of tenants are made. */
+export const TENANTS_KEY = 'TENANTS_KEY';
 
 /** A shorter secret can be guessed by somebody who has one delivery and enough time. */
 const MIN_BYTES = 16;
@@ -21,6 +25,9 @@ export type SecretFinding =
 export async function judgeSecret(name: string, value: string, provider?: Provider): Promise<SecretFinding> {
   if (value !== value.trim()) return wrong(`${name} begins or ends with white space: remove it`);
   if (name.endsWith('_URL') && !URL.canParse(value)) return wrong(`${name} is not a URL`);
+  if (name.startsWith(TENANTS_KEY) && value.length < MIN_TENANTS_KEY) {
+    return wrong(`${name} has fewer than ${MIN_TENANTS_KEY} characters: openssl rand -hex 32 makes a long one`);
+  }
   if (provider && !(await fits(provider, value))) {
     return wrong(`${name} is not in the form that ${provider.name} gives out${formOf(provider)}`);
   }

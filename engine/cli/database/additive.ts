@@ -71,7 +71,7 @@ export async function unsafeStatements(client: pg.Client, folders = FOLDERS): Pr
 
 const FIRST = 'which the deployed Workers use: deploy code without it first, and do this with the next release';
 const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can no longer insert rows: add a default';
-const BY_HAND = 'a large table, and blocks claims meanwhile. docs/runbook.md says what to do instead (Change tables)';
+const BY_HAND = 'a large table, and blocks claims meanwhile. docs/deploy.md says what to do instead (Change tables)';
 
 const READS_ALL =
   /^(add\s+(constraint\s+\S+\s+)?(check|foreign|unique|primary|exclude)\b|alter\s+(column\s+)?\S+\s+(set\s+data\s+)?type\s)/i;

@@ -57,6 +57,21 @@ const receiver: RightsByTable = {
   alerts: {},
   hours: {},
   reconciles: {},
+  // Its secrets are sealed: without TENANTS_KEY they say nothing.
+  tenants: {
+    select: [
+      'source',
+      'tenant',
+      'generation',
+      'keyId',
+      'sealed',
+      'previousGeneration',
+      'previousKeyId',
+      'sealedPrevious',
+      'disabledAt',
+    ],
+  },
+  pauses: {},
 };
 
 /**
@@ -79,7 +94,9 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
+      'summary',
       'finishedAt',
       'completions',
       'fingerprint',
@@ -97,6 +114,7 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -105,6 +123,9 @@ const consumer: RightsByTable = {
       'summary',
       'finishedAt',
       'completions',
+      // Those of an erased tenant.
+      'orderKey',
+      'actions',
     ],
     delete: true,
   },
@@ -126,6 +147,9 @@ const consumer: RightsByTable = {
       'failure',
       'sendAt',
       'cancelKey',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
     insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt', 'notBefore', 'sendAt', 'cancelKey'],
     update: [
@@ -139,7 +163,11 @@ const consumer: RightsByTable = {
       'failure',
       'lastError',
       'sentAt',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
+    delete: true,
   },
   cancellations: { select: 'all', insert: 'all', delete: true },
   alerts: { select: 'all', insert: ['condition', 'source', 'failure', 'since'], update: ['sentAt'], delete: true },
@@ -164,9 +192,12 @@ const consumer: RightsByTable = {
       'delivered',
     ],
   },
+  // Erases the events of tenants.
+  tenants: { select: ['source', 'tenant', 'disabledAt', 'eraseAskedAt', 'erasedAt'], update: ['erasedAt'] },
+  pauses: { select: 'all', insert: 'all', update: 'all', delete: true },
 };
 
-/** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
+/** Shows everything but the payloads of effects, and changes what retry, discard, rerun, reconcile and pauses change. */
 const ops: RightsByTable = {
   events: {
     select: 'all',
@@ -175,6 +206,7 @@ const ops: RightsByTable = {
       'dueAt',
       'notBefore',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -203,8 +235,10 @@ const ops: RightsByTable = {
       'lastError',
       'sendAt',
       'sentAt',
+      'host',
+      'failingSince',
     ],
-    update: ['status', 'dueAt', 'notBefore', 'attempts'],
+    update: ['status', 'dueAt', 'notBefore', 'attempts', 'failingSince'],
     delete: true,
   },
   cancellations: {},
@@ -212,6 +246,25 @@ const ops: RightsByTable = {
   hours: { select: 'all' },
   // `since`, and what lets the next tick ask.
   reconciles: { select: 'all', update: ['since', 'askedAt', 'notBefore', 'accepted'] },
+  tenants: {
+    select: 'all',
+    insert: ['source', 'tenant', 'keyId', 'sealed', 'createdAt'],
+    update: [
+      'generation',
+      'keyId',
+      'sealed',
+      'previousGeneration',
+      'previousKeyId',
+      'sealedPrevious',
+      'disabledAt',
+      'eraseAskedAt',
+    ],
+  },
+  pauses: {
+    select: 'all',
+    insert: ['kind', 'host', 'pausedAt', 'pausedBy', 'changedAt'],
+    update: ['pausedAt', 'pausedBy', 'probeAt', 'failing', 'backlog', 'changedAt'],
+  },
 };
 
 const rights: Readonly<Record<WorkerKind, RightsByTable>> = { receiver, consumer, ops };

@@ -100,6 +100,12 @@ export async function workersWithoutRole(client: pg.Client): Promise<readonly Wo
   return WORKERS.filter((worker) => !roles[worker].exists);
 }
 
+/** The names of the Workers' roles that this database has. */
+export async function workerRoles(client: pg.Client): Promise<readonly string[]> {
+  const roles = Object.values(await rolesOf(client));
+  return roles.filter(({ exists }) => exists).map(({ name }) => name);
+}
+
 interface WorkerRole {
   readonly name: string;
   readonly exists: boolean;

@@ -57,10 +57,9 @@ export function watchConfiguration({ devVars }: DevConfiguration, say: (text: st
   });
   const askForSecrets = async () => {
     // Ignore a load error, because wrangler builds the same file and reports it.
-    const sources = await loadSources(AGAIN()).catch(() => ({}));
-    const missing = Object.keys(sources)
-      .map(secretName)
-      .filter((name) => !devVars[name]);
+    const sources = await loadSources(AGAIN()).catch((): Sources => ({}));
+    const tenantsKey = Object.values(sources).some(({ tenants }) => tenants) ? ['TENANTS_KEY'] : [];
+    const missing = [...Object.keys(sources).map(secretName), ...tenantsKey].filter((name) => !devVars[name]);
     if (missing.length > 0) say(`${SOURCES} needs ${missing.join(', ')}: restart npm run dev, which generates it`);
   };
   stops.push(watchFiles([SOURCES], () => void askForSecrets()));

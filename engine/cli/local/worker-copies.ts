@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
+import { TENANTS_KEY } from '../config/secret-form.ts';
 import { type RawConfig, standInVars, type WorkerConfig, type WorkerKind } from '../config/worker-config.ts';
 
 // The Workers as they run on this machine. Wrangler reads copies of their files. So a Worker doesn't get all of `.dev.vars`,
@@ -16,6 +17,9 @@ const OPTIONAL: Readonly<Record<Exclude<WorkerKind, 'receiver'>, readonly string
   ops: ['OPS_TOKEN', 'ACCESS_AUD'],
 };
 
+/** The secrets that receiver and ops share. */
+const OF_TENANTS = [TENANTS_KEY, `${TENANTS_KEY}_PREVIOUS`];
+
 /** The values for one Worker. As in production, it doesn't get those of others, so a handler never sees a source's secret. */
 export function valuesFor(
   worker: WorkerKind,
@@ -24,7 +28,8 @@ export function valuesFor(
 ): Record<string, string> {
   const named = new Set([...Object.keys(vars), ...secrets, ...(worker === 'receiver' ? [] : OPTIONAL[worker])]);
   const others = new Set(Object.values(OPTIONAL).flat());
-  const isFor = (name: string) => named.has(name) || (worker === 'receiver' && !others.has(name));
+  const isShared = (name: string) => worker === 'ops' && OF_TENANTS.includes(name);
+  const isFor = (name: string) => named.has(name) || isShared(name) || (worker === 'receiver' && !others.has(name));
   return Object.fromEntries(Object.entries(values).filter(([name]) => isFor(name)));
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Samples, Source } from '../../src/kit/index.ts';
 import { identify } from '../../src/receiver/identify.ts';
 import { namedTypes } from '../../src/shared/event-types.ts';
+import { addressOf } from '../../src/shared/tenants.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { sampleOf } from './samples.ts';
 import { encodeBody, sign } from './sign.ts';
@@ -22,6 +23,8 @@ export interface DeliveryChoices {
   readonly key: string;
   /** The receiver's address. */
   readonly receiver: string;
+  /** The last segment of a tenant's address. */
+  readonly segment?: string | undefined;
   /** Default: the source's first type, or otherwise the first type of the provider's sample. */
   readonly type?: string | undefined;
   readonly id?: string | undefined;
@@ -38,6 +41,7 @@ export function makeDelivery({
   source,
   key,
   receiver,
+  segment,
   now = new Date(),
   ...wanted
 }: DeliveryChoices): SignedDelivery {
@@ -46,8 +50,10 @@ export function makeDelivery({
   const id = wanted.id ?? sample.id();
   const content = wanted.body ?? wanted.samples?.[name]?.[type]?.({ id, type, now });
   const body = typeof content === 'object' ? encodeBody(source.provider, content) : content;
-  const url = new URL(`/webhooks/${name}`, receiver);
-  const signed = sign(source.provider, key, { id, type, now, body, url: source.url ?? url.href });
+  const addressAt = (sourceUrl: string) => (segment === undefined ? sourceUrl : addressOf(sourceUrl, segment));
+  const url = new URL(addressAt(`/webhooks/${name}`), receiver);
+  const signedUrl = source.url === undefined ? url.href : addressAt(source.url);
+  const signed = sign(source.provider, key, { id, type, now, body, url: signedUrl });
   for (const [parameter, value] of Object.entries(signed.query)) url.searchParams.set(parameter, value);
   return { url: url.href, headers: signed.headers, body: signed.body };
 }
@@ -67,12 +73,16 @@ export interface ExpectedEvent {
 }
 
 /** The events of a delivery, with the ids that they have in Postgres. Empty if there is nothing to claim. */
-export async function eventsIn(source: Source, delivery: SignedDelivery): Promise<readonly ExpectedEvent[]> {
+export async function eventsIn(
+  source: Source,
+  delivery: SignedDelivery,
+  tenant?: string,
+): Promise<readonly ExpectedEvent[]> {
   const headers = new Headers(delivery.headers);
   const body = new TextEncoder().encode(delivery.body);
   const values = new DeliveryValues({ method: 'POST', url: delivery.url, headers, body });
   const { scheme } = source.provider;
   if (scheme.check !== undefined) openOwnToken(scheme, values);
-  const identified = await identify(source, values, randomUUID);
+  const identified = await identify(source, values, randomUUID, tenant);
   return identified.outcome === 'identified' ? identified.events : [];
 }

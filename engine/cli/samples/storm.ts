@@ -3,9 +3,11 @@ import type { CertificateScheme, Scheme, Token } from '../../src/providers/types
 import { secretName } from '../../src/receiver/secrets.ts';
 import { signingKeyName } from '../config/dev-vars.ts';
 import type { AppSamples, Sources } from '../lib/app.ts';
+import type { Stack } from '../local/stack.ts';
 import type { Workers } from '../local/workers.ts';
 import { eventsIn, makeDelivery, type SignedDelivery, typesToSend } from './delivery.ts';
 import { madeUpKeys } from './sign.ts';
+import { sampleTenant } from './tenants.ts';
 
 /** Enough events to overlap, but few enough to take seconds. */
 const MAX_EVENTS_PER_SOURCE = 25;
@@ -48,10 +50,11 @@ export interface StormApp {
   readonly sources: Sources;
   readonly samples: AppSamples;
   readonly workers: Pick<Workers, 'url' | 'secrets'>;
+  readonly stack: Pick<Stack, 'databaseUrl'>;
 }
 
 /** Makes a mixed load for all sources of the app: duplicate, forged, tampered, stale and malformed deliveries. */
-export async function makeStorm({ sources, samples, workers }: StormApp): Promise<Storm> {
+export async function makeStorm({ sources, samples, workers, stack }: StormApp): Promise<Storm> {
   const deliveries: StormDelivery[] = [];
   const events = new Map<string, number>();
   const ids = new Set<string>();
@@ -62,11 +65,14 @@ export async function makeStorm({ sources, samples, workers }: StormApp): Promis
   const perSource = Math.min(Math.ceil(MAX_EVENTS / entries.length), MAX_EVENTS_PER_SOURCE);
   for (const [name, source] of entries) {
     const { url, secrets } = workers;
-    const key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '';
+    const tenant = source.tenants
+      ? await sampleTenant({ name, source, tenant: 'acme', databaseUrl: stack.databaseUrl, secrets })
+      : undefined;
+    const { segment, key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '' } = tenant ?? {};
     const make: Make = (changes) =>
-      makeDelivery({ name, source, key, receiver: url, samples: samples.samples, ...changes });
+      makeDelivery({ name, source, key, receiver: url, segment, samples: samples.samples, ...changes });
     const types = typesToSend(name, source, samples.samples);
-    const good = await goodDeliveries(name, source, types, make, perSource);
+    const good = await goodDeliveries(name, source, tenant?.tenant, types, make, perSource);
     if (good.length === 0) silent.push(name);
     distinct += good.length;
     events.set(name, good.flatMap(({ eventIds }) => eventIds).length);
@@ -95,6 +101,7 @@ interface GoodDelivery {
 async function goodDeliveries(
   name: string,
   source: Source,
+  tenant: string | undefined,
   types: readonly string[],
   make: Make,
   count: number,
@@ -104,8 +111,8 @@ async function goodDeliveries(
   for (let n = 0; n < count; n++) {
     const type = types[n % types.length];
     const delivery = { kind: 'good', source: name, ...make({ type }) } as const;
-    const found = await eventsIn(source, delivery);
-    const again = await eventsIn(source, delivery);
+    const found = await eventsIn(source, delivery, tenant);
+    const again = await eventsIn(source, delivery, tenant);
     const keys = found.flatMap(({ eventId, fingerprint }) => [eventId, fingerprint ?? eventId]);
     if (found.length === 0 || keys.some((key) => seen.has(key))) continue;
     for (const key of keys) seen.add(key);

@@ -14,10 +14,12 @@ import { placeAt, withFailure } from '../kit/errors.ts';
 import { Cancel, Effect, type Event, type Handler, Must, PermanentError, type Tools } from '../kit/index.ts';
 import { covers } from '../shared/event-types.ts';
 import { parseJson } from '../shared/json.ts';
+import { ofTenant } from '../shared/tenants.ts';
 import { isStorableText } from '../shared/text.ts';
 import { problemOfKey, problemOfOptions, timeOf } from './effect-options.ts';
 import { handlerOf, handlersIn } from './find-handler.ts';
 import type { ConsumerDependencies } from './portions.ts';
+import { tenantOf } from './tenant-of.ts';
 
 /** The changes that a handler returned, checked. An event that nobody wants is `ignored`, which is not an error. */
 export interface HandlerResult extends Completion {
@@ -51,10 +53,12 @@ export async function askHandler(
     if (expected !== undefined) throw withFailure(new PermanentError(`${summary}, ${expected}`), 'no_handler');
     return { source, eventId, status: 'ignored', summary, statements: [], effects: [], conditions: [] };
   }
+  const tenant = tenantOf(loaded, { sources });
   const isBelievable = occurredAt !== null && occurredAt.getTime() - receivedAt.getTime() <= MAX_AHEAD_MS;
   const event: Omit<Event, 'data'> = {
     source,
     id: originalId ?? eventId,
+    tenant,
     type,
     occurredAt: isBelievable ? occurredAt : receivedAt,
     receivedAt,
@@ -70,7 +74,11 @@ export async function askHandler(
     if (typeof handler?.handle !== 'function') throw notAHandler(`there is ${kindOf(handler)} instead of a handler`);
     // Each gets a payload of its own: what one handler does to it, no other sees.
     const data = await dataOf(body, handler);
-    addChanges(changes, await returnedBy(handler, { ...event, data }, tools), name, tools.now);
+    addChanges(changes, await returnedBy(handler, { ...event, data }, tools), {
+      handler: name,
+      tenant,
+      now: tools.now,
+    });
   }
   if (asked.length === 0) throw notAHandler(`the handler of ${source}/${type ?? '(no type)'} is empty`);
   const { statements, effects, cancels } = changes;
@@ -177,8 +185,7 @@ const MAX_CHANGES = 1000;
 function addChanges(
   changes: Changes,
   { returned }: { readonly returned: unknown },
-  handler: string | undefined,
-  now: Date,
+  { handler, tenant, now }: { readonly handler: string | undefined; readonly tenant: string | undefined; now: Date },
 ): void {
   if (!Array.isArray(returned)) {
     throw mistake(`the handler returned ${kindOf(returned)}: return an array of changes, or [] for none`);
@@ -206,9 +213,9 @@ function addChanges(
         kind,
         payload,
         ...(sendAt > now && { sendAt }),
-        ...(options.key !== undefined && { cancelKey: options.key }),
+        ...(options.key !== undefined && { cancelKey: ofTenant(tenant, options.key) }),
       });
-    } else if (change instanceof Cancel) cancels.push(change);
+    } else if (change instanceof Cancel) cancels.push(new Cancel(change.kind, ofTenant(tenant, change.key)));
     else if (query) {
       const number = isCondition ? conditions.push({ error: change.error, handler }) - 1 : undefined;
       statements.push(number === undefined ? query : asCondition(query, number));

@@ -9,7 +9,7 @@ import { acknowledge, DEFERRED, databaseUnavailable, type Outcome } from './outc
 export interface ConsumerDependencies {
   readonly handlers: Handlers;
   /** Only what you subscribed to: an event of these types without a handler is a mistake. */
-  readonly sources: Readonly<Record<string, Pick<Source, 'types' | 'orderKey'>>>;
+  readonly sources: Readonly<Record<string, Pick<Source, 'types' | 'orderKey' | 'tenants'>>>;
   readonly effects: Readonly<Record<string, EffectKind>>;
   readonly now: () => Date;
   /** In [0, 1), as Math.random. */
@@ -19,6 +19,8 @@ export interface ConsumerDependencies {
   readonly handlerMs: number;
   /** Time limit of an effect. */
   readonly effectMs: number;
+  /** Waits until the turn of a limited effect, at most a second. Only a test replaces it. */
+  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
   /** What `defineReconcile` returns. Only an app that uses it has its code in the bundle. */
   readonly reconcile?: Reconcile | undefined;
 }

@@ -253,8 +253,8 @@ function retry(operation: OperatorAction): SQL {
     changed_events as (
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${now},
-        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${eventColumn.summary} = null,
-        ${noteAction(operation, sql`${WAS} || coalesce(named, '{}')`)}
+        ${eventColumn.notBefore} = null, ${eventColumn.failingSince} = null, ${eventColumn.finishedAt} = null,
+        ${eventColumn.summary} = null, ${noteAction(operation, sql`${WAS} || coalesce(named, '{}')`)}
       from parked_events left join named_effects using (source, event_id), checked
       where as_expected and ${isEvent('parked_events')}
       ${returningEvent}
@@ -262,7 +262,7 @@ function retry(operation: OperatorAction): SQL {
     changed_effects as (
       update ${effects} set
         ${effectColumn.status} = 'pending', ${effectColumn.attempts} = 0, ${effectColumn.dueAt} = ${now},
-        ${effectColumn.notBefore} = null
+        ${effectColumn.notBefore} = null, ${effectColumn.failingSince} = null
       from parked_effects, checked where as_expected and ${isEffect}
       ${returningEffect}
     ),
@@ -315,7 +315,7 @@ function rerun(operation: OperatorAction): SQL {
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.completions} = 0, ${eventColumn.attempts} = 0,
         ${eventColumn.dueAt} = ${at(operation.at)}, ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
-        ${eventColumn.summary} = null, ${eventColumn.failure} = null, ${eventColumn.lastError} = null,
+        ${eventColumn.failingSince} = null, ${eventColumn.summary} = null, ${eventColumn.failure} = null, ${eventColumn.lastError} = null,
         ${eventColumn.failedPaths} = null, ${eventColumn.position} = null, ${noteAction(operation, WAS)}
       from target, checked where as_expected and ${isEvent('target')}
       ${returningEvent}

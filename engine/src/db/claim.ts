@@ -1,6 +1,7 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { sha256 } from '../shared/bytes.ts';
 import { memoize } from '../shared/memoize.ts';
+import { ofTenant } from '../shared/tenants.ts';
 import { type Database, run } from './client.ts';
 import { DatabaseError } from './errors.ts';
 import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
@@ -12,7 +13,7 @@ export interface NewEvent {
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
-  /** Whether the fingerprint is the SHA-256 of the body, so that all events with this fingerprint have the same body. */
+  /** Whether all events with this fingerprint have the same body. */
   readonly isBodyHash?: boolean;
   /** Only for events with an order key. */
   readonly orderKey?: string;
@@ -23,6 +24,8 @@ export interface NewEvent {
 /** The events of one verified delivery. */
 export interface ClaimRequest {
   readonly source: string;
+  /** The ids, replay keys and order keys of its events begin with it. */
+  readonly tenant?: string | undefined;
   readonly events: readonly NewEvent[];
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
@@ -71,7 +74,7 @@ export async function claim(db: Database, request: ClaimRequest, maxReplays = MA
   const isTaken = ({ eventId }: NewEvent) => ['taken', 'taken_by_replay'].includes(outcomes.get(eventId) ?? '');
   const taken = request.events.filter(isTaken);
   if (taken.length === 0) return resultOf(outcomes);
-  const renamed = await Promise.all(taken.map(rename));
+  const renamed = await Promise.all(taken.map((event) => rename(event, request.tenant)));
   const isReal = ({ originalId }: HashedEvent) => outcomes.get(originalId) === 'taken_by_replay';
   const real = renamed.filter(isReal);
   const suspects = renamed.filter((event) => !isReal(event));
@@ -85,9 +88,10 @@ export async function claim(db: Database, request: ClaimRequest, maxReplays = MA
 }
 
 /** Hashed because an id and a replay key together would exceed the length of a key. */
-async function rename(event: NewEvent): Promise<HashedEvent> {
+async function rename(event: NewEvent, tenant: string | undefined): Promise<HashedEvent> {
   const text = JSON.stringify([event.eventId, event.fingerprint]);
-  return { ...event, eventId: await sha256(new TextEncoder().encode(text)), originalId: event.eventId };
+  const hash = await sha256(new TextEncoder().encode(text));
+  return { ...event, eventId: ofTenant(tenant, hash), originalId: event.eventId };
 }
 
 function resultOf(...all: readonly Outcomes[]): ClaimResult {

@@ -7,7 +7,7 @@ import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 
 /**
- * Postgres over Neon's HTTP interface, with Neon's own driver (decision 022). Handlers get Drizzle on it (user-statement.ts).
+ * Postgres over Neon's HTTP interface, with Neon's own driver (decision 006). Handlers get Drizzle on it (user-statement.ts).
  */
 export interface Database {
   readonly neon: NeonQueryFunction<false, false>;

@@ -47,7 +47,7 @@ export const Filter = only('filter', {
   effect_status: optional(oneOf(EFFECT_STATUSES), 'Only with an effect of this status'),
   q: optional(
     Text,
-    `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source)`,
+    `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source), and acme: for all events of the tenant acme`,
   ),
   since: optional(Time, 'Received at or after this time (ISO 8601; without a zone it is UTC)'),
   until: optional(Time, 'Received before this time'),

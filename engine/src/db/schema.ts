@@ -131,6 +131,8 @@ export const events = webhooks.table(
     orderKey: text('order_key'),
     /** The place of the event in the body of its delivery. Null without an order key. */
     orderPlace: integer('order_place'),
+    /** Since when its handler has failed because of an other side. Null if it has not. */
+    failingSince: time('failing_since'),
     /** Of a parked event with an order key: whether the later events of its key wait for it. */
     holds: boolean('holds'),
     /**
@@ -246,6 +248,15 @@ export const effects = webhooks.table(
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
     sentAt: time('sent_at'),
+    /**
+     * The host that has failed, or whose pause it waits for. Empty if it isn't known, or if it waits for its kind. It has no ticket
+     * while `due_at` has passed: whoever ends the wait sends one.
+     */
+    host: text('host'),
+    /** Since when it has failed because of the other side, or waits for a pause. */
+    failingSince: time('failing_since'),
+    /** Its place in the line of a kind that is limited to some calls per second. Null if it isn't in the line. */
+    slotAt: time('slot_at'),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId, table.name] }),
@@ -257,6 +268,10 @@ export const effects = webhooks.table(
       foreignColumns: [events.source, events.eventId],
     }).onDelete('cascade'),
     index('effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Only effects whose other side has failed are in it, and those that wait.
+    index('effects_waiting')
+      .on(table.kind, table.host, table.dueAt)
+      .where(sql`status = 'pending' and host is not null`),
     // Only effects that can be cancelled are in it.
     uniqueIndex(EFFECT_KEY_ONCE).on(table.source, table.kind, table.cancelKey).where(sql`cancel_key is not null`),
     // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
@@ -295,7 +310,7 @@ export const alerts = webhooks.table(
   'alerts',
   {
     condition: text('condition', {
-      enum: ['parked', 'pending', 'silent', 'missing', 'unconfirmed', 'not_asked'],
+      enum: ['parked', 'pending', 'silent', 'missing', 'unconfirmed', 'not_asked', 'paused'],
     }).notNull(),
     source: text('source').notNull(),
     /** Of `parked`: why, so that a new kind of failure is a new alert. Otherwise empty. */
@@ -344,3 +359,67 @@ export const reconciles = webhooks.table('reconciles', {
   /** Values in an event that was delivered. An event that the API lists with other ones is parked. */
   delivered: jsonb('delivered').$type<Readonly<Record<string, unknown>>>(),
 });
+
+/**
+ * One row for each tenant: one of many senders behind a source, with an address and a secret of its own. A row is never deleted,
+ * because the secret of a name that is used again must be another one.
+ */
+export const tenants = webhooks.table(
+  'tenants',
+  {
+    source: text('source').notNull(),
+    tenant: text('tenant').notNull(),
+    /** A derived secret is made of it. The next one begins when the secret is rotated, or the tenant is made again. */
+    generation: integer('generation').notNull().default(1),
+    /** The TENANTS_KEY that made the secret, as `TenantKey.id` names it. */
+    keyId: text('key_id').notNull(),
+    /** The secret, if the sender has made it: sealed with the key. Null: it is derived from the key. */
+    sealed: text('sealed'),
+    /** While a rotation is not finished: the same of the secret before. */
+    previousGeneration: integer('previous_generation'),
+    previousKeyId: text('previous_key_id'),
+    sealedPrevious: text('sealed_previous'),
+    createdAt: time('created_at').notNull(),
+    disabledAt: time('disabled_at'),
+    eraseAskedAt: time('erase_asked_at'),
+    erasedAt: time('erased_at'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source, table.tenant] }),
+    // An event's id is `<tenant>:<id>`: a tenant with a colon could take the ids of another one.
+    check('tenant_name', sql`${table.tenant} ~ '^[a-z0-9_-]{1,64}$'`),
+  ],
+);
+
+/**
+ * What keeps effects waiting. One row for each kind and host that has failed lately, and with an empty host for each kind as a
+ * whole, if it is limited, was paused by an operator, or fails at hosts that nobody knows. The kind is empty for the hosts that
+ * handlers of events ask. Without failures and limits the table is empty.
+ */
+export const pauses = webhooks.table(
+  'pauses',
+  {
+    kind: text('kind').notNull(),
+    host: text('host').notNull(),
+    /** Up to three events whose calls have failed since the last call that has succeeded. Three of them set a pause. */
+    failing: text('failing').array().notNull().default([]),
+    lastError: text('last_error'),
+    /** When a call has last succeeded, some seconds less precise. A failure counts as an attempt if that was after the first one. */
+    okAt: time('ok_at'),
+    pausedAt: time('paused_at'),
+    /** The operator. Null if failures have set the pause. */
+    pausedBy: text('paused_by'),
+    /** The next call is not made before then, and then only one. */
+    probeAt: time('probe_at'),
+    probeSeconds: integer('probe_seconds').notNull().default(0),
+    /** Whether effects wait without tickets, although nothing is paused: each that ends sends the tickets of others. */
+    backlog: boolean('backlog').notNull().default(false),
+    /** Of a limit per second: when the next call may begin, and the end of the line. */
+    nextAt: time('next_at'),
+    lineAt: time('line_at'),
+    /** Of a limit of calls at once: by the id of each run, how many it makes, and until when at most. */
+    runs: jsonb('runs').$type<Readonly<Record<string, { readonly calls: number; readonly until: string }>>>(),
+    changedAt: time('changed_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.host] })],
+);

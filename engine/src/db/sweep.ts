@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { FIRST_IN_LINE } from './order.ts';
+import { type PauseSeconds, waitsForOthers } from './pauses.ts';
 import { bodies, cancellations, effects, events, itsEvent, orderKeys, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 
@@ -25,6 +26,7 @@ const effectColumn = columnNames(effects);
 export async function takeOverdue(
   db: Database,
   now: Date,
+  patience: PauseSeconds = { usual: 0, kinds: [] },
 ): Promise<{ readonly events: EventKey[]; readonly effects: EffectKey[] }> {
   const nextDue = (since: SQL) =>
     sql`${at(now)} + least(greatest(${at(now)} - ${since}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
@@ -53,7 +55,7 @@ export async function takeOverdue(
              coalesce(${effects.sendAt}, ${events.finishedAt}, ${effects.dueAt}) as waiting_since,
              ${effects.sendAt} + ${`${TICKET_GRACE_MS} milliseconds`}::interval as not_before
       from ${effects} join ${events} on ${itsEvent}
-      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)}
+      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)} and not ${waitsForOthers(now, patience)}
       order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${lockName(effects)} skip locked
     ),
     taken_events as (

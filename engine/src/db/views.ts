@@ -1,6 +1,7 @@
 // What an operator sees of events. docs/ops-api.json is generated from these shapes.
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
+import { isTenantName } from '../shared/tenants.ts';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
@@ -127,8 +128,8 @@ const LOOKS = [2000, 100_000];
  * arrives meanwhile doesn't move others to another page.
  *
  * No index has the order of this list, because it would slow down every claim. Parked and pending events and effects
- * are few and have their own indexes. A search by an id or its beginning uses the primary key. Anything else uses the
- * index of the receipt time.
+ * are few and have their own indexes. A search by an id or its beginning uses the primary key, and so does one for the
+ * events of a tenant, unless it has many. Anything else uses the index of the receipt time.
  */
 export async function listEvents(
   db: Database,
@@ -136,13 +137,14 @@ export async function listEvents(
   { after, limit, looks = LOOKS }: { after: Cursor | undefined; limit: number; looks?: readonly number[] },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Cursor | undefined }> {
   const { q, status, effect_status } = filter;
-  const isFew = q !== undefined || status === 'parked' || status === 'pending' || effect_status !== undefined;
+  const isRare = q !== undefined && !(isTenant(q) && (await hasMany(db, q)));
+  const isFew = isRare || status === 'parked' || status === 'pending' || effect_status !== undefined;
   const found: ListedEvent[] = [];
   let next = after;
   for (const look of isFew ? [undefined] : looks) {
     const statement =
       look === undefined
-        ? fewStatement(filter, next, limit + 1)
+        ? fewStatement(filter, isRare, next, limit + 1)
         : lookStatement(filter, next, limit + 1 - found.length, look);
     const rows = await run<ListedEvent & { end: string | null }>(db, statement);
     found.push(...rows.filter(({ event_id }) => event_id !== null).map(({ end, ...event }) => event));
@@ -182,14 +184,51 @@ function isAfter(cursor: Cursor | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
+/** A search for `acme:` finds all events of the tenant acme, because their ids begin with it. */
+function isTenant(q: string): boolean {
+  return q.endsWith(':') && isTenantName(q.slice(0, -1));
+}
+
+/** A tenant with at most so many events has them sorted to show the newest. Otherwise, the newest of all events are searched. */
+export const MAX_OF_TENANT = 2000;
+
+/** The events of a tenant, for each of the sources. `starts_with` is right in every collation. */
+const ofTenant = (q: string) => sql`${events.source} = seen_sources.source and starts_with(${events.eventId}, ${q})`;
+
+async function hasMany(db: Database, q: string): Promise<boolean> {
+  const rows = await run(
+    db,
+    sql`
+    with recursive ${seenSources}
+    select 1 from seen_sources cross join lateral (select 1 from ${events} where ${ofTenant(q)}) as found
+    offset ${MAX_OF_TENANT} limit 1`,
+  );
+  return rows.length > 0;
+}
+
+/** The conditions of a filter in a list, which also takes the beginning of an id. */
+function listed({ q, ...filter }: EventFilter): SQL {
+  return q === undefined ? matches(filter) : sql`${matches(filter)} and starts_with(${events.eventId}, ${q})`;
+}
+
 /** The statement for a filter that an index supports. */
-function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, limit: number): SQL {
-  const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
-  if (q === undefined) {
+function fewStatement(filter: EventFilter, isRare: boolean, after: Cursor | undefined, limit: number): SQL {
+  const { q } = filter;
+  const conditions = sql`${listed(filter)} and ${isAfter(after)}`;
+  if (q === undefined || !isRare) {
     // `offset 0` makes Postgres begin with the effects, because it doesn't know how old their events are.
     const all = filter.effect_status === undefined ? sql`` : sql`offset 0`;
     return sql`
     select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found
+    order by received_at desc, source desc, event_id desc limit ${limit}`;
+  }
+  if (isTenant(q)) {
+    return sql`
+    with recursive ${seenSources}
+    select found.* from seen_sources cross join lateral (
+      select ${LISTED} from ${events} where ${ofTenant(q)} and ${conditions}
+      offset 0
+    ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
   }
   return sql`
@@ -203,7 +242,7 @@ function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, 
     ) as last cross join lateral (
       select ${LISTED} from ${events}
       where ${events.source} = seen_sources.source and ${events.eventId} between ${q} and last.event_id
-        and starts_with(${events.eventId}, ${q}) and ${conditions}
+        and ${conditions}
       -- Makes Postgres begin with the ids instead of the newest events, because it can't know how old these are.
       offset 0
     ) as found
@@ -225,7 +264,7 @@ function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: nu
     )
     select look."end", found.* from look left join lateral (
       select ${LISTED} from ${events}
-      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${matches(filter)} and ${isAfter(after)}
+      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${listed(filter)} and ${isAfter(after)}
       ${NEWEST_FIRST} limit ${limit}
     ) as found on true`;
 }

@@ -50,7 +50,7 @@ export type EffectOptions = {
   readonly name?: string;
   /**
    * By this key `cancel()` takes the effect back. No two effects of one kind and source may have the same, so it also says which
-   * time it is: the id of the trial, and not of the customer. Up to 255 characters.
+   * time it is: the id of the trial, and not of the customer. Up to 255 characters. Each tenant has keys of its own.
    */
   readonly key?: string;
 } & (
@@ -81,8 +81,37 @@ export type EffectOptions = {
 export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
   /** The same at every attempt. Send it along, because the other side needs it to recognise a repeated call. */
   readonly key: string;
+  /** As the handler's `event.tenant`. */
+  readonly tenant?: string | undefined;
   /** Aborts the call when its time is up. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * At most so many calls, over all isolates: begun in a second, or at the same time.
+ *
+ * @example
+ * const limit: EffectLimit = { perSecond: 2 };
+ */
+export type EffectLimit =
+  | { readonly perSecond: number; readonly atOnce?: never }
+  | { readonly atOnce: number; readonly perSecond?: never };
+
+/**
+ * How effects of one kind wait, all of it in seconds.
+ *
+ * @example
+ * const waits: EffectWaits = { limit: { atOnce: 1 }, pauseFor: 3 * 86_400, expiresAfter: 7 * 86_400 };
+ */
+export interface EffectWaits {
+  readonly limit?: EffectLimit | undefined;
+  /**
+   * While the other side is down, its failures don't count as attempts for so many seconds. Default: 86,400, which is a day. With 0,
+   * each counts.
+   */
+  readonly pauseFor?: number | undefined;
+  /** One that could not be sent so many seconds after it should have been is cancelled: nobody wants it so late. Default: never. */
+  readonly expiresAfter?: number | undefined;
 }
 
 /**
@@ -91,7 +120,7 @@ export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
  * @example
  * const ping: EffectKind = { send: (_payload, { fetch, signal }) => fetch('https://api.example.com/ping', { signal }) };
  */
-export interface EffectKind<Payload = never> {
+export interface EffectKind<Payload = never> extends EffectWaits {
   /**
    * Any Standard Schema. It checks the stored payload before every call, because the payload may be older than the code.
    * One that doesn't match parks the effect, with the paths that failed.
@@ -116,10 +145,12 @@ export interface EffectKind<Payload = never> {
  *     }),
  * });
  */
-export function defineEffect<Schema extends StandardSchemaV1>(kind: {
-  readonly schema: Schema;
-  readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
-}): typeof kind;
+export function defineEffect<Schema extends StandardSchemaV1>(
+  kind: EffectWaits & {
+    readonly schema: Schema;
+    readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
+  },
+): typeof kind;
 /**
  * Without a schema, you name the type of the payload.
  *
@@ -135,7 +166,14 @@ export function defineEffect<Schema extends StandardSchemaV1>(kind: {
  * });
  */
 export function defineEffect<Payload>(kind: EffectKind<Payload> & { readonly schema?: never }): EffectKind<Payload>;
-export function defineEffect<Kind extends object>(kind: Kind): Kind {
+export function defineEffect<Kind extends EffectWaits>(kind: Kind): Kind {
+  const { limit: { perSecond = 1, atOnce = 1 } = {}, pauseFor = 0, expiresAfter = 1 } = kind;
+  const isAboveZero = [perSecond, atOnce, expiresAfter].every((number) => Number.isFinite(number) && number > 0);
+  if (!isAboveZero || !Number.isInteger(atOnce) || !(Number.isFinite(pauseFor) && pauseFor >= 0)) {
+    throw new TypeError(
+      'defineEffect: perSecond and expiresAfter are numbers above 0, atOnce is a whole number from 1 up, pauseFor a number from 0 up',
+    );
+  }
   return rememberDefinition(kind, defineEffect);
 }
 

@@ -41,6 +41,26 @@ export function withFailure<E extends Error>(error: E, failure: Failure, failedP
   return error;
 }
 
+/** Of which other side an error speaks. */
+export interface OtherSide {
+  /** Empty if it isn't known. */
+  readonly host: string;
+  /** For people, without anything secret: `api.example.com answered 503`. */
+  readonly problem: string;
+}
+
+const otherSides = new WeakMap<object, OtherSide>();
+
+/** Says that the other side may be at fault: as long as it is, the failure doesn't count as an attempt. */
+export function ofOtherSide<E>(error: E, side: OtherSide): E {
+  if (typeof error === 'object' && error !== null) otherSides.set(error, side);
+  return error;
+}
+
+export function otherSideOf(thrown: unknown): OtherSide | undefined {
+  return otherSides.get(thrown as object);
+}
+
 /** For each definition of a handler or an effect, the stack of the app's line that called `define…`. */
 const definitions = new WeakMap<object, { readonly stack?: string }>();
 

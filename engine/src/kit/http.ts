@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { PermanentError, RetryLater, withFailure } from './errors.ts';
+import { ofOtherSide, PermanentError, RetryLater, withFailure } from './errors.ts';
 import type { Tools } from './handler.ts';
 
 /** Other events of the batch are waiting, so give up after this time. The event is retried later. */
@@ -10,6 +10,11 @@ const TIMEOUT_MS = 10_000;
  * conflict, too early, too many requests. Any other 4xx means that the request is wrong.
  */
 const TEMPORARY_STATUS = [401, 403, 408, 409, 425, 429];
+
+/** A conflict is about the request. The others, and any 5xx, say that the other side takes no request now. */
+function isOfOtherSide(status: number): boolean {
+  return status >= 500 || (status !== 409 && TEMPORARY_STATUS.includes(status));
+}
 
 /** A read replica of the provider may be a moment behind the event. */
 const SECOND_TRY_AFTER_MS = 1000;
@@ -28,10 +33,12 @@ export function errorFromResponse(response: Response, now: Date): Error | undefi
 
 function errorFromRefusal({ status, headers, url }: Response, now: Date): Error {
   // Names only the host, because a path or a query may be secret. A Response that was constructed by hand has no URL.
-  const message = `${URL.parse(url)?.host || 'the other side'} answered ${status}`;
+  const host = URL.parse(url)?.host ?? '';
+  const message = `${host || 'the other side'} answered ${status}`;
   if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
   const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
-  return seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);
+  const error = seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);
+  return isOfOtherSide(status) ? ofOtherSide(error, { host, problem: message }) : error;
 }
 
 /**

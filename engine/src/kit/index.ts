@@ -7,8 +7,10 @@ export {
   defineEffects,
   Effect,
   type EffectKind,
+  type EffectLimit,
   type EffectOptions,
   type EffectTools,
+  type EffectWaits,
 } from './effect.ts';
 export { PermanentError, RetryLater } from './errors.ts';
 export {

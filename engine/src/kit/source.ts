@@ -49,6 +49,12 @@ export interface Source {
    * key as `event.orderKey`, and `event.late` if a later event was worked before.
    */
   readonly orderKey?: Template | readonly Template[] | OrderKey;
+  /**
+   * Many senders, each with an address and a secret of its own, which are made while the Workers run (docs/tenants.md). Ids,
+   * replay keys and order keys of one can't meet those of another, and handlers see `event.tenant`. Only for a new source: the ids
+   * of events that it has already name no tenant.
+   */
+  readonly tenants?: true;
 }
 
 /**
@@ -80,6 +86,12 @@ export function defineSources<const Sources extends Record<string, Source>>(
     >;
   },
 ): Sources {
+  for (const [name, source] of Object.entries<Source>(sources)) {
+    const isHandedOver = source.provider.handshakes?.some(({ handsOver }) => handsOver !== undefined);
+    if (source.tenants && isHandedOver) {
+      throw new TypeError(`${name} can't have tenants: ${source.provider.name} hands its secrets over to the log`);
+    }
+  }
   return sources;
 }
 

@@ -13,6 +13,7 @@ import { html, Message } from './pages/layout.tsx';
 import script from './pages/script.js' with { type: 'text' };
 import style from './pages/style.css' with { type: 'text' };
 import { createPages } from './pages.tsx';
+import { createTenantsApi } from './tenants.ts';
 
 /** Only our own scripts and styles, no frames, no forms to other sites, and no caching. */
 const HEADERS = {
@@ -72,6 +73,7 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   });
 
   app.route('/api', createApi(dependencies));
+  app.route('/api/tenants', createTenantsApi(dependencies));
   app.get('/metrics', async (c) => {
     const isFresh = c.get('operator').isLocal || c.req.query('fresh') === '1';
     return c.body(await metrics.text(c.env, now(), isFresh), 200, { 'content-type': Metrics.contentType });

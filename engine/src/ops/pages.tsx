@@ -6,8 +6,17 @@ import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { countedBoth } from '../shared/counts.ts';
 import { namedTypes } from '../shared/event-types.ts';
+import { tenantIn } from '../shared/tenants.ts';
 import { isStorableText } from '../shared/text.ts';
-import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
+import {
+  changePause,
+  loadEvent,
+  NOT_PAUSED,
+  type OpsDependencies,
+  type OpsTypes,
+  openOpsDatabase,
+  runActionNow,
+} from './api.ts';
 import {
   cursorText,
   type Input,
@@ -16,6 +25,7 @@ import {
   readAction,
   readFilter,
   readList,
+  readPause,
   withoutEmpty,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
@@ -47,6 +57,16 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     return html(<Overview {...contextOf(c)} status={status} />);
   });
 
+  // The buttons of a pause on the overview.
+  pages.post('/pauses', async (c) => {
+    const { kind = '', ...fields } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const read = readPause(fields);
+    if (read.outcome === 'invalid') return message(c, 400, 'Nothing was changed', read.detail);
+    const isChanged =
+      isStorableText(kind) && (await changePause(c, openOpsDatabase(c.env), { kind, ...read.value }, dependencies));
+    return isChanged ? c.redirect('/ops', 303) : message(c, 409, 'Nothing was changed', `${NOT_PAUSED}.`);
+  });
+
   pages.get('/events', async (c) => {
     const { changed, ...fields } = c.req.query();
     const list = readList(fields);
@@ -73,7 +93,10 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   pages.get('/event', async (c) => {
     const event = await eventIn(c, MAX_SHOWN + 1);
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
-    return html(<EventPage {...contextOf(c)} event={event} withoutBody={c.req.query('live') === '1'} />);
+    const { source, event_id } = event;
+    const tenant = Object.hasOwn(sources, source) && sources[source]?.tenants ? tenantIn(event_id) : undefined;
+    const withoutBody = c.req.query('live') === '1';
+    return html(<EventPage {...contextOf(c)} event={event} tenant={tenant} withoutBody={withoutBody} />);
   });
 
   // Sent as text in a sandbox, so that a browser only displays it, whatever it contains.

@@ -1,7 +1,7 @@
 // The wording that the pages share with `npm run ops`.
 import type { Problem } from '../db/problems.ts';
 import type { ActionName } from '../db/schema.ts';
-import type { ReconcileStatus, Status } from '../db/status.ts';
+import type { PauseStatus, ReconcileStatus, Status } from '../db/status.ts';
 import type { EventDetails } from '../db/views.ts';
 import { counted, countedBoth, sum } from '../shared/counts.ts';
 
@@ -46,7 +46,7 @@ export function clock(at: string, now: Date): string {
 
 /** Summarizes what is wrong, and since when. */
 export function headline(
-  { totals, effects, problems, sources }: Omit<Status, 'effect_kinds' | 'reconciles'>,
+  { totals, effects, problems, sources, pauses }: Omit<Status, 'effect_kinds' | 'reconciles'>,
   now: Date,
 ) {
   const isParked = totals.parked + effects.parked > 0;
@@ -60,8 +60,20 @@ export function headline(
   const isOne = counts.events + counts.effects === 1;
   if (isParked) return `${countedBoth(counts)} ${isOne ? 'is' : 'are'} parked${when}`;
   if (those.length > 0) return `${countedBoth(counts)} ${isOne ? 'keeps' : 'keep'} failing${when}`;
+  const [paused] = pauses;
+  if (paused)
+    return `${pauses.length === 1 ? paused.kind : counted(pauses.length, 'host')} ${pauses.length === 1 ? 'is' : 'are'} paused`;
   const silent = sources.filter(({ unusually_silent }) => unusually_silent).length;
   return silent === 0 ? 'Nothing is parked' : `${counted(silent, 'source')} ${silent === 1 ? 'is' : 'are'} silent`;
+}
+
+/** `slack is paused since 09:03: hooks.slack.com answered 503; 214 effects wait; next try in 40 s`. */
+export function pauseText({ kind, host, paused_at, paused_by, ...row }: PauseStatus, now: Date): string {
+  const { last_error, waiting, next_try_at } = row;
+  const who = paused_by === null ? `: ${last_error ?? 'it failed'}` : ` by ${paused_by}${host ? `, at ${host}` : ''}`;
+  const wait = `${counted(waiting, 'effect')} ${waiting === 1 ? 'waits' : 'wait'}`;
+  const next = next_try_at === null ? [] : [`next try ${upcoming(next_try_at, now)}`];
+  return [`${kind} is paused since ${clock(paused_at, now)}${who}`, wait, ...next].join('; ');
 }
 
 /**

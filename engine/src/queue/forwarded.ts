@@ -1,4 +1,5 @@
 import type { ClaimRequest, NewEvent } from '../db/claim.ts';
+import { isTenantName } from '../shared/tenants.ts';
 import { isStorableText, isStorableTime } from '../shared/text.ts';
 import { MESSAGE_VERSION, versionOf } from './tickets.ts';
 
@@ -44,13 +45,14 @@ function unpackedSize(packed: Uint8Array): number {
 export async function unpack(message: unknown): Promise<ForwardedDelivery | undefined> {
   const packed = await readPacked(message);
   if (packed === undefined) return undefined;
-  const { source, headers } = packed;
+  const { source, tenant, headers } = packed;
   const receivedAt = dateOf(packed.receivedAt);
   const isKnown = [MESSAGE_VERSION, ORDERED_VERSION].includes(Number(versionOf(packed)));
   const usable = isKnown && isStorableText(source) && isHeaders(headers) && receivedAt;
   const events = packed.events.map(({ eventId, ...rest }) => ({ eventId, event: newEventOf({ eventId, ...rest }) }));
   return {
     source: isStorableText(source) ? source : '',
+    ...(typeof tenant === 'string' && isTenantName(tenant) && { tenant }),
     headers: usable ? headers : {},
     receivedAt: receivedAt ?? new Date(0),
     // Older receivers don't send this field.

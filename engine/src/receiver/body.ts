@@ -29,9 +29,37 @@ const MAX_BUFFERED_BYTES = 20 * 1024 * 1024;
  */
 const BLOCK_BYTES = 4 * 1024;
 
+export interface Budget {
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+}
+
+/** One tenant must leave room for the others: a tenth, or one of the largest bodies that its source accepts. */
+const TENANT_BYTES = MAX_BUFFERED_BYTES / 10;
+
 /** Counts the memory that the bodies of an isolate occupy, from when they are read until the delivery is answered. */
-export class BodyBudget {
+export class BodyBudget implements Budget {
   #held = 0;
+  readonly #heldByTenant = new Map<string, number>();
+
+  /** The budget as one tenant has it. */
+  ofTenant(name: string, maxBytes: number): Budget {
+    const most = Math.max(TENANT_BYTES, BLOCK_BYTES * Math.ceil(maxBytes / BLOCK_BYTES));
+    const held = () => this.#heldByTenant.get(name) ?? 0;
+    return {
+      take: (bytes) => {
+        if (held() + bytes > most || !this.take(bytes)) return false;
+        this.#heldByTenant.set(name, held() + bytes);
+        return true;
+      },
+      giveBack: (bytes) => {
+        this.giveBack(bytes);
+        const left = held() - bytes;
+        if (left > 0) this.#heldByTenant.set(name, left);
+        else this.#heldByTenant.delete(name);
+      },
+    };
+  }
 
   take(bytes: number): boolean {
     if (this.#held + bytes > MAX_BUFFERED_BYTES) return false;
@@ -45,12 +73,7 @@ export class BodyBudget {
 }
 
 /** Reads the raw bytes, within all limits. The bytes of a body that was read stay in the budget. */
-export async function readBody(
-  request: Request,
-  maxBytes: number,
-  deadlineMs: number,
-  budget: BodyBudget,
-): Promise<Body> {
+export async function readBody(request: Request, maxBytes: number, deadlineMs: number, budget: Budget): Promise<Body> {
   const { headers } = request;
   // The announced length of a chunked body says nothing (RFC 9112, section 6.3), and workerd hands us both headers.
   const announced = headers.has('transfer-encoding') ? Number.NaN : Number(headers.get('content-length'));
@@ -69,7 +92,7 @@ export async function readBody(
   }
 }
 
-async function readBlock(request: Request, timeUp: Promise<'too_slow'>, budget: BodyBudget): Promise<Body> {
+async function readBlock(request: Request, timeUp: Promise<'too_slow'>, budget: Budget): Promise<Body> {
   if (!budget.take(BLOCK_BYTES)) return { outcome: 'overloaded' };
   const read = await Promise.race([request.arrayBuffer().catch(() => 'hung_up' as const), timeUp]);
   if (typeof read !== 'string') return { outcome: 'read', bytes: new Uint8Array(read), held: BLOCK_BYTES };
@@ -83,7 +106,7 @@ async function readChunks(
   announced: number,
   maxBytes: number,
   timeUp: Promise<'too_slow'>,
-  budget: BodyBudget,
+  budget: Budget,
 ): Promise<Body> {
   if (body === null) return { outcome: 'read', bytes: new Uint8Array(), held: 0 };
   const reader = body.getReader();

@@ -32,7 +32,7 @@ export async function claimOrForward(
   log: Log,
   timeoutMs: number,
 ): Promise<ClaimOutcome> {
-  const { source, headers } = request;
+  const { source, tenant, headers } = request;
   let db: Database;
   try {
     db = openDatabase(env.DATABASE_URL, 'none');
@@ -41,7 +41,12 @@ export async function claimOrForward(
     return { outcome: 'no_database_url' };
   }
   const eventIds = request.events.map(({ eventId }) => eventId);
-  const about = (ids: readonly string[]) => ({ source, ...eventIdFields(ids), ...traceFields(headers.traceparent) });
+  const about = (ids: readonly string[]) => ({
+    source,
+    tenant,
+    ...eventIdFields(ids),
+    ...traceFields(headers.traceparent),
+  });
   try {
     const { claims, pending } = await withTimeLimit(timeoutMs, claimWithSecondTry(db, request), () => {
       throw new DatabaseError('Postgres did not answer in time', { retryable: true });

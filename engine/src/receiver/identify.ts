@@ -4,6 +4,7 @@ import type { Provider, Time } from '../providers/types.ts';
 import { sha256 } from '../shared/bytes.ts';
 import { formAsJson, formOf, parseLines } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
+import { ofTenant } from '../shared/tenants.ts';
 import { isStorableTime } from '../shared/text.ts';
 import { isTraceparent } from '../shared/trace.ts';
 import type { DeliveryValues } from '../verify/delivery.ts';
@@ -48,6 +49,7 @@ export async function identify(
   source: Source,
   delivery: DeliveryValues,
   randomId: () => string,
+  tenant?: string,
 ): Promise<IdentifyResult> {
   const { provider } = source;
   const { batch, form } = provider;
@@ -58,21 +60,22 @@ export async function identify(
   const fields = form && formOf(delivery.headers, delivery.body);
   if (fields) {
     delivery.json = formAsJson(fields);
-    return single(source, delivery, JSON.stringify(delivery.json));
+    return single(source, tenant, delivery, JSON.stringify(delivery.json));
   }
 
   const whole = delivery.parse();
   const parsed = whole.outcome === 'malformed' && batch?.lines ? parseLines(text) : whole;
   if (parsed.outcome === 'malformed') return unclaimable('not JSON');
-  if (!batch) return single(source, delivery, text);
+  if (!batch) return single(source, tenant, delivery, text);
   const items = itemsOf(batch, parsed.json);
   if (items === undefined) return unclaimable('no list of events');
-  return batchEvents(source, delivery, items);
+  return batchEvents(source, tenant, delivery, items);
 }
 
 /** Stops at the first event over a limit, so that an oversized batch costs no more than the largest accepted one. */
 async function batchEvents(
   source: Source,
+  tenant: string | undefined,
   delivery: DeliveryValues,
   items: Iterable<unknown>,
 ): Promise<IdentifyResult> {
@@ -83,17 +86,21 @@ async function batchEvents(
     const text = JSON.stringify(item);
     bytes += bytesInClaim(text);
     if (bytes > MAX_BATCH_BYTES) return unclaimable('events too large');
-    events.push(
-      await eventOf(source, delivery.itemOf(item), text, () => new TextEncoder().encode(text), events.length),
-    );
+    const bytesOf = () => new TextEncoder().encode(text);
+    events.push(await eventOf(source, tenant, delivery.itemOf(item), text, bytesOf, events.length));
   }
   return { outcome: 'identified', events };
 }
 
-async function single(source: Source, delivery: DeliveryValues, text: string): Promise<IdentifyResult> {
+async function single(
+  source: Source,
+  tenant: string | undefined,
+  delivery: DeliveryValues,
+  text: string,
+): Promise<IdentifyResult> {
   const { json } = delivery;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return unclaimable('not a JSON object');
-  return { outcome: 'identified', events: [await eventOf(source, delivery, text, () => delivery.body, 0)] };
+  return { outcome: 'identified', events: [await eventOf(source, tenant, delivery, text, () => delivery.body, 0)] };
 }
 
 /**
@@ -119,6 +126,7 @@ function bytesInClaim(text: string): number {
  */
 async function eventOf(
   source: Source,
+  tenant: string | undefined,
   values: DeliveryValues,
   text: string,
   bytes: () => Uint8Array,
@@ -127,17 +135,18 @@ async function eventOf(
   const byContent = source.dedupe === 'content';
   if (byContent || needsHash(source.provider)) values.sha256 = await sha256(bytes());
   const id = byContent ? undefined : fillFirst(source.provider.id.at, values, isUsableId);
-  const fingerprint = await fingerprintOf(replayKeyOf(source, values), values);
+  const replayKey = replayKeyOf(source, values);
+  const fingerprint = await fingerprintOf(replayKey, values, tenant);
   // The fields of a form depend on its content type too, which nobody signs.
-  const isBodyHash = fingerprint !== null && fingerprint === values.sha256 && source.provider.form === undefined;
+  const isBodyHash = replayKey !== undefined && replayKey === values.sha256 && source.provider.form === undefined;
   return {
-    eventId: id ?? values.sha256 ?? (await sha256(bytes())),
+    eventId: ofTenant(tenant, id ?? values.sha256 ?? (await sha256(bytes()))),
     type: typeOf(source.provider, values),
     occurredAt: timeOf(source.provider, values),
     fingerprint,
     body: text,
     ...(isBodyHash && { isBodyHash }),
-    ...(source.orderKey && (await orderOf(source.orderKey, values, orderPlace))),
+    ...(source.orderKey && (await orderOf(source.orderKey, values, orderPlace, tenant))),
   };
 }
 
@@ -145,12 +154,17 @@ async function eventOf(
 const MAX_ORDER_KEY = 128;
 
 /** The order key of an event, if one can be filled. */
-async function orderOf(orderKey: NonNullable<Source['orderKey']>, values: DeliveryValues, orderPlace: number) {
+async function orderOf(
+  orderKey: NonNullable<Source['orderKey']>,
+  values: DeliveryValues,
+  orderPlace: number,
+  tenant: string | undefined,
+) {
   const templates = typeof orderKey === 'object' && 'of' in orderKey ? orderKey.of : orderKey;
   const key = fillFirst(templates, values, (text) => text !== '' && isUsable(text));
   if (key === undefined) return undefined;
   const bytes = new TextEncoder().encode(key);
-  return { orderKey: bytes.length > MAX_ORDER_KEY ? await sha256(bytes) : key, orderPlace };
+  return { orderKey: ofTenant(tenant, bytes.length > MAX_ORDER_KEY ? await sha256(bytes) : key), orderPlace };
 }
 
 /** No request can have the ids `.` and `..` in its path: URLs lose such a segment, even as `%2e`. */
@@ -189,9 +203,14 @@ const needsHash = memoize((provider: Provider) =>
 );
 
 /** A hash, because a stranger may have written a part of the replay key, and an index can't hold a long text. */
-async function fingerprintOf(replayKey: string | undefined, values: TemplateValues): Promise<string | null> {
+async function fingerprintOf(
+  replayKey: string | undefined,
+  values: TemplateValues,
+  tenant: string | undefined,
+): Promise<string | null> {
   if (replayKey === undefined || replayKey === '') return null;
-  return replayKey === values.sha256 ? replayKey : sha256(new TextEncoder().encode(replayKey));
+  const isHash = replayKey === values.sha256 && tenant === undefined;
+  return isHash ? replayKey : sha256(new TextEncoder().encode(ofTenant(tenant, replayKey)));
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Reply } from '../providers/types.ts';
 import { errorFields, eventIdFields, type Log, type LogFields } from '../shared/log.ts';
 import { problem } from '../shared/problem.ts';
 import type { ReceiverBindings } from '../shared/runtime.ts';
+import { addressOf } from '../shared/tenants.ts';
 import { traceFields } from '../shared/trace.ts';
 import { DeliveryValues } from '../verify/delivery.ts';
 import { readSignatures, signatureMissing, signsInsideBody, type Verdict, verify } from '../verify/index.ts';
@@ -13,6 +14,7 @@ import { CLAIM_TIMEOUT_MS, type ClaimOutcome, claimOrForward, sendOverdueTickets
 import { type HandshakeResult, handshakesOf, methodsOf, tryHandshakes } from './handshake.ts';
 import { hasUnsignedIds, type IdentifyResult, identify, keptHeaders } from './identify.ts';
 import { secretName, secretsOf } from './secrets.ts';
+import { type CalledTenant, callTenant, type TenantSecrets, Tenants } from './tenants.ts';
 
 export interface ReceiverDependencies {
   readonly sources: Readonly<Record<string, Source>>;
@@ -44,13 +46,20 @@ export function createReceiver({
     if (!reported.has(about)) log({ step: 'configuration', outcome, variable, source });
     reported.add(about);
   };
-  const dependencies = { now, log, randomId, claimTimeoutMs, budget: new BodyBudget(), reportOnce };
+  const tenants = new Tenants(now, claimTimeoutMs);
+  const dependencies = { now, log, randomId, claimTimeoutMs, budget: new BodyBudget(), reportOnce, tenants };
   let lookedUpAt = 0;
 
-  const answerDelivery = async (c: Context<{ Bindings: ReceiverBindings }>, name: string): Promise<Response> => {
+  const answerDelivery = async (
+    c: Context<{ Bindings: ReceiverBindings }>,
+    name: string,
+    segment?: string,
+  ): Promise<Response> => {
     const started = now();
     const source = Object.hasOwn(sources, name) ? sources[name] : undefined;
-    if (source === undefined) return noSuchSource();
+    if (source === undefined || (source.tenants === true) !== (segment !== undefined)) return noSuchSource();
+    const called = segment === undefined ? undefined : await callTenant(name, segment, c.env);
+    if (called?.outcome === 'no_such_tenant') return noSuchSource();
     const methods = methodsOf(source.provider);
     if (!methods.includes(c.req.method)) {
       return problem(405, 'Deliveries are sent with POST', undefined, { allow: methods.join(', ') });
@@ -58,29 +67,46 @@ export function createReceiver({
 
     let answer: Answer;
     try {
-      answer = answerTo(await receive(c.req.raw, name, source, c.env, dependencies), name, source.provider.ack);
+      const result =
+        called?.outcome === 'no_usable_tenants_key'
+          ? called
+          : await receive(c.req.raw, name, source, called, c.env, dependencies);
+      answer = answerTo(result, name, source.provider.ack);
     } catch (thrown) {
       // A mistake in our code must not make a sender give its event up: after a 503 it sends the event again.
       answer = answerTo({ outcome: 'error', thrown }, name);
     }
     const { response, fields, missing, duplicates } = answer;
-    if (missing) reportOnce(fields.outcome, missing.source, missing.variable);
+    const tenant = called?.outcome === 'called' ? called.id.tenant : undefined;
+    const addressed_with = called?.outcome === 'called' ? called.addressedWith : undefined;
+    if (missing && tenant === undefined) reportOnce(fields.outcome, missing.source, missing.variable);
     if (duplicates && now().getTime() - lookedUpAt >= LOOK_UP_EVERY_MS) {
       lookedUpAt = now().getTime();
       keepAlive(c, () => sendOverdueTickets(name, duplicates, c.env, now(), log));
     }
     const ms = now().getTime() - started.getTime();
-    log({ step: 'delivery', source: name, ...fields, ...traceFields(c.req.header('traceparent')), ms });
+    log({
+      step: 'delivery',
+      source: name,
+      tenant,
+      addressed_with,
+      ...fields,
+      ...traceFields(c.req.header('traceparent')),
+      ms,
+    });
     return response;
   };
 
-  app.all('/:source', (c) => {
-    const answering = answerDelivery(c, c.req.param('source'));
+  const answerInFull = (c: Context<{ Bindings: ReceiverBindings }>, name: string, segment?: string) => {
+    const answering = answerDelivery(c, name, segment);
     // Otherwise workerd ends a delivery whose sender resets the connection, without its `finally`: the budget would
     // count its bytes as long as the isolate lives, and an event that is claimed already would get no ticket.
     keepAlive(c, () => answering);
     return answering;
-  });
+  };
+
+  app.all('/:source', (c) => answerInFull(c, c.req.param('source')));
+  app.all('/:source/:tenant', (c) => answerInFull(c, c.req.param('source'), c.req.param('tenant')));
   app.all('*', noSuchSource);
   return app;
 }
@@ -102,6 +128,8 @@ function keepAlive(c: Context, work: () => Promise<unknown>): void {
 /** `signedWith` is set while a source has two secrets. Once no line says `previous`, delete the previous secret. */
 type DeliveryOutcome = { signedWith?: 'current' | 'previous' | undefined } & (
   | { outcome: 'no_usable_secret' }
+  | { outcome: 'no_usable_tenants_key' }
+  | Exclude<TenantSecrets, { outcome: 'found' }>
   | Exclude<Body, { outcome: 'read' }>
   | Exclude<Verdict, { outcome: 'verified' }>
   | HandshakeResult
@@ -122,26 +150,34 @@ async function receive(
   request: Request,
   name: string,
   source: Source,
+  tenant: CalledTenant | undefined,
   env: ReceiverBindings,
   dependencies: Required<Omit<ReceiverDependencies, 'sources'>> & {
     readonly budget: BodyBudget;
     readonly reportOnce: ReportOnce;
+    readonly tenants: Tenants;
   },
 ): Promise<DeliveryOutcome> {
-  const { now, log, randomId, claimTimeoutMs, budget, reportOnce } = dependencies;
+  const { now, log, randomId, claimTimeoutMs, reportOnce, tenants } = dependencies;
   const { provider } = source;
   const { method, headers } = request;
-  const secrets = secretsOf(name, env);
-  const [currentSecret] = secrets;
-  if (currentSecret === undefined) return { outcome: 'no_usable_secret' };
+  let secrets: readonly string[] = tenant ? [] : secretsOf(name, env);
+  if (!tenant && secrets.length === 0) return { outcome: 'no_usable_secret' };
 
-  const delivery = new DeliveryValues({ method, headers, url: publicUrl(source, request) });
+  const delivery = new DeliveryValues({ method, headers, url: publicUrl(source, tenant, request) });
   const unsigned = provider.handshakes ? handshakesOf(source, method, 'unsigned') : [];
   let signatures = signsInsideBody(provider) ? undefined : readSignatures(provider, delivery);
   // The body of a sender that has signed nothing is not read: it would cost memory.
   if (signatures?.size === 0 && unsigned.length === 0) return signatureMissing(provider);
 
+  if (tenant) {
+    const found = await tenants.secretsOf(tenant, env);
+    if (found.outcome !== 'found') return found;
+    ({ secrets } = found);
+  }
+
   const maxBytes = source.maxBytes ?? provider.maxBytes ?? MAX_BYTES;
+  const budget = tenant ? dependencies.budget.ofTenant(`${name}/${tenant.id.tenant}`, maxBytes) : dependencies.budget;
   const body = await readBody(request, maxBytes, BODY_DEADLINE_MS, budget);
   if (body.outcome !== 'read') return body;
   try {
@@ -152,12 +188,18 @@ async function receive(
 
     // A signed POST is a delivery. A GET is always a handshake.
     if (signatures.size === 0 || method === 'GET') {
-      const handshake = unsigned.length > 0 && (await tryHandshakes(unsigned, delivery, name, env, currentSecret));
+      const handshake = unsigned.length > 0 && (await tryHandshakes(unsigned, delivery, name, env, secrets[0] ?? ''));
       if (handshake) return handshake;
       if (method === 'GET') return { outcome: 'refused', reason: 'no such handshake' };
     }
 
-    const verdict = await verify(provider, delivery, signatures, secrets, receivedAt);
+    let verdict = await verify(provider, delivery, signatures, secrets, receivedAt);
+    const changed = tenant && verdict.outcome === 'refused' && (await tenants.changedSecretsOf(tenant, env));
+    if (changed) {
+      if (changed.outcome !== 'found') return changed;
+      ({ secrets } = changed);
+      verdict = await verify(provider, delivery, signatures, secrets, receivedAt);
+    }
     if (verdict.outcome === 'refused') {
       // A secret in the wrong form is our mistake, like a missing one. After a 401, some senders give the event up.
       return verdict.reason === 'secret malformed' ? { outcome: 'no_usable_secret' } : verdict;
@@ -171,13 +213,20 @@ async function receive(
       if (handshake) return { ...handshake, signedWith };
     }
 
-    const identified = await identify(source, delivery, randomId);
+    const identified = await identify(source, delivery, randomId, tenant?.id.tenant);
     if (identified.outcome === 'unclaimable') return { ...identified, signedWith };
     const { events } = identified;
     if (events.length === 0) return { outcome: 'no_events', signedWith };
     if (source.orderKey && events.some(({ orderKey }) => orderKey === undefined)) reportOnce('no_order_key', name);
     const kept = keptHeaders(provider, headers, events.length);
-    const claimRequest = { source: name, events, headers: kept, receivedAt, unsignedIds: hasUnsignedIds(source) };
+    const claimRequest = {
+      source: name,
+      tenant: tenant?.id.tenant,
+      events,
+      headers: kept,
+      receivedAt,
+      unsignedIds: hasUnsignedIds(source),
+    };
     const held = await claimOrForward(claimRequest, env, log, claimTimeoutMs);
     return { ...held, signedWith };
   } finally {
@@ -190,8 +239,9 @@ async function receive(
  * one that the source configures. A provider may also add parameters for a single delivery and sign them: Twilio adds
  * `bodySHA256`. Only the request knows those.
  */
-function publicUrl({ url }: Source, request: Request): string {
-  if (url === undefined) return request.url;
+function publicUrl(source: Source, tenant: CalledTenant | undefined, request: Request): string {
+  if (source.url === undefined) return request.url;
+  const url = tenant ? addressOf(source.url, tenant.segment) : source.url;
   const { search } = new URL(request.url);
   // If the configured URL has no query, the provider has added all parameters of the request.
   if (!url.includes('?')) return url + search;
@@ -270,6 +320,12 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       return { response: problem(413, 'The body is larger than this source accepts'), fields: { outcome } };
     case 'no_usable_secret':
       return { response: tryAgain(), fields: { outcome }, missing: { source: name, variable: secretName(name) } };
+    case 'no_usable_tenants_key':
+      return { response: tryAgain(), fields: { outcome }, missing: { variable: 'TENANTS_KEY' } };
+    case 'no_such_tenant':
+      return { response: noSuchSource(), fields: { outcome } };
+    case 'tenant_unavailable':
+      return { response: tryAgain(), fields: { outcome, reason: result.reason } };
     case 'no_database_url':
       return { response: tryAgain(), fields: { outcome }, missing: { variable: 'DATABASE_URL' } };
     case 'too_many_replays':

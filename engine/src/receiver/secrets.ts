@@ -1,3 +1,4 @@
+import { decrypt, encrypt } from '../shared/aes-gcm.ts';
 import { memoize } from '../shared/memoize.ts';
 import { settingOf } from '../shared/settings.ts';
 
@@ -30,21 +31,13 @@ export const verifyTokenName = memoize((source: string) =>
 /** Somebody who reads the log could guess a shorter passphrase. `openssl rand -hex 32` makes 64 characters. */
 export const MIN_PASSPHRASE = 32;
 
-const IV_BYTES = 12;
-
 export async function seal(secret: string, passphrase: string): Promise<string> {
-  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-  const key = await aesKeyFrom(passphrase);
-  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, new TextEncoder().encode(secret));
-  return btoa(String.fromCharCode(...iv, ...new Uint8Array(sealed)));
+  return encrypt(await aesKeyFrom(passphrase), secret);
 }
 
 /** Throws if the passphrase is wrong or the text was not made by `seal`. */
 export async function unseal(text: string, passphrase: string): Promise<string> {
-  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-  const iv = bytes.subarray(0, IV_BYTES);
-  const key = await aesKeyFrom(passphrase);
-  return new TextDecoder().decode(await crypto.subtle.decrypt({ name: 'AES-GCM', iv }, key, bytes.subarray(IV_BYTES)));
+  return decrypt(await aesKeyFrom(passphrase), text);
 }
 
 /** A plain hash is enough to make a key, because the passphrase is random and long. */

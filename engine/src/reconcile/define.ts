@@ -45,8 +45,12 @@ export function defineReconcile<Sources extends Readonly<Record<string, Source>>
 }
 
 /** For listed events, the id, the type and the time must be in the body, because the API returns nothing else. */
-function mistakeIn({ provider, dedupe, types }: Source, kind: ListedEvents | ListedDeliveries): string | undefined {
+function mistakeIn(
+  { provider, dedupe, types, tenants }: Source,
+  kind: ListedEvents | ListedDeliveries,
+): string | undefined {
   if (dedupe === 'content') return 'its ids are made from the content, which the API writes differently';
+  if (tenants) return 'it has tenants, each with an account of its own at the provider';
   if (!('list' in kind)) return undefined;
   if (types.length === 0) return 'it names no types';
   if (provider.batch) return 'its deliveries hold several events';

@@ -10,8 +10,10 @@ export interface LogLine extends LogFields {
     | 'batch'
     | 'sweep'
     | 'prune'
+    | 'erase'
     | 'alert'
     | 'reconcile'
+    | 'pause'
     | 'operator'
     | 'configuration';
 }

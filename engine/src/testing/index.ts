@@ -7,6 +7,7 @@ import { signingKeyName } from '../../cli/config/dev-vars.ts';
 import { type AppSamples, loadSamples, loadSources, type Sources } from '../../cli/lib/app.ts';
 import { type Outside, startOutside } from '../../cli/local/outside.ts';
 import { eventsIn, makeDelivery } from '../../cli/samples/delivery.ts';
+import { sampleTenant } from '../../cli/samples/tenants.ts';
 import { MAX_AHEAD_MS } from '../consumer/ask-handler.ts';
 import type { SourceName } from '../kit/index.ts';
 import { secretName } from '../receiver/secrets.ts';
@@ -24,17 +25,27 @@ export interface App {
   /**
    * Signs a delivery as its provider does, sends it to the receiver, and waits until the event has been worked and its
    * effects have been called. Without a body it sends the sample of the type (src/samples.ts, or else the provider's).
-   * A string is sent as it is.
+   * A string is sent as it is. A source with tenants needs one, which is made if it is not there: `{ tenant: 'acme' }`.
    */
-  deliver(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent>;
+  deliver(source: SourceName, type: string, body?: object | string, from?: DeliveredFrom): Promise<WorkedEvent>;
   /** The same for a batch: what became of each of its events, in their order. */
-  deliverBatch(source: SourceName, type: string, body?: object | string): Promise<WorkedEvent[]>;
+  deliverBatch(source: SourceName, type: string, body?: object | string, from?: DeliveredFrom): Promise<WorkedEvent[]>;
   /** Your database, to see what was committed. It is emptied before each test. */
   readonly db: NodePgDatabase;
-  /** What time it is for your app, from now on until the test ends. Unset, it is the real time. */
+  /** The time of your app's clock until the end of the test. Without it, the real time. */
   now: Date | undefined;
-  /** The stand-in for the outside: its `requests`, and its `answer`, which a test may replace until its end. */
+  /** The stand-in for other services: its `requests`, and its `answer`, which a test may replace until the end of the test. */
   readonly outside: Outside;
+}
+
+/**
+ * Who sends a delivery.
+ *
+ * @example
+ * const acme: DeliveredFrom = { tenant: 'acme' };
+ */
+export interface DeliveredFrom {
+  readonly tenant?: string;
 }
 
 declare module 'vitest' {
@@ -57,7 +68,7 @@ export interface ProvidedApp {
 }
 
 /**
- * What became of an event. `pending` says that the handler failed and is tried again later.
+ * What became of an event. `pending` means that the handler failed and is tried again later.
  *
  * @example
  * const isParked = ({ status }: WorkedEvent) => status === 'parked';
@@ -71,7 +82,7 @@ export interface WorkedEvent {
 }
 
 /**
- * What became of an effect. `pending` says that its call failed and is tried again later, or that it is for later: `sendAt`.
+ * What became of an effect. `pending` means that its call failed and is tried again later, or that it is for later (`sendAt`).
  *
  * @example
  * const isSent = ({ status }: CalledEffect) => status === 'sent';
@@ -134,13 +145,34 @@ export function useApp(): App {
     await pool.end();
   });
 
-  const deliver = async (name: SourceName, type: string, body: object | string | undefined, isBatch: boolean) => {
+  const deliver = async (
+    name: SourceName,
+    type: string,
+    body: object | string | undefined,
+    { tenant }: DeliveredFrom,
+    isBatch: boolean,
+  ) => {
     const source = sources[name];
     if (!source) throw new Error(`there is no source ${name} in src/sources.ts`);
-    const key = receiver.secrets[signingKeyName(name)] ?? receiver.secrets[secretName(name)] ?? '';
+    if ((source.tenants === true) !== (tenant !== undefined)) {
+      throw new Error(tenant ? `${name} has no tenants` : `${name} has tenants: say which one, { tenant: 'acme' }`);
+    }
+    const { url, secrets } = receiver;
+    const { segment, key = secrets[signingKeyName(name)] ?? secrets[secretName(name)] ?? '' } =
+      tenant === undefined ? {} : await sampleTenant({ name, source, tenant, databaseUrl, secrets });
     const now = timeOf(outside);
-    const delivery = makeDelivery({ name, source, key, receiver: receiver.url, samples: own.samples, now, type, body });
-    const events = await eventsIn(source, delivery);
+    const delivery = makeDelivery({
+      name,
+      source,
+      key,
+      segment,
+      receiver: url,
+      samples: own.samples,
+      now,
+      type,
+      body,
+    });
+    const events = await eventsIn(source, delivery, tenant);
     if (isBatch ? events.length === 0 : events.length !== 1) {
       throw new Error(
         `the body holds ${events.length} events: pass another body, or write a sample in src/samples.ts. Several take deliverBatch()`,
@@ -155,8 +187,9 @@ export function useApp(): App {
     return Promise.all(events.map(({ eventId }) => workedEvent(pool, name, eventId, () => timeOf(outside))));
   };
   return {
-    deliver: async (source, type, body) => (await deliver(source, type, body, false))[0] as WorkedEvent,
-    deliverBatch: (source, type, body) => deliver(source, type, body, true),
+    deliver: async (source, type, body, from = {}) =>
+      (await deliver(source, type, body, from, false))[0] as WorkedEvent,
+    deliverBatch: (source, type, body, from = {}) => deliver(source, type, body, from, true),
     get now() {
       return outside.aheadMs === 0 ? undefined : timeOf(outside);
     },

@@ -1,6 +1,6 @@
 import type { CertificateScheme, ToCheck } from '../providers/types.ts';
 import { type Bytes, fromBase64 } from '../shared/bytes.ts';
-import { memoize } from '../shared/memoize.ts';
+import { MAX_SECRETS, memoize } from '../shared/memoize.ts';
 import type { DeliveryValues } from './delivery.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
 import { KeyCache, type KeysUnavailable } from './key-cache.ts';
@@ -115,7 +115,7 @@ const configuredKey = memoize(async (spki: string): Promise<CertificateKey | und
   const bytes = fromBase64(spki);
   const key = bytes && (await importKey(bytes));
   return key && { key, notBefore: new Date(0), notAfter: new Date(8.64e15) };
-});
+}, MAX_SECRETS);
 
 async function importKey(spki: Bytes): Promise<CryptoKey | undefined> {
   const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };

@@ -1,6 +1,6 @@
 import type { Delivery, Place, Provider, Scheme, Signature, Timestamp, Token } from '../providers/types.ts';
 import { type Bytes, sha256 } from '../shared/bytes.ts';
-import { memoize } from '../shared/memoize.ts';
+import { MAX_SECRETS, memoize } from '../shared/memoize.ts';
 import { type Check, checkWith, decodeSignature, keyBytes, sameText } from './algorithms.ts';
 import type { DeliveryValues } from './delivery.ts';
 import { itemsOf } from './items.ts';
@@ -84,7 +84,7 @@ export function signatureMissing(provider: Provider): Refusal {
   return refused('signature missing', { missing: allSignaturePlaces(provider).join(' or ') });
 }
 
-const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
+export const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
 
 /** The places that hold a scheme's signatures or tokens. */
 export function signaturePlaces(scheme: Scheme): readonly Place[] {
@@ -110,15 +110,12 @@ export function readSignatures(provider: Provider, delivery: TemplateValues): Si
   return signatures;
 }
 
-/**
- * Importing a key takes longer than verifying a short body, so each isolate imports a key once. The cache can't grow,
- * because an isolate ends when its secrets change.
- */
+/** Importing a key takes longer than verifying a short body, so each isolate imports a key once. */
 const checkFor = memoize((scheme: Signature) =>
   memoize(async (secret: string): Promise<Check | undefined> => {
     const key = keyBytes(secret, scheme);
     return key && checkWith(scheme.algorithm ?? 'hmac-sha256', key);
-  }),
+  }, MAX_SECRETS),
 );
 
 /** `checksBySecret[n]` is the check for secret n, or `undefined` if it is not a key for this scheme. */

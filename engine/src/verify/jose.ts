@@ -2,7 +2,7 @@ import { compactVerify, createLocalJWKSet, importSPKI, type JWK } from 'jose';
 import type { Jose, Place, ToCheck } from '../providers/types.ts';
 import { type Bytes, fromBase64Url, sha256, toBase64Url } from '../shared/bytes.ts';
 import { decodeText, parseJson } from '../shared/json.ts';
-import { memoize } from '../shared/memoize.ts';
+import { MAX_SECRETS, memoize } from '../shared/memoize.ts';
 import type { DeliveryValues } from './delivery.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
 import { KeyCache, type KeysUnavailable } from './key-cache.ts';
@@ -172,11 +172,13 @@ async function keyFor(
   return found.outcome === 'found' ? found.value.keyOf(header) : found.outcome === 'absent' ? undefined : found;
 }
 
-const sharedKey = memoize((secret: string) => new TextEncoder().encode(secret));
+const sharedKey = memoize((secret: string) => new TextEncoder().encode(secret), MAX_SECRETS);
 
 const publicKey = memoize((algorithm: string) =>
-  memoize((spki: string) =>
-    importSPKI(`-----BEGIN PUBLIC KEY-----\n${spki}\n-----END PUBLIC KEY-----`, algorithm).catch(() => undefined),
+  memoize(
+    (spki: string) =>
+      importSPKI(`-----BEGIN PUBLIC KEY-----\n${spki}\n-----END PUBLIC KEY-----`, algorithm).catch(() => undefined),
+    MAX_SECRETS,
   ),
 );
 

@@ -55,6 +55,7 @@ interface Options {
   /** Gets the tickets of events that it sends: those that are next in an order. */
   readonly next?: FakeQueue;
   readonly orderKey?: Source['orderKey'];
+  readonly tenants?: true;
   /** Gets the lines that it logs. */
   readonly lines?: LogLine[];
 }
@@ -74,12 +75,16 @@ export async function consumeInNode(
     sent = new FakeQueue(),
     next = new FakeQueue(),
     orderKey,
+    tenants,
     lines,
   }: Options = {},
 ) {
   const consumer = createConsumer({
     handlers: { test: { test: handler }, other: { test: handler } },
-    sources: { test: { types: ['test'], ...(orderKey && { orderKey }) }, other: { types: [] } },
+    sources: {
+      test: { types: ['test'], ...(orderKey && { orderKey }), ...(tenants && { tenants }) },
+      other: { types: [] },
+    },
     effects,
     now,
     random: () => 0.5,

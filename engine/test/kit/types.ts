@@ -47,6 +47,9 @@ defineSources({ stripe: { provider: stripe, types: [], orderKey: '{json:data.obj
 defineSources({
   stripe: { provider: stripe, types: [], orderKey: { of: ['{json:a}', '{json:b}'], afterParked: 'continue' } },
 });
+defineSources({ shops: { provider: stripe, types: [], tenants: true } });
+// @ts-expect-error a source has tenants or says nothing about them
+defineSources({ shops: { provider: stripe, types: [], tenants: 'yes' } });
 // @ts-expect-error an order key without a place, which would be the same for every event
 defineSources({ stripe: { provider: stripe, types: [], orderKey: 'customer' } });
 // @ts-expect-error a place of a kind that does not exist

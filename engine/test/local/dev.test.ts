@@ -313,8 +313,13 @@ describe('npm run dev', () => {
       await expect.poll(printed, WAIT).toContain(`${file} has changed: restart npm run dev\n`);
       await checkout.write(file, before);
     }
-    await checkout.write('src/sources.ts', SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'] },"));
-    await expect.poll(printed, WAIT).toContain('src/sources.ts needs SHOP_WEBHOOK_SECRET: restart npm run dev');
+    await checkout.write(
+      'src/sources.ts',
+      SOURCES.replace('({', "({ shop: { provider: gethook, types: ['a'], tenants: true },"),
+    );
+    await expect
+      .poll(printed, WAIT)
+      .toContain('src/sources.ts needs SHOP_WEBHOOK_SECRET, TENANTS_KEY: restart npm run dev');
     await changed('src/sources.ts', SOURCES);
     expect(printed().match(/restart npm run dev/g)).toHaveLength(3);
   });

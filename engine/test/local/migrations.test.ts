@@ -131,7 +131,7 @@ it('a migration that Drizzle would skip, because a newer one of another branch i
 
 const USED = 'which the deployed Workers use: deploy code without it first, and do this with the next release';
 const LARGE =
-  'reads all of public.large, a large table, and blocks claims meanwhile. docs/runbook.md says what to do instead';
+  'reads all of public.large, a large table, and blocks claims meanwhile. docs/deploy.md says what to do instead';
 const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can no longer insert rows: add a default';
 
 it.each([

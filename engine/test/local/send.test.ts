@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listen } from '../../cli/lib/port.ts';
 import { madeUpKeys } from '../../cli/samples/sign.ts';
 import { type Provider, providers } from '../../src/providers/index.ts';
+import { createTenants } from '../../src/tenants/index.ts';
 import { type Checkout, makeCheckout } from '../checkout.ts';
+import { useDatabase } from '../database.ts';
 import { appOf } from '../orders-app.ts';
 import { verdictOn } from '../verify/deliveries.ts';
 
@@ -16,6 +18,7 @@ interface Received {
   readonly body: Uint8Array;
 }
 
+const database = useDatabase();
 let server: Server;
 let receiver = '';
 let checkout: Checkout;
@@ -42,6 +45,7 @@ beforeAll(async () => {
       export const sources = {
         orders: { provider: gethook, types: ['order.paid', 'order.sent'] },
         shop: { provider: shopify, types: ['orders/paid'] },
+        shops: { provider: shopify, types: ['orders/paid'], tenants: true },
       };`,
       'samples.ts': `
       export const samples = { orders: { 'order.paid': ({ id, type }) => ({ id, type, cents: 4200 }) } };
@@ -119,6 +123,34 @@ describe('npm run send', () => {
     expect(sent && (await verdictOn(provider, sent, [keys.secret], new Date()))).toMatchObject({ outcome: 'verified' });
   });
 
+  it('sends for a tenant, which it makes, with the secret that the tenant has', async () => {
+    const TENANTS_KEY = 'k'.repeat(32);
+    const devVars = { DATABASE_URL: database.stack.databaseUrl, TENANTS_KEY, SHOPS_WEBHOOK_SECRET: 'a local secret' };
+    const lines = Object.entries(devVars).map(([name, value]) => `${name}="${value}"\n`);
+    await checkout.write('.dev.vars', lines.join(''));
+    const sources = { shops: { provider: providers.shopify as Provider, types: [], tenants: true } } as const;
+    const tenants = createTenants({ sources, databaseUrl: database.stack.databaseUrl, tenantsKey: TENANTS_KEY });
+    await tenants.put('shops', 'globex', { secret: 'their own secret' });
+    for (const [tenant, secret] of [
+      ['acme', 'a local secret'],
+      ['acme', 'a local secret'],
+      ['globex', 'their own secret'],
+    ] as const) {
+      const { code, out } = await sendTo(['shops', '--tenant', tenant]);
+      const made = await tenants.address('shops', tenant);
+      expect([code, received.at(-1)?.url]).toEqual([0, `${receiver}${made.outcome === 'made' && made.address}`]);
+      expect(out).toContain(`event ${tenant}:`);
+      const sent = received.at(-1);
+      const verdict = sent && (await verdictOn(sources.shops.provider, sent, [secret], new Date()));
+      expect(verdict).toMatchObject({ outcome: 'verified' });
+    }
+    expect((await sendTo(['shops', '--tenant', 'Bad Name'])).error).toMatch(
+      /Bad Name of shops can't be made: bad name/,
+    );
+    await checkout.write('.dev.vars', lines.filter((line) => !line.startsWith('TENANTS_KEY')).join(''));
+    expect((await sendTo(['shops', '--tenant', 'acme'])).error).toMatch(/TENANTS_KEY is not set: npm run dev makes it/);
+  });
+
   it('signs for a provider that no source names with a random key if none is set', async () => {
     const { code, out } = await sendTo(['linear']);
     expect(code).toBe(0);
@@ -128,7 +160,13 @@ describe('npm run send', () => {
   });
 
   it.each([
-    [['nobody'], /no source nobody in .* \(sources: orders, shop\)/],
+    [['nobody'], /no source nobody in .* \(sources: orders, shop, shops\)/],
+    [['shop', '--tenant', 'acme'], /shop has no tenants in src.sources.ts/],
+    [['shops'], /shops has tenants: say which one sends, as in --tenant acme/],
+    [
+      ['shops', '--tenant', 'acme', '--url', 'https://hooks.example.com'],
+      /--tenant is for the receiver on this machine/,
+    ],
     [['orders', '--body', '@nowhere.json'], /@nowhere.json: there is no such file/],
     [['orders', '--url', 'http://127.0.0.1:1'], /no receiver answers at http:..127.0.0.1:1: start it with npm run dev/],
     [['orders', '--tiems', '5'], /no option --tiems: its options are --times/],

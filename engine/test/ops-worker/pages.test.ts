@@ -354,3 +354,24 @@ it('an event that has failed again is not announced as a success, and shows the 
     /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nmissing from the payload\n/,
   );
 });
+
+it('the page of a tenant’s event names the tenant, and leads to its events. Other ids may have a colon as well', async () => {
+  const sources = {
+    shops: { provider: stripe, types: '*', tenants: true },
+    stripe: { provider: stripe, types: '*' },
+  } as const;
+  const { get } = start({ sources });
+  for (const [source, id] of [
+    ['shops', 'acme:1'],
+    ['shops', '1'],
+    ['stripe', 'acme:1'],
+  ]) {
+    await seed(database, { done: 1 }, { at: NOW, event: { source, event_id: id } });
+    const page = await (await get(`/ops/event?source=${source}&event_id=${id}`)).text();
+    const link = page.includes('href="/ops/events?source=shops&amp;q=acme%3A"');
+    expect([source, id, page.includes('Tenant'), link]).toEqual([source, id, id !== '1' && source === 'shops', link]);
+    expect(link).toBe(id !== '1' && source === 'shops');
+  }
+  const list = await (await get('/ops/events?source=shops&q=acme%3A')).text();
+  expect(list.split('<tr class').length - 1).toBe(1);
+});

@@ -232,6 +232,13 @@ it('a value is made once for each key, even if it is undefined', () => {
   );
 });
 
+it('with a limit, the value that was made first is removed', () => {
+  const made: string[] = [];
+  const make = memoize((key: string) => made.push(key), 2);
+  for (const key of ['a', 'b', 'a', 'c', 'b', 'c', 'a']) make(key);
+  expect(made).toEqual(['a', 'b', 'c', 'a']);
+});
+
 it('text that is not base64 or base64url is not decoded', async () => {
   expect([fromBase64('AA=A'), fromBase64Url('AA+/'), fromBase64Url('AA=='), fromBase64Url('A')]).toEqual([
     undefined,

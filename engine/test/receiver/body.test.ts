@@ -41,6 +41,23 @@ it.each([{ announced: 1000 }, {}])(
   },
 );
 
+it('one tenant is given a tenth of the budget, or the largest body of its source, and others what is left', () => {
+  const budget = new BodyBudget();
+  const tenth = (BLOCKS * 4096) / 10;
+  const acme = () => budget.ofTenant('code/acme', 1000);
+  expect([acme().take(tenth - 1), acme().take(1), acme().take(1)]).toEqual([true, true, false]);
+  // Under another name, or of a source with larger bodies, it is another tenant.
+  expect(budget.ofTenant('code/globex', 1000).take(tenth)).toBe(true);
+  const large = budget.ofTenant('docs/acme', 5_000_000);
+  expect([large.take(1221 * 4096), large.take(1)]).toEqual([true, false]);
+  acme().giveBack(1);
+  expect([acme().take(2), acme().take(1)]).toEqual([false, true]);
+  // What is refused is not counted, and what is given back is free for everybody.
+  acme().giveBack(tenth);
+  budget.giveBack(tenth + 1221 * 4096);
+  expect([budget.take(BLOCKS * 4096), acme().take(1)]).toEqual([true, false]);
+});
+
 it.each([
   [1, 1],
   [4096, 1],

@@ -11,10 +11,12 @@ const AWAY = 'postgres://user:password@127.0.0.1:1/database';
 
 /** How Neon answers a statement that returned these rows, all with the same fields. */
 export function neonAnswer(...rows: readonly object[]): Response {
-  // int4 or text.
-  const typeOf = (value: unknown) => (typeof value === 'number' ? 23 : 25);
+  // int4, bool or text.
+  const typeOf = (value: unknown) => (typeof value === 'number' ? 23 : typeof value === 'boolean' ? 16 : 25);
   const fields = Object.entries(rows[0] ?? {}).map(([name, value]) => ({ name, dataTypeID: typeOf(value) }));
-  return Response.json({ fields, rows: rows.map(Object.values), rowCount: rows.length, command: 'SELECT' });
+  const written = (value: unknown) => (typeof value === 'boolean' ? (value ? 't' : 'f') : value);
+  const texts = rows.map((row) => Object.values(row).map(written));
+  return Response.json({ fields, rows: texts, rowCount: rows.length, command: 'SELECT' });
 }
 
 interface Options {
@@ -22,13 +24,15 @@ interface Options {
   /** Added to a Postgres that is away and a queue that takes everything. */
   readonly env?: object;
   readonly now?: () => Date;
+  readonly claimTimeoutMs?: number;
 }
 
 /** A receiver in this process, with all that it logs and sends. */
-export function startReceiver({ sources, env = {}, now = () => new Date() }: Options) {
+export function startReceiver({ sources, env = {}, now = () => new Date(), ...more }: Options) {
   const lines: LogLine[] = [];
   const afterwards: Promise<unknown>[] = [];
   const receiver = mountedReceiver({
+    ...more,
     sources,
     now,
     log: (line) => {

@@ -1,0 +1,142 @@
+import { openDatabase } from '../db/client.ts';
+import { DatabaseError } from '../db/errors.ts';
+import { findTenant, type TenantRow } from '../db/tenants.ts';
+import type { ReceiverBindings } from '../shared/runtime.ts';
+import { settingOf } from '../shared/settings.ts';
+import { readSegment, secretOf, type TenantId, type TenantKeys, tenantKeysFrom } from '../shared/tenants.ts';
+import { withTimeLimit } from '../shared/time-limit.ts';
+
+/** A tenant whose address was called: we have made it, and nothing else is known yet. */
+export interface CalledTenant {
+  readonly outcome: 'called';
+  readonly id: TenantId;
+  /** The last one of its address. */
+  readonly segment: string;
+  readonly keys: TenantKeys;
+  /** Which of two keys has made the address. */
+  readonly addressedWith: 'current' | 'previous' | undefined;
+}
+
+/** The tenant at an address. It costs a hash: no body is read and no query is asked. */
+export async function callTenant(
+  source: string,
+  segment: string,
+  env: object,
+): Promise<CalledTenant | { outcome: 'no_such_tenant' } | { outcome: 'no_usable_tenants_key' }> {
+  const keys = await tenantKeysFrom(settingOf(env, 'TENANTS_KEY'), settingOf(env, 'TENANTS_KEY_PREVIOUS'));
+  if (keys === undefined) return { outcome: 'no_usable_tenants_key' };
+  const read = await readSegment(keys, source, segment);
+  if (read === undefined) return { outcome: 'no_such_tenant' };
+  const addressedWith = keys.length === 1 ? undefined : read.keyIndex === 0 ? 'current' : 'previous';
+  return { outcome: 'called', id: { source, tenant: read.tenant }, segment, keys, addressedWith };
+}
+
+export type TenantSecrets =
+  /** The current secret first. */
+  | { outcome: 'found'; secrets: readonly string[] }
+  /** No key that is set has made or sealed the current secret. */
+  | { outcome: 'no_usable_secret' }
+  /** There is no such tenant, or it is disabled. */
+  | { outcome: 'no_such_tenant' }
+  /** Postgres doesn't answer, and this isolate doesn't know the tenant. */
+  | { outcome: 'tenant_unavailable'; reason: string };
+
+/** What somebody has changed counts after this time, in every isolate. */
+const FRESH_MS = 60_000;
+/** A wrong signature may mean that the secret is a new one, and a missing tenant may be made now. */
+const ASK_AGAIN_MS = 1000;
+/** While Postgres is away, an older secret is better than losing a delivery, but not for long: it may have been revoked. */
+const USABLE_MS = 3_600_000;
+/** If Postgres has not answered, tenants that are known don't wait for it for so long. */
+const PAUSE_MS = 10_000;
+/** Of all sources. One takes about 1 KiB, and 2 KiB more for its imported keys. */
+const MAX_KEPT = 1000;
+
+type Known = Exclude<TenantSecrets, { outcome: 'tenant_unavailable' }>;
+
+interface Entry {
+  known?: { readonly found: Known; readonly at: number };
+  asking?: { readonly answer: Promise<string | undefined>; readonly since: number };
+}
+
+/** The secrets of the tenants that an isolate has seen. */
+export class Tenants {
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => Date;
+  readonly #timeoutMs: number;
+  #failedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(now: () => Date, timeoutMs: number) {
+    this.#now = now;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async secretsOf(tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets> {
+    const entry = this.#entryOf(tenant.id);
+    const freshMs = entry.known?.found.outcome === 'found' ? FRESH_MS : ASK_AGAIN_MS;
+    return this.#youngerThan(freshMs, entry) ?? (await this.#ask(entry, tenant, env));
+  }
+
+  /** After a wrong signature: what Postgres says now. `undefined`: nothing else than before, or it was asked a moment ago. */
+  async changedSecretsOf(tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets | undefined> {
+    const entry = this.#entryOf(tenant.id);
+    const { known } = entry;
+    if (this.#youngerThan(ASK_AGAIN_MS, entry)) return undefined;
+    const found = await this.#ask(entry, tenant, env);
+    return JSON.stringify(found) === JSON.stringify(known?.found) ? undefined : found;
+  }
+
+  #entryOf({ source, tenant }: TenantId): Entry {
+    const name = `${source}/${tenant}`;
+    const entry = this.#entries.get(name) ?? {};
+    // What is used goes to the end, so that the first one is the one that was not used for the longest time.
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    const [oldest = ''] = this.#entries.keys();
+    if (this.#entries.size > MAX_KEPT) this.#entries.delete(oldest);
+    return entry;
+  }
+
+  #youngerThan(ms: number, { known }: Entry) {
+    return known && this.#now().getTime() - known.at < ms ? known.found : undefined;
+  }
+
+  /** Concurrent deliveries of a tenant share a question. */
+  async #ask(entry: Entry, tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets> {
+    const usable = this.#youngerThan(USABLE_MS, entry);
+    const since = this.#now().getTime();
+    if (usable && since - this.#failedAt < PAUSE_MS) return usable;
+    // The runtime may have ended the request that began it: then it never ends.
+    const isAlive = entry.asking && since - entry.asking.since < this.#timeoutMs;
+    if (!isAlive) entry.asking = { answer: this.#look(entry, tenant, env), since };
+    const reason = await withTimeLimit(this.#timeoutMs, entry.asking?.answer, () => 'Postgres did not answer in time');
+    if (reason === undefined && entry.known) return entry.known.found;
+    this.#failedAt = this.#now().getTime();
+    return usable ?? { outcome: 'tenant_unavailable', reason: reason ?? '' };
+  }
+
+  /** `undefined`, or why there is no answer. It never throws, because several deliveries wait for it. */
+  async #look(entry: Entry, tenant: CalledTenant, env: ReceiverBindings): Promise<string | undefined> {
+    try {
+      const row = await findTenant(openDatabase(env.DATABASE_URL, 'none'), tenant.id);
+      const isThere = row !== undefined && !row.isDisabled;
+      const found = isThere ? await secretsFrom(row, tenant) : { outcome: 'no_such_tenant' as const };
+      entry.known = { found, at: this.#now().getTime() };
+      return undefined;
+    } catch (error) {
+      return DatabaseError.fromThrown(error).message;
+    } finally {
+      delete entry.asking;
+    }
+  }
+}
+
+async function secretsFrom(row: TenantRow, { id, keys }: CalledTenant): Promise<Known> {
+  const current = await secretOf(keys, id, 'sealed', row);
+  // As for a source: without a current secret, an old one doesn't count.
+  if (current === undefined) return { outcome: 'no_usable_secret' };
+  const { previousGeneration: generation, previousKeyId: keyId, sealedPrevious: sealed } = row;
+  const isRotating = generation !== null && keyId !== null;
+  const previous = isRotating && (await secretOf(keys, id, 'sealed_previous', { generation, keyId, sealed }));
+  return { outcome: 'found', secrets: previous ? [current, previous] : [current] };
+}
