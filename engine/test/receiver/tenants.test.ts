@@ -12,7 +12,7 @@ import { unpack } from '../../src/queue/forwarded.ts';
 import { Tenants } from '../../src/receiver/tenants.ts';
 import { segmentOf, type TenantKeys, tenantKeysFrom } from '../../src/shared/tenants.ts';
 import { createTenants, type TenantSecretMade } from '../../src/tenants/index.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase, WAIT } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';
 import { signers } from '../signatures.ts';
 import { SLOW_MACHINE } from '../slow-machine.ts';
@@ -400,7 +400,7 @@ describe('one tenant', () => {
     const globex = await add('other', 'globex');
     const { headers } = await sign('x');
     const open = Array.from({ length: 4 }, () => receiver.send(pathOf(acme), { headers, body: hanging(MIB / 2) }));
-    await vi.waitFor(async () => expect(await deliver(acme)).toBe(503), { interval: 50 });
+    await vi.waitFor(async () => expect(await deliver(acme)).toBe(503), WAIT);
     expect(receiver.lines.at(-1)).toMatchObject({ outcome: 'overloaded', tenant: 'acme' });
     expect(await deliver(globex)).toBe(200);
     expect(open).toHaveLength(4);
