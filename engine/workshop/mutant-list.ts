@@ -407,6 +407,8 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['an outage of Postgres is logged as a delivery that cannot be read', 'if (!isAboutData) throw error;', ''],
   ['src/db/views.ts', 'db/views'],
   ['a list of the events of a tenant with many of them finds others too', 'sql`${matches(filter)} and starts_with(${events.eventId}, ${q})`', 'matches(filter)'],
+  ['src/db/filter.ts', 'db/views'],
+  ['the overview names an error once for each tenant', '([a-z0-9_-]{1,64}:)?', ''],
   ['src/ops/pages.tsx', 'ops-worker/pages'],
   ['a page says that an event is of a tenant although its source has none', '&& sources[source]?.tenants ?', '?'],
   ['src/db/erase.ts', 'cron/erase'],

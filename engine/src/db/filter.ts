@@ -111,9 +111,12 @@ export function failedFor(table: WorkTable, { failure, error }: Why): SQL {
     : sql`${isFailure} and ${kindOfError(table.lastError)} = ${kindOfError(error)}`;
 }
 
-/** The beginning of an error, without what looks like an id: words of six or more characters with a digit in them. */
+/**
+ * The beginning of an error, without what looks like an id: words of six or more characters with a digit in them, with the tenant
+ * before them. A source may have thousands of tenants.
+ */
 export function kindOfError(error: PgColumn | SQL | string): SQL {
-  return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
+  return sql`regexp_replace(left(${error}, 200), '\\m([a-z0-9_-]{1,64}:)?(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
 }
 
 /** A status in it is part of the text, and not a parameter: so Postgres can use the partial index of this status. */
