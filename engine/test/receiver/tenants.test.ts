@@ -372,6 +372,16 @@ describe('while Postgres is away', () => {
     expect([await deliver(acme), await deliver(globex)]).toEqual([200, 200]);
   });
 
+  it('a wrong signature is answered 503, because the secret may be another one, and so is a tenant that was missing', async () => {
+    const acme = await add('code', 'acme');
+    const { address } = (await tenantsWith().address('code', 'nobody')) as TenantSecretMade;
+    const nobody = { ...acme, address };
+    expect([await deliver(acme, 'wrong'), await deliver(nobody)]).toEqual([401, 404]);
+    isAway = true;
+    clock += 1000;
+    expect([await deliver(acme, 'wrong'), await deliver(nobody), await deliver(acme)]).toEqual([503, 503, 200]);
+  });
+
   it('a tenant that the isolate knows waits for Postgres once in ten seconds', async () => {
     const acme = await add('code', 'acme');
     await deliver(acme);
