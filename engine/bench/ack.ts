@@ -1,8 +1,10 @@
-import { type Contender, startReceiver } from './contenders.ts';
+import { createTenants } from '../src/tenants/index.ts';
+import { type Contender, startReceiver, TENANTS_KEY } from './contenders.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { BATCH, makeKeys, type SigningKeys } from './deliveries.ts';
 import { type Load, startLoad } from './load.ts';
 import { alternate, type Length, type Measurement, percentile, type Row, Rows } from './rows.ts';
+import { sourcesWithTenants } from './workers/sources.ts';
 
 const CONNECTIONS = 32;
 
@@ -22,17 +24,19 @@ export async function benchAck({ rounds, part }: Length): Promise<Row[]> {
   await using database = await startDatabase();
   await using load = await startLoad();
   await using started = new AsyncDisposableStack();
+  const claimcheck = started.use(await startReceiver('claimcheck', database, keys));
   const contenders = [
-    started.use(await startReceiver('claimcheck', database, keys)),
+    claimcheck,
     // The bare Worker is measured twice. The difference shows how much results vary by chance.
     started.use(await startReceiver('floor', database, keys)),
     started.use({ ...(await startReceiver('floor', database, keys)), name: 'floor again' }),
   ];
   for (const [source, { title, amount, warmUp }] of Object.entries(SOURCES) as [keyof typeof SOURCES, Source][]) {
     const context = { load, keys, database, source };
-    for (const contender of contenders)
-      await measure(contender, Math.max(CONNECTIONS, Math.ceil(warmUp * part)), context);
-    const tasks = contenders.map((contender) => async () => {
+    const all: Contender[] =
+      source === 'github' ? [...contenders, await asTenant(claimcheck, database, keys)] : contenders;
+    for (const contender of all) await measure(contender, Math.max(CONNECTIONS, Math.ceil(warmUp * part)), context);
+    const tasks = all.map((contender) => async () => {
       const { fresh, sendAgain } = await measure(contender, Math.max(CONNECTIONS, Math.ceil(amount * part)), context);
       rows.add(`ack, ${title}, new events`, contender.name, fresh);
       rows.add(`ack, ${title}, duplicates`, contender.name, await sendAgain());
@@ -40,6 +44,14 @@ export async function benchAck({ rounds, part }: Length): Promise<Row[]> {
     await alternate(rounds, tasks);
   }
   return rows.all();
+}
+
+/** The same receiver, with deliveries of one tenant, whom the isolate knows. */
+async function asTenant(receiver: Contender, { url }: BenchDatabase, keys: SigningKeys): Promise<Contender> {
+  const tenants = createTenants({ sources: sourcesWithTenants, databaseUrl: url, tenantsKey: TENANTS_KEY });
+  const made = await tenants.put('shops', 'acme', { secret: keys.github.secret });
+  if (made.outcome === 'refused') throw new Error(`no tenant: ${made.reason}`);
+  return { ...receiver, name: 'claimcheck, a tenant', path: made.address };
 }
 
 type Source = (typeof SOURCES)[keyof typeof SOURCES];
@@ -55,12 +67,12 @@ let runs = 0;
 
 /** Measures new events with empty tables. `sendAgain` measures the same deliveries again. */
 async function measure(
-  { url, cpu }: Contender,
+  { url, path, cpu }: Contender,
   amount: number,
   { load, keys, database, source }: MeasureContext,
 ): Promise<{ fresh: Measurement; sendAgain: () => Promise<Measurement> }> {
   await database.client.query('truncate webhooks.events cascade');
-  const job = { url, source, keys, run: `r${++runs}`, connections: CONNECTIONS, amount };
+  const job = { url, path, source, keys, run: `r${++runs}`, connections: CONNECTIONS, amount };
   const send = async (again: boolean): Promise<Measurement> => {
     const before = [cpu(), database.cpu()] as const;
     const { latencies, seconds } = await load.send({ ...job, again });

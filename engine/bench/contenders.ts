@@ -8,9 +8,13 @@ import { startWorkerd, type Workerd } from './workerd.ts';
 export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
+  /** The path of its deliveries. Default: that of the source. */
+  readonly path?: string;
   /** CPU time so far in ms, without Postgres. */
   cpu(): number;
 }
+
+export const TENANTS_KEY = 'the key of the tenants of the benchmark';
 
 export function entryOf(name: 'claimcheck' | 'floor'): string {
   return `engine/bench/workers/${name === 'floor' ? 'floor' : 'receiver'}.ts`;
@@ -22,7 +26,7 @@ export async function startReceiver(
   database: BenchDatabase,
   keys: SigningKeys,
 ): Promise<Contender & Workerd> {
-  const vars = { DATABASE_URL: database.url, ...secretsFor(keys) };
+  const vars = { DATABASE_URL: database.url, TENANTS_KEY, ...secretsFor(keys) };
   const receiver = { script: bundle(entryOf(name)).script, vars, queues: { EVENTS: 'sink' } };
   const sink = { script: bundle('engine/bench/workers/sink.ts').script };
   const workerd = await startWorkerd({ receiver, sink });

@@ -6,6 +6,8 @@ import type { BenchSource } from './workers/sources.ts';
 export interface Job {
   readonly url: string;
   readonly source: BenchSource;
+  /** Default: that of the source. */
+  readonly path?: string | undefined;
   readonly keys: SigningKeys;
   readonly run: string;
   readonly amount: number;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { DatabaseError } from '../src/db/errors.ts';
 import type { Source } from '../src/kit/index.ts';
 import { quoted } from '../src/ops/words.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
@@ -147,7 +148,9 @@ async function tenantOf(
   }
   const secrets = readDevVars();
   const databaseUrl = ownDatabase(requireVar('DATABASE_URL', secrets)).href;
-  return sampleTenant({ name, source, tenant, databaseUrl, secrets });
+  return sampleTenant({ name, source, tenant, databaseUrl, secrets }).catch((error) => {
+    throw DatabaseError.isFromDatabase(error) ? new UserError(DatabaseError.fromThrown(error).message) : error;
+  });
 }
 
 function list(): void {

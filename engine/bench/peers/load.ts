@@ -18,12 +18,22 @@ type Sent = Omit<LoadReport & Answers, 'signingSeconds'>;
 
 let signed: SignedMessage[] = [];
 
-async function run({ url, source, keys, run, amount, connections, rate, again }: Job): Promise<LoadReport & Answers> {
+async function run({
+  url,
+  source,
+  path = `/webhooks/${source}`,
+  keys,
+  run,
+  amount,
+  connections,
+  rate,
+  again,
+}: Job): Promise<LoadReport & Answers> {
   const started = performance.now();
   if (!again) {
     signed = Array.from({ length: amount }, (_, n) => {
       const { headers, body } = deliveryOf(source, keys, run, n);
-      return { method: 'POST', path: `/webhooks/${source}`, headers: { 'user-agent': 'bench', ...headers }, body };
+      return { method: 'POST', path, headers: { 'user-agent': 'bench', ...headers }, body };
     });
   }
   const signingSeconds = (performance.now() - started) / 1000;

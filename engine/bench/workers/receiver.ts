@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import { log } from '../../src/shared/log.ts';
-import { sources } from './sources.ts';
+import { sources, sourcesWithTenants } from './sources.ts';
 
 // Like engine/src/receiver/index.ts, but with the benchmark's sources.
-export default new Hono().route('/webhooks', createReceiver({ sources, now: () => new Date(), log }));
+const all = { ...sources, ...sourcesWithTenants };
+export default new Hono().route('/webhooks', createReceiver({ sources: all, now: () => new Date(), log }));

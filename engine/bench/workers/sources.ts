@@ -11,3 +11,6 @@ export const sources = defineSources({
 });
 
 export type BenchSource = keyof typeof sources;
+
+/** Its tenant sends what the source `github` sends. */
+export const sourcesWithTenants = defineSources({ shops: { provider: github, types: [], tenants: true } });

@@ -108,9 +108,12 @@ export function failedFor(table: WorkTable, { failure, error }: Why): SQL {
     : sql`${isFailure} and ${kindOfError(table.lastError)} = ${kindOfError(error)}`;
 }
 
-/** The beginning of an error without likely ids (words of six or more characters that contain a digit). */
+/**
+ * The beginning of an error without likely ids (words of six or more characters that contain a digit) and the tenant
+ * before such an id: a source may have thousands of tenants.
+ */
 export function kindOfError(error: PgColumn | SQL | string): SQL {
-  return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
+  return sql`regexp_replace(left(${error}, 200), '\\m([a-z0-9_-]{1,64}:)?(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
 }
 
 /** A status in `condition` must be a literal instead of a parameter, so that Postgres can use the status's partial index. */

@@ -74,10 +74,16 @@ export class Tenants {
   async secretsOf(tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets> {
     const entry = this.#entryOf(tenant.id);
     const freshMs = entry.known?.found.outcome === 'found' ? FRESH_MS : ASK_AGAIN_MS;
-    return this.#youngerThan(freshMs, entry) ?? (await this.#ask(entry, tenant, env));
+    const fresh = this.#youngerThan(freshMs, entry);
+    if (fresh) return fresh;
+    const found = await this.#ask(entry, tenant, env);
+    return found.outcome === 'tenant_unavailable' ? (this.#usableIn(entry) ?? found) : found;
   }
 
-  /** After a wrong signature: what Postgres says now. `undefined`: nothing else than before, or it was asked a moment ago. */
+  /**
+   * After a wrong signature: what Postgres says now. `undefined`: nothing else than before, or it was asked a moment ago. While
+   * Postgres is away, the secret may be another one, so the delivery must come again.
+   */
   async changedSecretsOf(tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets | undefined> {
     const entry = this.#entryOf(tenant.id);
     const { known } = entry;
@@ -101,18 +107,25 @@ export class Tenants {
     return known && this.#now().getTime() - known.at < ms ? known.found : undefined;
   }
 
+  /** While Postgres is away. A tenant that was missing may have been made meanwhile, and its sender would give up after a 404. */
+  #usableIn(entry: Entry) {
+    const known = this.#youngerThan(USABLE_MS, entry);
+    return known?.outcome === 'found' ? known : undefined;
+  }
+
   /** Concurrent deliveries of a tenant share a question. */
   async #ask(entry: Entry, tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets> {
-    const usable = this.#youngerThan(USABLE_MS, entry);
     const since = this.#now().getTime();
-    if (usable && since - this.#failedAt < PAUSE_MS) return usable;
+    if (this.#usableIn(entry) && since - this.#failedAt < PAUSE_MS) {
+      return { outcome: 'tenant_unavailable', reason: 'Postgres did not answer a moment ago' };
+    }
     // The runtime may have ended the request that began it: then it never ends.
     const isAlive = entry.asking && since - entry.asking.since < this.#timeoutMs;
     if (!isAlive) entry.asking = { answer: this.#look(entry, tenant, env), since };
     const reason = await withTimeLimit(this.#timeoutMs, entry.asking?.answer, () => 'Postgres did not answer in time');
     if (reason === undefined && entry.known) return entry.known.found;
     this.#failedAt = this.#now().getTime();
-    return usable ?? { outcome: 'tenant_unavailable', reason: reason ?? '' };
+    return { outcome: 'tenant_unavailable', reason: reason ?? '' };
   }
 
   /** `undefined`, or why there is no answer. It never throws, because several deliveries wait for it. */

@@ -111,6 +111,7 @@ export interface Tenant {
   readonly isRotating: boolean;
   readonly createdAt: string;
   readonly disabledAt: string | null;
+  /** When its events were marked, and when they were erased. They stay if it is made again: they are about its old events. */
   readonly eraseAskedAt: string | null;
   readonly erasedAt: string | null;
 }
@@ -143,7 +144,7 @@ export interface Tenants {
   finish(source: string, tenant: string): Promise<{ outcome: 'finished' } | TenantRefusal>;
   /** Its deliveries are answered 404. If it is made again, it gets another secret. */
   disable(source: string, tenant: string): Promise<{ outcome: 'disabled' } | TenantRefusal>;
-  /** Disables it, and marks its events: the consumer's cron erases them. */
+  /** Disables it, and marks its events: the consumer's cron erases what they hold, and keeps their keys. */
   erase(source: string, tenant: string): Promise<{ outcome: 'marked' } | TenantRefusal>;
   /** By name, those behind `after`. `next` is the `after` of the next page. */
   list(

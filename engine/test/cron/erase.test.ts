@@ -193,6 +193,27 @@ describe('a tenant that is marked', () => {
     expect(noted).toBe(0);
   });
 
+  it.each(['refused', 'reply dropped'] as const)(
+    'is erased by the next run if one ends at any of its requests (%s)',
+    async (kind) => {
+      for (let at = 1, requests = at; requests >= at; at++) {
+        for (const table of ['events', 'tenants', 'order_keys', 'cancellations'])
+          await sql(`delete from webhooks.${table}`);
+        await tenantsAt(NOW).put('shops', 'acme');
+        await seed('acme:');
+        await tenantsAt(NOW).erase('shops', 'acme');
+        requests = 0;
+        database.stack.neon.fault = () => (++requests >= at ? { kind } : undefined);
+        await cron(minutes(15)).catch(() => {});
+        database.stack.neon.fault = undefined;
+        await cron(minutes(30));
+        expect(await contentsOf('true')).toEqual(Array(4).fill({ text: 'erased with its tenant' }));
+        expect(await sql('select from webhooks.cancellations')).toEqual([]);
+        expect(await tenantsAt(NOW).list('shops')).toMatchObject({ tenants: [{ erasedAt: expect.any(String) }] });
+      }
+    },
+  );
+
   it('keeps no effect of a run that commits at the same moment', async () => {
     await seed('acme:');
     await tenantsAt(NOW).erase('shops', 'acme');

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase, run } from '../../src/db/client.ts';
 import { findTenant } from '../../src/db/tenants.ts';
 import { defineSources } from '../../src/kit/index.ts';
 import { github } from '../../src/providers/github.ts';
@@ -210,4 +212,37 @@ it('lists the tenants of one source, page by page', async () => {
     next: undefined,
   });
   expect(await tenants.list('plain')).toEqual(refused('no_such_source'));
+});
+
+it('a role for your own back end can do all of this, and nothing else in the tables of the engine', async () => {
+  const role = database.role('ops').replace('ops', 'tenants');
+  await database.sql(`create role ${role} login password 'of-a-back-end';
+    grant usage on schema webhooks to ${role};
+    grant select on webhooks.tenants to ${role};
+    grant insert (source, tenant, key_id, sealed, created_at) on webhooks.tenants to ${role};
+    grant update (generation, key_id, sealed, previous_generation, previous_key_id, sealed_previous, disabled_at, erase_asked_at)
+      on webhooks.tenants to ${role}`);
+  const url = Object.assign(new URL(database.stack.databaseUrl), { username: role, password: 'of-a-back-end' });
+  const tenants = createTenants({ sources, databaseUrl: url.href, tenantsKey: KEY });
+  made(await tenants.put('pay', 'acme', { secret: 'whsec_abc' }));
+  made(await tenants.rotate('pay', 'acme', { secret: 'whsec_def' }));
+  const done = [
+    await tenants.finish('pay', 'acme'),
+    await tenants.disable('pay', 'acme'),
+    await tenants.put('pay', 'acme', { secret: 'whsec_abc' }),
+    await tenants.list('pay'),
+    await tenants.erase('pay', 'acme'),
+  ];
+  expect(done.map(({ outcome }) => outcome)).toEqual(['finished', 'disabled', 'made', 'listed', 'marked']);
+  made(await tenants.put('pay', 'other', { secret: 'whsec_abc' }));
+  const other = createTenants({ sources, databaseUrl: url.href, tenantsKey: NEW, tenantsKeyPrevious: KEY });
+  expect(await other.reseal()).toEqual({ resealed: 1, lost: 0 });
+  const db = openDatabase(url.href);
+  for (const statement of [
+    'select from webhooks.events',
+    'delete from webhooks.tenants',
+    'update webhooks.tenants set erased_at = now()',
+  ]) {
+    await expect(run(db, sql.raw(statement))).rejects.toMatchObject({ code: '42501' });
+  }
 });

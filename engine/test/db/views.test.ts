@@ -129,6 +129,17 @@ describe('loadStatus', () => {
     }
   });
 
+  it('loadStatus names an error once, whichever tenants it is about', async () => {
+    await sql(
+      `insert into webhooks.events (source, event_id, status, received_at, due_at, failure, last_error)
+       select 'shops', id, 'parked', $1, $1, 'replay', 'suspected replay: event ' || id || ' has the same body. TypeError: x'
+       from unnest(array['acme:evt_123456', 'other-one:evt_654321', 'a_b:f00000']) id`,
+      [ago(HOUR)],
+    );
+    const { problems } = await loadStatus(database.ops, [], NOW);
+    expect(problems).toMatchObject([{ source: 'shops', count: 3, errors: 3 }]);
+  });
+
   it('loadStatus works on an empty database', async () => {
     const { sources, totals } = await loadStatus(database.ops, [], NOW);
     expect([sources, totals]).toEqual([[], { pending: 0, parked: 0, oldest_pending_at: null }]);

@@ -149,6 +149,9 @@ describe('npm run send', () => {
     );
     await checkout.write('.dev.vars', lines.filter((line) => !line.startsWith('TENANTS_KEY')).join(''));
     expect((await sendTo(['shops', '--tenant', 'acme'])).error).toMatch(/TENANTS_KEY is not set: npm run dev makes it/);
+    const away = 'postgres://user:password@127.0.0.1:1/database';
+    await checkout.write('.dev.vars', lines.join('').replace(database.stack.databaseUrl, away));
+    expect((await sendTo(['shops', '--tenant', 'acme'])).error).toMatch(/^send: Postgres could not be reached.*\n$/);
   });
 
   it('signs for a provider that no source names with a random key if none is set', async () => {

@@ -195,3 +195,23 @@ describe('the order key of an event', () => {
     expect(await keyOf(orderKey, json)).toBeUndefined();
   });
 });
+
+it('suspected replays of one tenant share a body, as those of a source do, and two tenants never share a replay key', async () => {
+  const identified = async (tenant: string | undefined, form: boolean) => {
+    const provider = providerOf('github');
+    const body = new TextEncoder().encode(JSON.stringify({ action: 'opened' }));
+    const headers = new Headers({ 'x-github-delivery': 'one', 'x-github-event': 'issues' });
+    const delivery = new DeliveryValues({ method: 'POST', url: 'https://example.com/', headers, body });
+    const source = { provider: form ? { ...provider, form: true as const } : provider, types: [] };
+    const result = await identify(source, delivery, randomUUID, tenant);
+    return result.outcome === 'identified' ? result.events[0] : undefined;
+  };
+  const [of, acme, globex] = [
+    await identified(undefined, false),
+    await identified('acme', false),
+    await identified('globex', false),
+  ];
+  expect([of?.isBodyHash, acme?.isBodyHash, globex?.isBodyHash]).toEqual([true, true, true]);
+  expect(new Set([of?.fingerprint, acme?.fingerprint, globex?.fingerprint]).size).toBe(3);
+  expect((await identified('acme', true))?.isBodyHash).toBe(undefined);
+});

@@ -12,7 +12,7 @@ import { unpack } from '../../src/queue/forwarded.ts';
 import { Tenants } from '../../src/receiver/tenants.ts';
 import { segmentOf, type TenantKeys, tenantKeysFrom } from '../../src/shared/tenants.ts';
 import { createTenants, type TenantSecretMade } from '../../src/tenants/index.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase, WAIT } from '../database.ts';
 import { FakeQueue } from '../fake-queue.ts';
 import { signers } from '../signatures.ts';
 import { SLOW_MACHINE } from '../slow-machine.ts';
@@ -372,6 +372,16 @@ describe('while Postgres is away', () => {
     expect([await deliver(acme), await deliver(globex)]).toEqual([200, 200]);
   });
 
+  it('a wrong signature is answered 503, because the secret may be another one, and so is a tenant that was missing', async () => {
+    const acme = await add('code', 'acme');
+    const { address } = (await tenantsWith().address('code', 'nobody')) as TenantSecretMade;
+    const nobody = { ...acme, address };
+    expect([await deliver(acme, 'wrong'), await deliver(nobody)]).toEqual([401, 404]);
+    isAway = true;
+    clock += 1000;
+    expect([await deliver(acme, 'wrong'), await deliver(nobody), await deliver(acme)]).toEqual([503, 503, 200]);
+  });
+
   it('a tenant that the isolate knows waits for Postgres once in ten seconds', async () => {
     const acme = await add('code', 'acme');
     await deliver(acme);
@@ -400,7 +410,7 @@ describe('one tenant', () => {
     const globex = await add('other', 'globex');
     const { headers } = await sign('x');
     const open = Array.from({ length: 4 }, () => receiver.send(pathOf(acme), { headers, body: hanging(MIB / 2) }));
-    await vi.waitFor(async () => expect(await deliver(acme)).toBe(503), { interval: 50 });
+    await vi.waitFor(async () => expect(await deliver(acme)).toBe(503), WAIT);
     expect(receiver.lines.at(-1)).toMatchObject({ outcome: 'overloaded', tenant: 'acme' });
     expect(await deliver(globex)).toBe(200);
     expect(open).toHaveLength(4);
