@@ -6,19 +6,19 @@ import { type Load, startLoad } from './load.ts';
 import { alternate, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
 import { sourcesWithTenants } from './workers/sources.ts';
 
-/** How many senders wait for an answer at the same time. */
+/** The number of concurrent senders. */
 const CONNECTIONS = 32;
 
 /**
- * Deliveries of a round. V8 collects its garbage about every 6,000 deliveries, for up to 250 ms: the rounds together must
- * have several collections of each contender.
+ * Deliveries in a round. V8 collects garbage about every 6,000 deliveries, for up to 250 ms, and all rounds together
+ * must include several collections of each contender.
  */
 const SOURCES = {
   github: { title: 'GitHub (replay key)', amount: 1500, warmUp: 1000 },
   sendgrid: { title: `SendGrid (batch of ${BATCH})`, amount: 150, warmUp: 100 },
 } as const;
 
-/** The ack: from the first byte of a delivery to its 200, as fast as the senders can, for new events and for duplicates of them. */
+/** Measures the ack, from the first byte of a delivery to its 200, at full speed, for new events and for duplicates. */
 export async function benchAck({ rounds, part }: Length): Promise<Row[]> {
   const rows = new Rows();
   const keys = makeKeys();
@@ -28,7 +28,7 @@ export async function benchAck({ rounds, part }: Length): Promise<Row[]> {
   const claimcheck = started.use(await startReceiver('claimcheck', database, keys));
   const contenders = [
     claimcheck,
-    // Twice: how much they differ is how much this machine says by chance.
+    // The bare Worker is measured twice. The difference shows how much results vary by chance.
     started.use(await startReceiver('floor', database, keys)),
     started.use({ ...(await startReceiver('floor', database, keys)), name: 'floor again' }),
   ];
@@ -66,7 +66,7 @@ interface MeasureContext {
 
 let runs = 0;
 
-/** New events, into empty tables. `sendAgain` sends the same deliveries once more. */
+/** Measures new events with empty tables. `sendAgain` measures the same deliveries again. */
 async function measure(
   { url, path, cpu }: Contender,
   amount: number,

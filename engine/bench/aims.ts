@@ -1,13 +1,13 @@
 import { type Figure, type Results, valuesOf } from './results.ts';
 import { LINE_ROW, overall, RATES, throughRow, WAITS, waitName, waitRow } from './rows.ts';
 
-/** One figure divided by another of the same rounds, or one figure alone. */
+/** A figure, optionally divided by another one of the same rounds. */
 export interface Ratio {
   readonly title: string;
   readonly of: Figure;
   readonly to?: Figure;
   readonly aim?: Aim | undefined;
-  /** A second run of one of the two: what the ratio of equals was in these rounds. */
+  /** The ratio of two equal contenders in the same rounds, which shows how much results vary by chance. */
   readonly chance?: { readonly of: Figure; readonly to: Figure };
 }
 
@@ -17,16 +17,16 @@ export interface MeasuredRatio {
   readonly title: string;
   readonly aim: string;
   readonly value: number;
-  /** Undefined if nothing was aimed at. */
+  /** Undefined if there is no aim. */
   readonly met: boolean | undefined;
-  /** The ratio of equals in the same rounds was as far from 1 as this one. */
+  /** Whether equal contenders differ as much in the same rounds. */
   readonly isChance: boolean;
 }
 
 const OURS = 'claimcheck';
 const ACK = ['GitHub (replay key)', 'SendGrid (batch of 100)'] as const;
 
-/** All ratios that are published, by the form that measures them. */
+/** All published ratios, by the form that measures them. */
 export const RATIOS: Readonly<Record<'default' | 'long', readonly Ratio[]>> = {
   default: [
     toBareWorker(waitRow(5), 'p50 ms', { atMost: 1.03 }),

@@ -8,9 +8,9 @@ import { type MeasuredPart, type Results, readResults, thisMachine, toPart, writ
 const USAGE = 'npm run -w engine bench -- [--short | --long] [part …]';
 
 /**
- * Measures what docs/scale.md says, and writes it there: everything but the parts that take much longer, or with `--long`
- * only those. `--short` shows that everything works, and writes nothing. Named parts take the place of the same parts of the
- * last run, if that was on this machine with the same versions.
+ * Measures the figures in engine/bench/scale.md and writes them there: all parts except very long ones, or with `--long` only
+ * those. `--short` only shows that everything works, and writes nothing. Named parts replace the same parts of the last
+ * run, if it was on this machine with the same versions.
  */
 export default async function main(): Promise<void> {
   const { values, positionals: names } = readArguments({
@@ -31,9 +31,9 @@ export default async function main(): Promise<void> {
   if (values.short && values.long) throw new UserError(USAGE);
   const form = values.short ? 'short' : values.long ? 'long' : 'default';
 
-  // Without this, a signal ends the process before it has ended its children.
+  // Without this, a signal would end the process before its children.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-  // Only now: for --help and --check its modules take too long to load.
+  // Loaded late, because loading takes too long for --help and --check.
   const { parts } = await import('./parts.ts');
   const before = kept(published, parts);
   const needsOthers = form === 'long' || (form === 'default' && names.length > 0);
@@ -51,10 +51,10 @@ export default async function main(): Promise<void> {
   writeResults(all);
   writeFigures(all);
   console.log(
-    '\nwrote engine/bench/results.json, and from it the tables of docs/scale.md and docs/deploy.md. README.md has figures written by hand',
+    '\nwrote engine/bench/results.json, and from it the tables of engine/bench/scale.md and docs/costs.md. README.md has figures written by hand',
   );
   if (names.length > 0) return;
-  // A row that was renamed. What took a quarter of an hour to measure is kept all the same.
+  // A row may have been renamed. Checked after the results are written, because they took a quarter of an hour.
   const missing = RATIOS[form].filter((ratio) => !measure(ratio, results));
   if (missing.length > 0) throw new UserError(`not measured: ${missing.map(({ title }) => title).join('; ')}`);
 }
@@ -81,7 +81,10 @@ async function run(
   return measured;
 }
 
-/** What was measured before with this machine and these versions, and still is. Other figures would be compared with the new ones. */
+/**
+ * Earlier results of parts that still exist. Results of another machine or other versions are dropped, because they
+ * can't be compared.
+ */
 function kept(published: Results | undefined, parts: object): Results['parts'] {
   const { machine, versions } = thisMachine();
   const isSame = JSON.stringify([published?.machine, published?.versions]) === JSON.stringify([machine, versions]);

@@ -7,7 +7,7 @@ import { alternate, type Length, type Measured, type Row, Rows } from './rows.ts
 
 const NAMES = ['claimcheck', 'floor'] as const;
 
-/** What an ack costs besides its CPU time: that of a cold start, and the size of each bundle. */
+/** Measures what else an ack costs: the CPU time of a cold start, and the size of each bundle. */
 export async function benchBill({ rounds }: Length): Promise<Row[]> {
   const rows = new Rows();
   rows.add('bundle, gzipped', 'receiver', { KiB: bundle('engine/bench/workers/one-source.ts').gzipped / 1024 });
@@ -23,10 +23,13 @@ export async function benchBill({ rounds }: Length): Promise<Row[]> {
   return rows.all();
 }
 
-/** From the start of the process to the 200. Cloudflare has started the process before, so only the difference counts. */
+/**
+ * Measures from the start of the process to the 200. Only differences count, because Cloudflare's process is already
+ * running.
+ */
 async function coldStart(name: (typeof NAMES)[number], database: BenchDatabase, keys: SigningKeys): Promise<Measured> {
   const { headers, body } = deliveryOf('github', keys, `cold-${performance.now()}`, 0);
-  // Built before: a build takes seconds.
+  // Build first, because a build takes seconds.
   bundle(entryOf(name)).script;
   const started = performance.now();
   await using receiver = await startReceiver(name, database, keys);

@@ -11,12 +11,12 @@ export interface Bundle {
   readonly gzipped: number;
 }
 
-/** Builds a Worker as it is deployed, with the settings of the receiver's or another Worker's wrangler file. */
+/** Builds a Worker as for a deploy, with the settings of a Worker's wrangler file. */
 export function bundle(entry: string, worker: WorkerKind = 'receiver'): Bundle {
   return bundlerFor(worker)(entry);
 }
 
-/** Each is built once, because a build takes seconds. */
+/** Builds each entry once, because a build takes seconds. */
 const bundlerFor = memoize((worker: WorkerKind) =>
   memoize((entry: string): Bundle => {
     const { raw } = readConfig(CONFIGS[worker]);

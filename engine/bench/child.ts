@@ -4,19 +4,22 @@ import { fileURLToPath } from 'node:url';
 
 export interface Child<Started> extends AsyncDisposable {
   readonly pid: number;
-  /** What the program sent when it was ready. */
+  /** The message that the program sent when it was ready. */
   readonly started: Started;
-  /** Sends a message and resolves to the answer. One at a time. */
+  /** Sends a message and resolves to the answer. Only one call at a time. */
   ask<Answer>(message: unknown): Promise<Answer>;
 }
 
-/** A child that is still there when this process ends, by Ctrl-C or by an error, is ended with it. */
+/** Children to end when this process ends by Ctrl-C or an error. */
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a program of this folder as a process of its own. It sends one message when it is ready. If it fails, all ends. */
+/**
+ * Starts a program of this folder in a separate process. It sends one message when it is ready. If it fails, the
+ * benchmark ends.
+ */
 export async function startChild<Started>(file: string, ...args: readonly string[]): Promise<Child<Started>> {
   const path = fileURLToPath(import.meta.resolve(`./${file}`));
   const child = fork(path, args, { serialization: 'advanced' });
@@ -37,7 +40,7 @@ export async function startChild<Started>(file: string, ...args: readonly string
     async [Symbol.asyncDispose]() {
       running.delete(child);
       const ended = once(child, 'exit');
-      // It holds nothing worth keeping.
+      // It has no data worth keeping.
       child.kill('SIGKILL');
       await ended;
     },

@@ -11,7 +11,7 @@ export interface Contender extends AsyncDisposable {
   readonly url: string;
   /** Where its deliveries go. Default: to the source. */
   readonly path?: string;
-  /** CPU time so far, in ms, without that of Postgres. */
+  /** CPU time so far in ms, without Postgres. */
   cpu(): number;
 }
 
@@ -21,7 +21,7 @@ export function entryOf(name: 'claimcheck' | 'floor'): string {
   return `engine/bench/workers/${name === 'floor' ? 'floor' : 'receiver'}.ts`;
 }
 
-/** The receiver (`claimcheck`) or the bare Worker (`floor`), in a workerd of its own. */
+/** The receiver (`claimcheck`) or the bare Worker (`floor`), each in its own workerd. */
 export async function startReceiver(
   name: 'claimcheck' | 'floor',
   database: BenchDatabase,
@@ -34,7 +34,7 @@ export async function startReceiver(
   return { ...workerd, name };
 }
 
-/** Node and pg, in one process. */
+/** Node and pg in one process. */
 export async function startNode(
   framework: 'hono' | 'express',
   { delayedUrl }: BenchDatabase,

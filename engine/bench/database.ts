@@ -11,16 +11,16 @@ import { cpuOfFamily } from './cpu.ts';
 import { FOLDER } from './folder.ts';
 
 export interface BenchDatabase extends AsyncDisposable {
-  /** For Workers: over the lean Neon endpoint. */
+  /** For Workers, through the lean Neon endpoint. */
   readonly url: string;
-  /** For programs that speak PostgreSQL's own protocol. */
+  /** For programs that use PostgreSQL's own protocol. */
   readonly directUrl: string;
-  /** The same, at the distance of `setLatency`. */
+  /** The same with the latency of `setLatency`. */
   readonly delayedUrl: string;
   readonly client: pg.Client;
-  /** CPU time of Postgres, with all its processes, in ms. */
+  /** CPU time of all Postgres processes in ms. */
   cpu(): number;
-  /** Makes every answer of the endpoint and of `delayedUrl` come this much later. */
+  /** Delays every answer of the endpoint and of `delayedUrl`. */
   setLatency(ms: number): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ let databases = 0;
 
 export async function startDatabase(): Promise<BenchDatabase> {
   await using started = new AsyncDisposableStack();
-  // Kept data is written as in production, with fsync and full_page_writes.
+  // Use kept data, because it is written as in production, with fsync and full_page_writes.
   const postgres = await startPostgres({ keepIn: join(FOLDER, `postgres-${++databases}`) });
   started.defer(() => rm(postgres.dataDir, { recursive: true, force: true }));
   started.defer(() => postgres.stop());

@@ -2,7 +2,7 @@ import { madeUpKeys, type Signed, sign } from '../cli/samples/sign.ts';
 import { secretName } from '../src/receiver/secrets.ts';
 import { type BenchSource, sources } from './workers/sources.ts';
 
-/** Of each source: what its provider signs with, and what the receiver is configured with. */
+/** For each source, the provider's signing key and the receiver's secret. */
 export type SigningKeys = Readonly<Record<BenchSource, { readonly secret: string; readonly signingKey: string }>>;
 
 export function makeKeys(): SigningKeys {
@@ -10,18 +10,18 @@ export function makeKeys(): SigningKeys {
   return Object.fromEntries(entries);
 }
 
-/** The secrets of the receiver, by the names of its variables. */
+/** The receiver's secrets by variable. */
 export function secretsFor(keys: SigningKeys): Record<string, string> {
   return Object.fromEntries(Object.entries(keys).map(([name, { secret }]) => [secretName(name), secret]));
 }
 
-/** Events of a SendGrid delivery: its usual batches are smaller, its largest have thousands. */
+/** Events in a SendGrid delivery. Usual batches are smaller; the largest have thousands. */
 export const BATCH = 100;
 
-/** About the size of an invoice of Stripe or an issue of GitHub. */
+/** About the size of a Stripe invoice or a GitHub issue. */
 const FILLER = 'x'.repeat(1200);
 
-/** The n-th delivery of a source. The same `run` and `n` give the same events, signed anew. */
+/** Makes the n-th delivery of a source. The same `run` and `n` give the same events with a new signature. */
 export function deliveryOf(source: BenchSource, keys: SigningKeys, run: string, n: number): Signed {
   const id = `${run}-${n}`;
   const now = new Date();

@@ -5,13 +5,15 @@ import { complete } from '../src/db/events.ts';
 import { type BenchDatabase, startDatabase } from './database.ts';
 import { type Length, type Row, Rows } from './rows.ts';
 
-/** Claimed and completed together. */
+/** Events that are claimed and completed together. */
 const BATCH = 100;
 
-/** So many portions, with a vacuum after each: the space of old versions of rows is used again, as it is in the long run. */
+/**
+ * The number of portions, with a vacuum after each, so that the space of old row versions is reused as in production.
+ */
 const PORTIONS = 10;
 
-/** How much an event needs on disk, from its claim to its completion, and how much WAL that writes. */
+/** Measures an event's disk space and WAL from its claim to its completion. */
 export async function benchDisk({ part }: Length): Promise<Row[]> {
   const rows = new Rows();
   await using database = await startDatabase();
@@ -69,7 +71,7 @@ async function measure(database: BenchDatabase, events: number, bodyBytes: numbe
   };
 }
 
-/** JSON whose values are random and whose keys repeat, because Postgres compresses what is longer than 2 KB. */
+/** JSON with random values and repeated keys, because Postgres compresses values longer than 2 KB. */
 function bodyOf(bytes: number): string {
   const items: object[] = [];
   for (let length = 0; length < bytes; length += JSON.stringify(items.at(-1)).length + 1) {

@@ -6,30 +6,33 @@ import { startWorkerd } from './workerd.ts';
 import type { handlers } from './workers/consumer.ts';
 import type { Job } from './workers/queue.ts';
 
-/** Events that are worked in one measurement. */
+/** The events of one measurement. */
 export interface Work {
   readonly events: number;
-  /** How many rows the increments of all events share. */
+  /** The number of rows that all events increment. */
   readonly customers: number;
-  /** Batches that the queue delivers at the same time, and tickets in each. Peers have no batches, and a fixed concurrency. */
+  /** Concurrent batches of the queue, and tickets in each. Peers have no batches and a fixed concurrency. */
   readonly consumers: number;
   readonly batch: number;
-  /** The type of all events, which chooses their handler. Peers have only one. */
+  /** The type of all events, which selects the handler. Peers have only one handler. */
   readonly type: keyof typeof handlers;
-  /** How many order keys the events have, if they have any. */
+  /** The number of order keys, if the events have any. */
   readonly keys?: number;
-  /** How often each ticket has been delivered, this time included. During an outage, Postgres learns nothing of it. */
+  /**
+   * How often each ticket has been delivered, including this time. Postgres has no record of deliveries during an
+   * outage.
+   */
   readonly deliveries: number;
 }
 
-/** A program that works events until none is left. */
+/** A program that works all events. */
 export interface Drainer extends AsyncDisposable {
   readonly name: string;
   /** Throws if an event was not worked, or was worked twice. */
   drain(work: Work): Promise<Measured>;
 }
 
-/** In a schema of their own, and so in no migration. */
+/** Creates tables in a separate schema, which no migration contains. */
 export async function createTables({ client }: BenchDatabase): Promise<void> {
   await client.query(`
     create schema bench;
@@ -45,7 +48,7 @@ export const CONSUMER_VARS = {
   EFFECTS_DEAD_QUEUE: 'effects-dead',
 };
 
-/** The consumer as deployed, in workerd. The queue that calls it is in the same process, and so in its CPU time. */
+/** The deployed consumer in workerd. The queue is in the same process, so the CPU time includes it. */
 export async function startClaimcheck(database: BenchDatabase): Promise<Drainer> {
   const vars = { DATABASE_URL: database.url, ...CONSUMER_VARS };
   const workerd = await startWorkerd({
@@ -79,7 +82,7 @@ export async function startClaimcheck(database: BenchDatabase): Promise<Drainer>
   };
 }
 
-/** CPU time is that of the contender, without Postgres. */
+/** Measures a drain. `cpu` is the contender's CPU time without Postgres. */
 export async function measure(
   events: number,
   cpu: () => number,
@@ -104,7 +107,7 @@ export async function emptyTables({ client }: BenchDatabase): Promise<void> {
   );
 }
 
-/** The rows that the receiver would have written. */
+/** Inserts the rows that the receiver would have written. */
 async function addEvents(
   database: BenchDatabase,
   events: number,
@@ -128,12 +131,12 @@ async function addEvents(
   await settle(database);
 }
 
-/** Otherwise autovacuum and the checkpointer would do this at any time, and so in the middle of a measurement. */
+/** Runs vacuum and a checkpoint now, because otherwise they could run during a measurement. */
 export async function settle({ client }: BenchDatabase): Promise<void> {
   await client.query('vacuum analyze');
 }
 
-/** Each event has changed its two rows once. */
+/** Checks that each event has changed its two rows once. */
 export async function checkChanges({ client }: BenchDatabase, events: number): Promise<void> {
   const { rows } = await client.query(
     'select (select count(*) from bench.invoices)::int as invoices, (select sum(balance) from bench.balances)::int as total',
@@ -144,7 +147,7 @@ export async function checkChanges({ client }: BenchDatabase, events: number): P
   }
 }
 
-/** Each event is done, with one attempt, and has its effect. */
+/** Checks that each event is done after one attempt and has its effect. */
 async function checkLedger({ client }: BenchDatabase, events: number, effect: boolean): Promise<void> {
   const { rows } = await client.query(
     `select (select count(*) from webhooks.events where status = 'done' and completions = 1 and attempts = 1)::int as done,

@@ -5,8 +5,8 @@ import { checkChanges, type Drainer, emptyTables, measure, settle } from './drai
 import { bodySql } from './invoices.ts';
 
 /**
- * `local queue` fetches and completes 100 jobs at a time, as many as a batch of ours. `tuned` is how its own performance test
- * configures it: 500 at a time, for 24 jobs at once.
+ * `local queue` fetches and completes 100 jobs at a time, like our batches. `tuned` uses the settings of its own
+ * performance test: 500 at a time, and 24 concurrent jobs.
  */
 export type GraphileSettings = 'default' | 'local queue' | 'tuned';
 
@@ -25,7 +25,7 @@ export async function startGraphile(
         [events, customers],
       );
       await settle(database);
-      // Its start is not part of the work: answered when the first job begins.
+      // Answered when the first job begins, because starting is not part of the work.
       await child.ask(events);
       const measured = await measure(
         events,
@@ -40,7 +40,7 @@ export async function startGraphile(
   };
 }
 
-/** As many connections as Neon's proxy keeps for the Workers. */
+/** The number of connections that Neon's proxy keeps for the Workers. */
 const WIRE_CONNECTIONS = 20;
 
 export async function startWire(database: BenchDatabase): Promise<Drainer> {

@@ -3,17 +3,17 @@ import { createTables, type Drainer, startClaimcheck, type Work } from './drain-
 import { startGraphile, startWire } from './drain-peers.ts';
 import { alternate, type Length, LINE_MS, LINE_ROW, type Row, Rows } from './rows.ts';
 
-/** How many customers the events of a measurement have. */
+/** The number of customers in a measurement. */
 const HOT = 10;
 const SPREAD = 100_000;
 const USUAL = { customers: SPREAD, consumers: 10, batch: 100, type: 'paid', deliveries: 1 } as const;
 
-/** Every contender works at most this many events first. V8 has compiled its code by then. */
+/** Every contender first works at most this many events, so that V8 has compiled its code. */
 const WARM_UP = 500;
 
 const EVENTS = 10_000;
 
-/** From a full queue to an empty one: against graphile-worker's jobs, and against a transaction by hand for each event. */
+/** Measures emptying a full queue, compared with graphile-worker and with a handwritten transaction for each event. */
 export async function benchDrain({ rounds, part, maxSeconds }: Length): Promise<Row[]> {
   const events = Math.round(EVENTS * part);
   const rows = new Rows();
@@ -28,7 +28,7 @@ export async function benchDrain({ rounds, part, maxSeconds }: Length): Promise<
   await createTables(database);
   const ours = await start(startClaimcheck(database));
   const tasks: ((round: number) => Promise<void>)[] = [];
-  // Variants without an aim are measured in the first round only.
+  // `isOnce` is for variants without an aim, which are measured only in the first round.
   const compare = (drainer: Drainer, what = '', work: Partial<Work> = {}, isOnce = false) =>
     tasks.push(async (round) => {
       if (isOnce && round > 0) return;
@@ -41,7 +41,7 @@ export async function benchDrain({ rounds, part, maxSeconds }: Length): Promise<
     });
 
   compare(ours);
-  // How much the same differs is how much this machine says by chance.
+  // The same variant again. The difference shows how much results vary by chance.
   compare(ours, ' again');
   compare(ours, ', hot rows', { customers: HOT }, true);
   compare(ours, ', after an outage', { deliveries: 5 });
@@ -55,7 +55,7 @@ export async function benchDrain({ rounds, part, maxSeconds }: Length): Promise<
   compare(await start(startWire(database)), '', {}, true);
 
   compare(ours, ', 1,000 order keys', { keys: 1000 });
-  // One line, so one consumer at a time, with Postgres as far away as in another building.
+  // One order key, so one consumer at a time, with Postgres as far away as in another building.
   const oneKey = (what: string, type: Work['type'], number: number) =>
     tasks.push(async (round) => {
       if (round > 0) return;

@@ -7,7 +7,7 @@ import { DISTANCES, LINE_ROW, overall, RATES, throughRow, WAITS, waitName, waitR
 
 const COMMAND = 'npm run -w engine bench';
 
-/** Who is who in the tables. The others are called by their own names. */
+/** Names of contenders in the tables. Other contenders keep their own names. */
 const NAMES: Readonly<Record<string, string>> = {
   claimcheck: 'Claimcheck',
   floor: 'the bare Worker',
@@ -15,9 +15,9 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 const RECEIVERS = ['claimcheck', 'floor', 'floor again'];
 
-/** The parts of the pages that the results decide. */
+/** The sections of the pages that contain results. */
 function sections(results: Results): { section: Section; lines: string[] }[] {
-  /** Metrics of one variant in one cell. */
+  /** Several metrics of one variant in one cell. */
   const cell = (row: string, variant: string, ...metrics: string[]) =>
     metrics
       .map((metric) => {
@@ -26,7 +26,7 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
       })
       .join(' / ');
   const nameOf = (variant: string) => NAMES[variant] ?? variant.replace('claimcheck', 'Claimcheck');
-  /** The first column has the variants that were measured in a row, or those given; the others a cell each. */
+  /** Table rows. The first column has the variant, and each other column a cell. Default: all measured variants. */
   const rows = (row: string, columns: readonly (readonly string[])[], variants = variantsOf(results, row)) =>
     variants.map((variant) => [nameOf(variant), ...columns.map((metrics) => cell(row, variant, ...metrics))]);
 
@@ -92,11 +92,11 @@ function sections(results: Results): { section: Section; lines: string[] }[] {
   };
   return [
     ...Object.entries(scale).map(([name, lines]) => ({
-      section: { page: 'docs/scale.md', name, command: COMMAND },
+      section: { page: 'engine/bench/scale.md', name, command: COMMAND },
       lines: [...lines],
     })),
     {
-      section: { page: 'docs/deploy.md', name: 'costs', command: "the template's benchmark" },
+      section: { page: 'docs/costs.md', name: 'costs', command: "the template's benchmark" },
       lines: costTable(results),
     },
   ];
@@ -106,7 +106,7 @@ export function writeFigures(results: Results): void {
   for (const { section, lines } of sections(results)) writeSection(section, lines);
 }
 
-/** Every figure in the sections comes from engine/bench/results.json. */
+/** Checks that the sections contain the figures of engine/bench/results.json. */
 export function checkFigures(): void {
   const results = readResults();
   if (!results) throw new UserError('there is no engine/bench/results.json: run npm run -w engine bench');
@@ -130,7 +130,7 @@ function machineLine({ machine, versions, parts }: Results): string {
   return `Measured on ${days.join(', ')} on a machine with ${machine.cores} cores (${machine.cpu}, ${machine.memoryGiB} GiB, ${machine.system}), which Postgres, the Workers and the load generator share: PostgreSQL ${postgres}, workerd ${workerd}, Node ${node}, ${others.join(', ')}.`;
 }
 
-/** As it is printed, and as it is on the page. */
+/** The table of ratios, for the console and the page. */
 export function ratioTable(results: Results, ratios: readonly Ratio[]): string[] {
   const lines = ratios
     .flatMap((ratio) => measure(ratio, results) ?? [])
@@ -147,7 +147,7 @@ function table(head: readonly string[], lines: readonly (readonly string[])[]): 
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`);
 }
 
-/** Three digits: the rounds differ by more than the fourth. */
+/** Rounds to three digits, because rounds differ by more than the fourth digit. */
 function digits(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en', { maximumFractionDigits: 6 });
 }

@@ -7,16 +7,16 @@ import { type BenchDatabase, startDatabase } from './database.ts';
 import { fillLedger } from './ledger.ts';
 import { alternate, type Length, type Measured, percentile, type Row, Rows } from './rows.ts';
 
-/** What the sweep finds, however many events there are. */
+/** Events that the sweep finds, regardless of the ledger's size. */
 const OVERDUE = 1000;
 
-/** Tickets that the queue delivers together (max_batch_size). */
+/** Tickets in a batch of the queue (max_batch_size). */
 const BATCH = 100;
 
-/** Claimed and completed in a round. */
+/** Events that are claimed and completed in a round. */
 const EVENTS = 1000;
 
-/** Does a claim, a completion or a sweep cost more, the more events the ledger has? */
+/** Measures whether claims, completions and sweeps cost more in a larger ledger. */
 export async function benchGrowth(length: Length, sizes: readonly number[]): Promise<Row[]> {
   const rows = new Rows();
   await using started = new AsyncDisposableStack();
@@ -25,7 +25,7 @@ export async function benchGrowth(length: Length, sizes: readonly number[]): Pro
     const database = started.use(await startDatabase());
     databases.push(database);
     await fillLedger(database, { done: size - OVERDUE, overdue: OVERDUE });
-    // Vacuum would run in the middle of one measurement and not of the next.
+    // Autovacuum would affect some measurements and not others.
     for (const table of ['webhooks.events', 'webhooks.bodies']) {
       await database.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
     }
@@ -35,7 +35,7 @@ export async function benchGrowth(length: Length, sizes: readonly number[]): Pro
   const tasks = databases.map((database, n) => async (round: number) => {
     const size = `${sizes[n]?.toLocaleString('en')} events`;
     for (const [row, measured] of Object.entries(await measure(database, events))) {
-      // The first round fills the caches of Postgres.
+      // Skip the first round, which fills Postgres's caches.
       if (round > 0) rows.add(`growth to ${largest} events, ${row}`, size, measured);
     }
   });
@@ -57,7 +57,7 @@ async function measure(database: BenchDatabase, amount: number): Promise<Record<
   };
 }
 
-/** The CPU time of Postgres is what grows, if anything does. The time that a caller waits has that of two more processes in it. */
+/** Measures Postgres's CPU time, because a caller's waiting time includes two other processes. */
 async function timed<Item>(
   database: BenchDatabase,
   items: readonly Item[],

@@ -1,12 +1,12 @@
 /**
- * What event number `n` is about. Customers come in no order: if all batches changed them in the same one, rows that many
- * events change would cost nothing. The two primes scatter 100,000 numbers.
+ * The content of event number `n`. Customers are in random order, because shared rows would cost nothing if all batches
+ * changed them in the same order. The two primes scatter 100,000 numbers.
  */
 export function invoiceOf(n: number, customers: number) {
   return { id: `in_${n}`, customer: `cus_${((n * 7919) % 100_003) % customers}`, amount: (n % 1000) + 1 };
 }
 
-/** The same in SQL, as the body of an event in about the size of a small Stripe event. */
+/** The same in SQL, as an event's body with about the size of a small Stripe event. */
 export function bodySql(customers: string): string {
   return `json_build_object('id', 'evt_' || n, 'type', 'invoice.paid', 'padding', repeat('x', 700), 'data',
     json_build_object('object', json_build_object('id', 'in_' || n, 'customer', 'cus_' || n * 7919 % 100003 % ${customers},

@@ -1,10 +1,10 @@
 import type { BenchDatabase } from './database.ts';
 
-/** Rows that a deployment has after some time. */
+/** The rows of a deployment that has run for some time. */
 export interface Ledger {
-  /** Finished events, received during the last DEDUPE_DAYS days. Those of the last BODY_DAYS days have their bodies. */
+  /** Finished events of the last DEDUPE_DAYS days. Those of the last BODY_DAYS days have bodies. */
   readonly done: number;
-  /** Pending events whose tickets are overdue, spread over all others. */
+  /** Pending events with overdue tickets, spread evenly among the others. */
   readonly overdue: number;
 }
 
@@ -12,12 +12,12 @@ export interface Ledger {
 const DEDUPE_DAYS = 30;
 const BODY_DAYS = 7;
 
-/** About the size of a small event of Stripe. */
+/** About the size of a small Stripe event. */
 const BODY_BYTES = 1000;
 
 /**
- * Writes rows in the order of their receipt, as claims do. Ids and replay keys are random, as GitHub's are: each goes to
- * another page of its index, so no ledger is more expensive than this one.
+ * Writes rows in the order of receipt, as claims do. Ids and replay keys are random, like GitHub's. This is the most
+ * expensive case, because each goes to another page of its index.
  */
 export async function fillLedger({ client }: BenchDatabase, { done, overdue }: Ledger): Promise<void> {
   await client.query('truncate webhooks.events cascade');
@@ -43,6 +43,6 @@ export async function fillLedger({ client }: BenchDatabase, { done, overdue }: L
      order by received_at`,
     [BODY_DAYS],
   );
-  // Otherwise autovacuum would do this at any time, and so in the middle of a measurement.
+  // Runs vacuum now, because autovacuum could run during a measurement.
   await client.query('vacuum analyze webhooks.events, webhooks.bodies');
 }

@@ -11,24 +11,24 @@ export interface Job {
   readonly keys: SigningKeys;
   readonly run: string;
   readonly amount: number;
-  /** Each sends its next delivery as soon as it has an answer. */
+  /** Each connection sends its next delivery as soon as it has an answer. */
   readonly connections: number;
-  /** Deliveries a second. Default: as fast as the connections can. */
+  /** Deliveries per second. Default: full speed. */
   readonly rate?: number;
-  /** Sends the deliveries of the last job again, byte for byte, as a provider does that has missed the answer. */
+  /** Sends the deliveries of the last job again, byte for byte, like a provider that has missed the answer. */
   readonly again?: boolean;
 }
 
 export interface LoadReport {
   readonly seconds: number;
-  /** Before that: all deliveries are signed first, so that the time of signing isn't measured. */
+  /** The time for signing all deliveries in advance, which is not part of the measurement. */
   readonly signingSeconds: number;
-  /** Of each answer, in ms. */
+  /** The latency of each answer in ms. */
   readonly latencies: readonly number[];
 }
 
 export interface Answers {
-  /** How many, by status. */
+  /** The number of answers by status. */
   readonly answers: Readonly<Record<string, number>>;
 }
 
@@ -37,7 +37,7 @@ export interface Load extends AsyncDisposable {
   send(job: Job): Promise<LoadReport>;
 }
 
-/** The load generator, in a process of its own. */
+/** Starts the load generator in a separate process. */
 export async function startLoad(): Promise<Load> {
   const child: Child<unknown> = await startChild('peers/load.ts');
   return {

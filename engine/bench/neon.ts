@@ -1,5 +1,5 @@
-// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database>`. Its parent says by how many ms its answers come
-// later.
+// A program: `node bench/neon.ts <port of Postgres> <role> <password> <database>`. Its parent sends the delay of
+// answers in ms.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,11 +8,11 @@ import { LOOPBACK, listen } from '../cli/lib/port.ts';
 import { isReadOnly, NeonError, type NeonRequest } from '../cli/local/neon/request.ts';
 import { Session } from '../cli/local/neon/session.ts';
 
-// The local Neon endpoint with as little work per request as possible. Workers and Postgres get the same messages as from
-// engine/cli/local/neon: unnamed statements of the extended protocol, so that every statement is planned anew. It has no limits,
-// no faults, no cancelled requests, only one role, and doesn't reset a session after each request.
+// A Neon endpoint with as little work per request as possible. Workers and Postgres get the same messages as from
+// engine/cli/local/neon: unnamed statements of the extended protocol, so that every statement is planned anew. It has
+// no limits, faults or cancels, only one role, and doesn't reset sessions.
 
-/** Neon's proxy keeps 20 connections for an endpoint. */
+/** The number of connections that Neon's proxy keeps for an endpoint. */
 const CONNECTIONS = 20;
 
 const [port, user, password, database] = process.argv.slice(2);
@@ -36,7 +36,7 @@ const server = createServer({ keepAlive: true }, (request, response) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => void answer(request, Buffer.concat(chunks).toString(), response));
 });
-// A Worker's connection must not be closed while it waits for the next request.
+// Don't close idle connections of Workers.
 server.keepAliveTimeout = 600_000;
 const own = await listen(server, 0);
 

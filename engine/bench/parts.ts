@@ -7,14 +7,17 @@ import type { Length, Row } from './rows.ts';
 import { benchThrough } from './through.ts';
 import { benchWait } from './wait.ts';
 
-/** `short` shows that everything works. `long` has the parts that take longer than all others together. */
+/** `short` only shows that everything works. `long` has the parts that take longer than all others together. */
 export type Form = 'short' | 'default' | 'long';
 
 export type Part = Partial<Readonly<Record<Form, () => Promise<Row[]>>>>;
 
 const SHORT: Length = { rounds: 1, part: 0.05 };
 
-/** The default form must fit into 12 minutes. On a machine that others share, many short rounds say more than a few long ones. */
+/**
+ * The default form must fit into 12 minutes. On a shared machine, many short rounds are more reliable than a few long
+ * ones.
+ */
 export const parts: Readonly<Record<string, Part>> = {
   wait: { short: () => benchWait(SHORT), default: () => benchWait({ rounds: 5, part: 1 }) },
   ack: { short: () => benchAck(SHORT), default: () => benchAck({ rounds: 10, part: 1 }) },

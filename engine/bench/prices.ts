@@ -1,6 +1,6 @@
 import { figureOf, type Results } from './results.ts';
 
-// US dollars. docs/deploy.md names the pages that the prices are from.
+// US dollars. docs/costs.md lists the sources of the prices.
 const WORKERS = {
   plan: 5,
   includedRequests: 10e6,
@@ -8,11 +8,11 @@ const WORKERS = {
   includedCpuMs: 30e6,
   perMillionCpuMs: 0.02,
 };
-/** An event is one message: written, read and deleted. */
+/** An event is one message, which is written, read and deleted. */
 const QUEUES = { operationsPerEvent: 3, includedOperations: 1e6, perMillionOperations: 0.4 };
 const NEON = { perCuHour: 0.106, perGbMonth: 0.35, historyPerGbMonth: 0.2, historyDays: 7 };
 
-/** Hours in which Neon bills a compute that never sleeps. */
+/** Hours per month that Neon bills for a compute that never sleeps. */
 const HOURS = 730;
 
 /** The cron runs every 15 minutes. */
@@ -22,11 +22,11 @@ const CRON_RUNS = 30 * 24 * 4;
 const LEDGER_MONTHS = 1;
 const BODY_MONTHS = 7 / 30;
 
-/** How many events a month, and what that means. */
+/** A monthly number of events, and its consequences. */
 interface Volume {
   readonly title: string;
   readonly events: number;
-  /** Cloudflare's Free plan and Neon's are enough. */
+  /** Whether the Free plans of Cloudflare and Neon are enough. */
   readonly isFree?: true;
   /** Events in a batch of the consumer. */
   readonly batch: 1 | 10;
@@ -38,7 +38,7 @@ const VOLUMES: readonly Volume[] = [
   { title: '1,000', events: 1e3, isFree: true, batch: 1, cu: 0.25 },
   // One event in 2.6 seconds.
   { title: 'a million', events: 1e6, batch: 1, cu: 0.25 },
-  // 39 events a second, which need 4 % of a core in Postgres: 1 CU is for peaks of 24 times as many.
+  // 39 events a second, which need 4 % of a core in Postgres. 1 CU is enough for peaks of 24 times as many.
   { title: '100 million', events: 100e6, batch: 1, cu: 1 },
   { title: '100 million, with `max_batch_timeout = 1`', events: 100e6, batch: 10, cu: 1 },
 ];
@@ -49,7 +49,7 @@ interface Item {
   readonly dollars: (volume: Volume, effects: 0 | 1) => number;
 }
 
-/** What events cost in a month, with its arithmetic. */
+/** The monthly costs with their calculation. */
 export function costTable(results: Results): string[] {
   const items = itemsOf(results);
   const sums = (effects: 0 | 1) =>
@@ -82,13 +82,13 @@ function itemsOf(results: Results): Item[] {
     { what: 'Workers Paid plan', arithmetic: 'its minimum', dollars: () => WORKERS.plan },
     {
       what: 'Worker requests',
-      arithmetic: `2 per event, or 1.1 where a batch has ten; ${millions(WORKERS.includedRequests)} are included, then $${WORKERS.perMillionRequests.toFixed(2)} a million`,
+      arithmetic: `2 per event, or 1.1 in batches of ten; ${millions(WORKERS.includedRequests)} are included, then $${WORKERS.perMillionRequests.toFixed(2)} a million`,
       dollars: ({ events, batch }, effects) =>
         over(events * (1 + (1 + effects) / batch) + CRON_RUNS, WORKERS.includedRequests, WORKERS.perMillionRequests),
     },
     {
       what: 'Worker CPU time',
-      arithmetic: `${(ack + work[1]).toFixed(1)} ms per event, or ${(ack + work[10]).toFixed(1)} where a batch has ten, and for an effect as much as for the work; ${millions(WORKERS.includedCpuMs)} ms are included, then $${WORKERS.perMillionCpuMs} a million`,
+      arithmetic: `${(ack + work[1]).toFixed(1)} ms per event, or ${(ack + work[10]).toFixed(1)} in batches of ten, and as much again for an effect; ${millions(WORKERS.includedCpuMs)} ms are included, then $${WORKERS.perMillionCpuMs} a million`,
       dollars: ({ events, batch }, effects) =>
         over(events * (ack + work[batch] * (1 + effects)), WORKERS.includedCpuMs, WORKERS.perMillionCpuMs),
     },

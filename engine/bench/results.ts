@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { overall, type Row } from './rows.ts';
 
-/** What engine/bench/results.json holds. The tables of docs/scale.md come from it. */
+/** The content of engine/bench/results.json, from which the tables of engine/bench/scale.md are made. */
 export interface Results {
   readonly machine: {
     readonly cores: number;
@@ -15,7 +15,7 @@ export interface Results {
 }
 
 export interface MeasuredPart {
-  /** The day. */
+  /** The date. */
   readonly measured: string;
   readonly rows: readonly Row[];
 }
@@ -27,14 +27,14 @@ export function readResults(): Results | undefined {
 }
 
 export function writeResults(results: Results): void {
-  // One line for each list of values, so that a difference can be read.
+  // Put each list of values on one line, so that diffs are readable.
   const text = JSON.stringify(results, null, 2).replaceAll(/\[\s+[-\d.,\s]+\s\]/g, (list) =>
     list.replaceAll(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'),
   );
   writeFileSync(FILE, `${text}\n`);
 }
 
-/** Only digits that mean something. */
+/** Keeps only significant digits. */
 export function toPart(rows: readonly Row[]): MeasuredPart {
   const round = (value: number) => Number(value.toPrecision(4));
   return {
@@ -62,28 +62,28 @@ export function thisMachine(): Pick<Results, 'machine' | 'versions'> {
 
 const PEERS = ['autocannon', 'express', 'hono', 'graphile-worker', 'pg'];
 
-/** The peers of makers' packages are the root's. */
+/** Peer dependencies of the makers' packages are in the root. */
 function versionOf(name: string): string {
   const own = `engine/workshop/node_modules/${name}`;
   const folder = existsSync(own) ? own : `node_modules/${name}`;
   return (JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { version: string }).version;
 }
 
-/** Names a list of values: one for each round. */
+/** Identifies a list of values, one for each round. */
 export interface Figure {
   readonly row: string;
   readonly variant: string;
   readonly metric: string;
 }
 
-/** Undefined if it was not measured: the long form is a run of its own. */
+/** Undefined if it was not measured, because the long form is a separate run. */
 export function valuesOf({ parts }: Results, figure: Figure): readonly number[] | undefined {
   const rows = Object.values(parts).flatMap((part) => part.rows);
   return rows.find((one) => one.row === figure.row && one.variant === figure.variant && one.metric === figure.metric)
     ?.values;
 }
 
-/** One figure of all rounds, which must have been measured. */
+/** The overall figure of all rounds. Throws if it was not measured. */
 export function figureOf(results: Results, row: string, variant: string, metric: string): number {
   const values = valuesOf(results, { row, variant, metric });
   if (!values) throw new Error(`engine/bench/results.json has no "${metric}" of ${variant} in "${row}"`);

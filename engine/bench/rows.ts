@@ -1,10 +1,10 @@
-/** What a benchmark hands back: the values of one metric, one for each round, in the order of the rounds. */
+/** A benchmark's values of one metric, one for each round, in order. */
 export interface Row {
-  /** What is done, such as `ack, github, new events, 32 connections`. The variants of one row are compared. */
+  /** The task, such as `ack, github, new events, 32 connections`. The variants of one row are compared. */
   readonly row: string;
-  /** Who does it: `claimcheck`, `floor`, `textbook` … */
+  /** The contender: `claimcheck`, `floor`, `textbook` … */
   readonly variant: string;
-  /** With its unit, such as `events/s` or `p50 ms`. */
+  /** The metric with its unit, such as `events/s` or `p50 ms`. */
   readonly metric: string;
   readonly values: number[];
 }
@@ -12,19 +12,19 @@ export interface Row {
 /** How long to measure. The short form only shows that everything works. */
 export interface Length {
   readonly rounds: number;
-  /** How much is done in a round: 1 is the usual amount. */
+  /** The amount of work in a round. 1 is the usual amount. */
   readonly part: number;
-  /** No round begins after so many seconds: a slow machine has fewer rounds. */
+  /** No round begins after this time, so a slow machine has fewer rounds. */
   readonly maxSeconds?: number;
 }
 
-/** What one measurement found: a value for each metric. */
+/** The result of one measurement: a value for each metric. */
 export type Measured = Readonly<Record<string, number>>;
 
-/** `5 ms` comes before `30 ms`. Stable: metrics stay as they were added. */
+/** Sorts `5 ms` before `30 ms`. The sort is stable, so metrics keep their order. */
 const inOrder = new Intl.Collator('en', { numeric: true });
 
-/** Collects measurements, so that all values of one row, variant and metric are together. */
+/** Collects measurements by row, variant and metric. */
 export class Rows {
   readonly #rows = new Map<string, Row>();
 
@@ -37,7 +37,7 @@ export class Rows {
     }
   }
 
-  /** In an order that the shuffled rounds have no part in. */
+  /** All rows, in an order that doesn't depend on the shuffled rounds. */
   all(): Row[] {
     return [...this.#rows.values()].sort(
       (a, b) => inOrder.compare(a.row, b.row) || inOrder.compare(a.variant, b.variant),
@@ -45,7 +45,10 @@ export class Rows {
   }
 }
 
-/** Runs every task once per round, in a new order each time: what a task leaves behind troubles a different one. */
+/**
+ * Runs every task once per round in a new order each time, so that a task's after-effects don't always hit the same
+ * task.
+ */
 export async function alternate(
   rounds: number,
   tasks: readonly ((round: number) => Promise<void>)[],
@@ -65,8 +68,8 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 }
 
 /**
- * One figure from all rounds, in which the work is the same: rates and costs are sums over sums, because a garbage
- * collection in one round must count as much as it took. Percentiles are the median of the rounds.
+ * Combines all rounds, which have the same work, to one figure. Rates and costs are totals, so that a garbage
+ * collection in one round counts fully. Percentiles are the median of the rounds.
  */
 export function overall(metric: string, values: readonly number[]): number {
   if (/^p\d+ /.test(metric)) return median(values);
@@ -86,20 +89,20 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** Milliseconds from the receiver to Postgres and back: the same rack, the same city, a country, an ocean. */
+/** Milliseconds from the receiver to Postgres and back: within a rack, a city or a country, or across an ocean. */
 export const DISTANCES = [1, 5, 30, 80] as const;
 
 export function waitRow(ms: number): string {
   return `wait for the 200, GitHub, ${ms} ms from Postgres`;
 }
 
-/** At full speed, each of these sends its next delivery when it has an answer. */
+/** The number of connections at full speed. Each sends its next delivery after an answer. */
 export const CONNECTIONS = 32;
 
 /** How long the queue waits for a batch to fill: `max_batch_timeout`, in milliseconds. */
 export const WAITS = [0, 50, 1000] as const;
 
-/** Deliveries a second when it is calm, and when it is not. */
+/** Deliveries per second at a low and a moderate rate. */
 export const RATES = [10, 100] as const;
 export function throughRow(rate?: number): string {
   return `from the delivery to the completion, ${rate === undefined ? `${CONNECTIONS} connections` : `${rate} a second`}`;
@@ -109,6 +112,6 @@ export function waitName(ms: number): string {
   return `max_batch_timeout = ${ms / 1000}`;
 }
 
-/** How far Postgres is away while the events of one order key are worked. */
+/** The distance of Postgres, in ms, while events of one order key are worked. */
 export const LINE_MS = 5;
 export const LINE_ROW = `events of one order key, ${LINE_MS} ms from Postgres`;

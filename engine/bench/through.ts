@@ -11,10 +11,10 @@ const EVENTS = 8000;
 
 const CALM_EVENTS = { 10: 100, 100: 1000 } as const;
 
-/** After the last answer. A slow machine needs some seconds. */
+/** How long to wait after the last answer. A slow machine needs some seconds. */
 const MOST_MS = 60_000;
 
-/** All of it at once on this machine: receiver, queue and consumer in one workerd, with Postgres beside them. */
+/** Measures everything together: receiver, queue and consumer in one workerd, and Postgres on the same machine. */
 export async function benchThrough({ rounds, part }: Length): Promise<Row[]> {
   const rows = new Rows();
   const keys = makeKeys();
@@ -59,7 +59,7 @@ export async function benchThrough({ rounds, part }: Length): Promise<Row[]> {
         rows.add(throughRow(rate), waitName(wait), {
           'p50 ms': p50,
           'p99 ms': p99,
-          // Each loads its events in one query, and commits them in one transaction.
+          // Each run loads its events in one query and commits them in one transaction.
           'consumer runs per event': runs / amount,
         });
       });

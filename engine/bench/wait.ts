@@ -5,13 +5,16 @@ import { createTables } from './drain-claimcheck.ts';
 import { startLoad } from './load.ts';
 import { alternate, DISTANCES, type Length, percentile, type Row, Rows, waitRow } from './rows.ts';
 
-/** Few, so that nothing waits for a processor: the answer's time is the ways to the database and back, and our own. */
+/**
+ * So few that nothing waits for a CPU. The answer's time then consists of the round trips to the database and our own
+ * work.
+ */
 const CONNECTIONS = 4;
 
-/** Fewer where each takes longer. */
+/** Fewer deliveries if each takes longer. */
 const DELIVERIES = { 1: 500, 5: 500, 30: 100, 80: 100 } as const;
 
-/** How long a provider waits for its 200, when the database is near and when it is far. */
+/** Measures how long a provider waits for its 200, with a near and a distant database. */
 export async function benchWait({ rounds, part }: Length): Promise<Row[]> {
   const rows = new Rows();
   const keys = makeKeys();
@@ -27,7 +30,7 @@ export async function benchWait({ rounds, part }: Length): Promise<Row[]> {
   const contenders = [
     started.use(await startReceiver('claimcheck', database, keys)),
     started.use(await startReceiver('floor', database, keys)),
-    // Twice: how much they differ is how much this machine says by chance.
+    // The bare Worker is measured twice. The difference shows how much results vary by chance.
     started.use({ ...(await startReceiver('floor', database, keys)), name: 'floor again' }),
     started.use(await startNode('hono', database, keys)),
     started.use(await startNode('express', database, keys)),

@@ -5,11 +5,11 @@ import { cpuOf } from './cpu.ts';
 export interface Workerd extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
-  /** CPU time of the process, with all its Workers, in ms. */
+  /** CPU time of the process with all its Workers in ms. */
   cpu(): number;
 }
 
-/** Runs Workers in workerd itself. The first gets the HTTP requests. Log lines are thrown away. */
+/** Runs Workers directly in workerd. The first one gets the HTTP requests. Log lines are discarded. */
 export async function startWorkerd(
   workers: Readonly<Record<string, Omit<WorkerdWorker, 'compatibilityDate'>>>,
 ): Promise<Workerd> {

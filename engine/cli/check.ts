@@ -17,10 +17,10 @@ import { types } from './types.ts';
 
 const USAGE = `npm run check
 
-Checks what a test run doesn't see: the wrangler files, types, lint, imports, generated files, migrations, and whether the
-Workers build. It changes nothing, and needs no network.`;
+Checks what tests don't cover: the wrangler files, types, lint, imports, generated files, migrations, and whether the
+Workers build. It changes nothing and needs no network.`;
 
-/** What a test run doesn't see: types, lint, the configuration, generated files, and whether the Workers build. */
+/** Checks what tests don't cover: types, lint, the configuration, generated files, and whether the Workers build. */
 export default async function main(): Promise<void> {
   readArguments({ usage: USAGE });
   const notes = unconfirmedNotes();
@@ -33,7 +33,7 @@ export default async function main(): Promise<void> {
   const [configs = readConfigs()] = environments;
   const sources = await loadSources();
   const failed: string[] = [];
-  // One part that fails must not hide another.
+  // A failing part must not hide other failures.
   const part = <Result>(done: Promise<Result>) =>
     done.catch((error) => {
       if (!(error instanceof UserError)) throw error;
@@ -57,7 +57,7 @@ export default async function main(): Promise<void> {
     if (config) await part(run(`the ${worker} builds`, build));
   }
   if (failed.length > 0) throw new UserError(failed.join('\n'));
-  // Only now: a handler that can't be loaded must not keep the checks above from saying why.
+  // Load the handlers last: if that fails, the checks above have already said why.
   const handlers = await loadHandlers();
   const problems = handlerProblems(handlers);
   if (problems.length > 0) throw new UserError(problems.join('\n'));
@@ -65,7 +65,7 @@ export default async function main(): Promise<void> {
     console.log(`hint: ${hint}`);
 }
 
-/** Does one part of a check, and says in a line that it passed. */
+/** Runs one part of a check and prints a line if it passes. */
 export async function step<Result>(title: string, work: () => Result | Promise<Result>): Promise<Result> {
   try {
     const result = await work();
@@ -77,7 +77,7 @@ export async function step<Result>(title: string, work: () => Result | Promise<R
   }
 }
 
-/** A part of a check that is a program. What it prints is shown only if it fails. */
+/** Runs a program as a part of a check. Its output is shown only if it fails. */
 export async function run(title: string, [program = '', ...args]: readonly string[]): Promise<void> {
   await step(title, () => {
     const { status, stdout, stderr, error } = spawnSync(
@@ -85,7 +85,7 @@ export async function run(title: string, [program = '', ...args]: readonly strin
       args,
       {
         encoding: 'utf8',
-        // A program that asks a question gets no answer, and fails.
+        // Without an input, a program that asks a question fails instead of waiting.
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `claimcheck`. Plain JavaScript, so that it can print what is wrong on any version of Node.
+// The command `claimcheck`. It is plain JavaScript, so that it can report an unsupported version of Node.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fail, run } from './lib/run.mjs';
@@ -14,6 +14,7 @@ const COMMANDS = {
   types: 'writes the types of what the wrangler files bind',
   migrate: "applies the engine's migrations, then yours",
   roles: 'makes a database role for each Worker, and prints its URL',
+  'try-live': 'deploys without an account of yours, for an hour',
   setup: 'takes you from nothing to production',
   deploy: 'migrates and deploys',
   secret: 'sets a secret of a deployed Worker',
@@ -27,7 +28,7 @@ if (name === undefined || name === '--help' || name === '-h') {
 }
 if (!Object.hasOwn(COMMANDS, name)) fail('claimcheck', `there is no command ${name}: npx claimcheck --help lists them`);
 
-// All paths of a command begin at the app's root, also when it is called in a folder below it.
+// Commands run in the app's root, even if they are called in a folder below it.
 let root = process.cwd();
 while (!existsSync(join(root, 'wrangler.toml')) && dirname(root) !== root) root = dirname(root);
 if (!existsSync(join(root, 'wrangler.toml'))) fail(name, 'there is no wrangler.toml here or above: run it in your app');

@@ -12,8 +12,8 @@ Runs PostgreSQL and the Neon endpoint alone, for plain npx wrangler dev, until C
   --fresh   starts over with an empty database`;
 
 /**
- * The local database alone, until Ctrl-C, for plain `npx wrangler dev`: wrangler reads `.dev.vars`, which is made here. There
- * all Workers have the owner's DATABASE_URL, because the file is one for all. `npm run dev` gives each its own role.
+ * Runs only the local database until Ctrl-C, for plain `npx wrangler dev`. Wrangler reads `.dev.vars`, which this
+ * command makes. In that file all Workers share the owner's DATABASE_URL; with `npm run dev`, each has its own role.
  */
 export default async function main(): Promise<void> {
   const { values } = readArguments({ usage: USAGE, options: { fresh: { type: 'boolean', default: false } } });
@@ -26,7 +26,7 @@ export default async function main(): Promise<void> {
     const database = await startDatabase({ dataDir: '.data/postgres', databaseUrl: url.href, fresh: values.fresh });
     ends.defer(() => database.stop());
     console.log(
-      `the outside  plain wrangler calls every URL in [vars] as it is: a line with its name in ${DEV_VARS} replaces one. A secret whose name ends in _URL needs such a line`,
+      `the outside  plain wrangler calls the real URLs in [vars]. A line with a URL's name in ${DEV_VARS} replaces it. A secret whose name ends in _URL needs such a line`,
     );
     const configs = workers.map(({ path }) => `-c ${path}`).join(' ');
     console.log(

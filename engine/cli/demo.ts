@@ -9,24 +9,24 @@ import { type Stack, seedTables, startStack } from './local/stack.ts';
 import { startWorkers, type Workers } from './local/workers.ts';
 import { KINDS, makeStorm, type Storm, type StormDelivery } from './samples/storm.ts';
 
-/** Deliveries on their way at the same moment. */
+/** The number of concurrent deliveries. */
 const CONCURRENCY = 25;
-/** Nothing takes this long unless it is stuck. */
+/** If the work takes longer than this, it is stuck. */
 const QUIET_WITHIN_MS = 60_000;
-/** An event that its handler has failed at waits for its next attempt: the demo doesn't wait longer than this for it. */
+/** How long to wait for events whose handler has failed and that wait for their next attempt. */
 const FAILING_WITHIN_MS = 10_000;
 
 const USAGE = `npm run demo
 
 Runs your app on throw-away data and free ports, sends it a storm of deliveries (good, repeated, forged, stale), and counts
-what came out. Exit code: 0 if everything is as it must be, each event reached the handler of its type, and no handler or
-effect has failed, or else 1.`;
+what comes out. The exit code is 0 if all counts are right, each event reached the handler of its type, and no handler or
+effect failed. Otherwise it is 1.`;
 
-/** Your app on throw-away data: a storm of deliveries goes in, and Postgres says what came out. */
+/** Runs your app on throw-away data, sends it a storm of deliveries, and reads the result from Postgres. */
 export default async function main(): Promise<void> {
   readArguments({ usage: USAGE });
   console.log('starting PostgreSQL, the Neon endpoint and the Workers …');
-  // `process.exit` ends Postgres and the Workers and removes the data. A signal alone would leave all of it behind.
+  // `process.exit` ends Postgres and the Workers and removes the data. Without it, a signal would leave them behind.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
   const app = await startApp();
   try {
@@ -70,7 +70,7 @@ async function startApp(): Promise<RunningApp> {
   }
 }
 
-/** The status of each answer. */
+/** Sends all deliveries and returns the status of each answer. */
 async function deliverAll(deliveries: readonly StormDelivery[]): Promise<number[]> {
   const answers: number[] = [];
   const rest = deliveries.entries();
@@ -85,7 +85,7 @@ async function deliverAll(deliveries: readonly StormDelivery[]): Promise<number[
   return answers;
 }
 
-/** Some providers demand an answer of their own, so what became of a delivery is read from the receiver's log. */
+/** Counts outcomes in the receiver's log, because some providers require a special answer. */
 function outcomesLogged({ workers }: RunningApp): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { message } of workers.harness.getLogs()) {
@@ -105,7 +105,7 @@ interface Result {
   readonly keysSeenOutside: number;
 }
 
-/** Waits until everything is worked, and asks Postgres and the outside what happened. */
+/** Waits until all work is done, and then asks Postgres and the stand-in for the outside for the result. */
 async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Result> {
   const client = new pg.Client({ connectionString: stack.databaseUrl });
   await client.connect();
@@ -121,7 +121,7 @@ async function resultOf({ stack }: RunningApp, { events }: Storm): Promise<Resul
       const [left] = await rows<{ claimed: number; pending: number; untried: number }>(pending);
       const waited = Date.now() - started;
       if (!left || waited > QUIET_WITHIN_MS) break;
-      // The consumer claims what was forwarded.
+      // Forwarded deliveries are claimed later by the consumer.
       const isClaimed = left.claimed >= total(events);
       if (isClaimed && left.pending === 0) break;
       if (isClaimed && left.untried === 0 && waited > FAILING_WITHIN_MS) break;
@@ -150,7 +150,7 @@ type Line = [title: string, count: number, expected?: number];
 const total = (counts: ReadonlyMap<string, number>): number =>
   [...counts.values()].reduce((sum, count) => sum + count, 0);
 
-/** Prints what went in and what came out. True if it is what must come out. */
+/** Prints what was sent and what came out. Returns true if the result is right. */
 function report(
   { deliveries, distinct, events, ids }: Storm,
   answers: readonly number[],
@@ -162,7 +162,7 @@ function report(
     deliveries.filter((delivery, index) => delivery.kind === kind && answers[index] === KINDS[kind]).length;
   const accepted = outcomes.get('accepted') ?? 0;
   const forwarded = outcomes.get('forwarded') ?? 0;
-  // If Postgres doesn't answer a claim in time, its delivery is forwarded, whether it is a duplicate or not.
+  // If a claim takes too long, its delivery is forwarded even if it is a duplicate.
   const expectedAccepted = forwarded === 0 ? distinct : Math.min(accepted, distinct);
   const known = new Set(result.events.map(({ source, event_id }) => `${source} ${event_id}`));
   const withStatus = (...statuses: string[]) => result.events.filter(({ status }) => statuses.includes(status)).length;
@@ -192,8 +192,8 @@ function report(
 }
 
 /**
- * How many deliveries reached no handler although the type that was asked for has one: by source and type. One event of a
- * batch is enough, because a sample may hold events of other types as well.
+ * By source and type: how many deliveries reached no handler although the requested type has one. One handled event of
+ * a batch is enough, because a sample may also contain events of other types.
  */
 function unhandledOf({ asked }: Storm, { events }: Result, handlers: Handlers): Map<string, number> {
   const ignored = new Set(
@@ -208,22 +208,22 @@ function unhandledOf({ asked }: Storm, { events }: Result, handlers: Handlers): 
   return counts;
 }
 
-/** What the table can't say: handlers that failed or were not called, and sources that sent nothing. */
+/** Explains what the table can't show: handlers that failed or were not called, and sources that sent nothing. */
 function explain(
   { silent }: Storm,
   { failures }: Result,
   unhandled: ReadonlyMap<string, number>,
   isRight: boolean,
 ): void {
-  for (const source of silent) console.log(`\n${source}: its sample holds no event, so nothing was sent for it.`);
+  for (const source of silent) console.log(`\n${source}: its sample contains no event, so nothing was sent.`);
   for (const { what, error, count } of failures) console.log(`\n${what}, ${count} times ${error}`);
   for (const [what, count] of unhandled)
     console.log(
-      `\n${what}, ${count} times ignored: its handler was not called, because the sample makes another type of it. Write one in src/samples.ts.`,
+      `\n${what}, ${count} times ignored: its handler was not called, because the sample produces another type. Write a sample in src/samples.ts.`,
     );
   if (failures.length > 0) {
     console.log(
-      '\nThese events are kept. If a sample is not what your handler expects, write one in src/samples.ts. Rows that it needs: `seed` there.',
+      '\nThese events are kept. If a sample is not what your handler expects, write your own in src/samples.ts, and add the rows that it needs with `seed`.',
     );
   }
   console.log(`\n${isRight ? conclusion(failures, total(unhandled)) : 'Something is wrong: see "should be" above.'}`);
@@ -233,5 +233,5 @@ function conclusion(failures: Result['failures'], unhandled: number): string {
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   if (failed > 0) return `Nothing is lost, but ${failed} handlers or effects FAILED: see above.`;
   if (unhandled > 0) return `Nothing is lost, but ${unhandled} deliveries REACHED NO HANDLER: see above.`;
-  return 'Every event once, nothing lost.';
+  return 'Every event was worked once, and nothing was lost.';
 }

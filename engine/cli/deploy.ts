@@ -16,17 +16,17 @@ import { type DeliveryOptions, firstDelivery, smoke } from './setup/smoke.ts';
 
 const USAGE = `DATABASE_URL=… npm run deploy [-- --env <name>]
 
-Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. What would fail halfway
-is refused before anything is changed, and so is a deploy while another one runs.
-DATABASE_URL is that of the owner of the tables, and comes from the shell only. With SMOKE_SOURCE and SMOKE_SECRET, the name of a
-source and its secret, it sends a delivery through the new Workers, and fails if that doesn't arrive.
+Migrates the database, then deploys the consumer, the receiver and, if there is one, the ops Worker. It checks everything
+before the first change, and refuses to start while another deploy runs.
+DATABASE_URL is read only from the shell, and is the URL of the tables' owner. With SMOKE_SOURCE and SMOKE_SECRET, the name of a
+source and its secret, it sends a delivery through the new Workers and fails if it doesn't arrive.
 To go back: npx wrangler rollback, for each Worker in the order of ${GOING_BACK}`;
 
 export default async function main(): Promise<void> {
   const { values } = readArguments({ usage: USAGE, options: { env: { type: 'string', default: '' } } });
   const configs = readConfigs(values.env);
   for (const hint of assertConfigured({ sources: await loadSources(), ...configs })) console.log(`hint: ${hint}`);
-  // Never from .dev.vars: that database is the local one, and the deployed Workers would find no tables.
+  // Read only from the shell, because .dev.vars names the local database.
   const { DATABASE_URL } = process.env;
   if (!DATABASE_URL || isLocal(databaseUrlOf(DATABASE_URL))) {
     throw new UserError(
@@ -36,11 +36,11 @@ export default async function main(): Promise<void> {
   await asOwner(DATABASE_URL, (client) => deploy(configs, DATABASE_URL, client), DEPLOYING);
 }
 
-/** The database first, because Workers answer 503 on old tables. */
+/** Migrates the database first, because new Workers answer 503 on old tables. */
 async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Client): Promise<void> {
   const url = databaseUrlOf(databaseUrl);
   await ownerOf(client, url, configs.receiver.name);
-  console.log('looking for what would fail');
+  console.log('checking everything before the first change');
   const account = await openAccount();
   const options = await deliveryOptions(account, configs.receiver);
   const problems = await Promise.all([
@@ -50,7 +50,7 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
     options && firstDelivery(options).then((delivery) => (delivery ? undefined : unsignable(options))),
   ]);
   const found = problems.flat().filter((problem) => problem !== undefined);
-  if (found.length > 0) throw new UserError(['nothing was changed, because', ...found].join('\n'));
+  if (found.length > 0) throw new UserError(['nothing was changed, because:', ...found].join('\n'));
 
   console.log(`migrating ${describeDatabase(url)}`);
   const withoutRole = await migrate(databaseUrl);
@@ -65,7 +65,7 @@ async function deploy(configs: WorkerConfigs, databaseUrl: string, client: pg.Cl
   console.log('hint: with SMOKE_SOURCE and its SMOKE_SECRET in the shell, a delivery is sent through the new Workers');
 }
 
-/** For the delivery that is sent at the end, if the shell has a source and its secret. */
+/** The options of the final test delivery, if the shell has a source and its secret. */
 async function deliveryOptions(account: Account, config: WorkerConfig): Promise<DeliveryOptions | undefined> {
   const { SMOKE_SOURCE, SMOKE_SECRET } = process.env;
   const receiver = await addressOf(account, config);

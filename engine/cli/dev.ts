@@ -17,21 +17,24 @@ import { describeProcess, type Lifetime, noteRunning, runningDev, untilStopped }
 import { UserError } from './lib/user-error.ts';
 import { seedTables, startStack } from './local/stack.ts';
 
-/** Production ticks every 15 minutes to let Neon sleep. The local database costs nothing, and a developer waits for it. */
+/**
+ * In production the cron runs every 15 minutes, to let Neon sleep. The local database costs nothing, and a developer
+ * doesn't want to wait.
+ */
 const CRON_EVERY_MS = 60_000;
 
-/** `npm run db:generate` writes it. */
+/** Written by `npm run db:generate`. */
 const JOURNAL = 'drizzle/meta/_journal.json';
 
 const USAGE = `npm run dev [-- --fresh] [-- --tunnel] [-- --json]
 
 Runs everything on this machine until Ctrl-C: PostgreSQL, the Neon endpoint, the Workers, and a stand-in for the outside.
-PORT is the port of deliveries and of the console: PORT=8080 npm run dev. It is 8787 otherwise.
+PORT sets the port of deliveries and of the console (default: 8787): PORT=8080 npm run dev.
   --fresh     starts over with an empty database
   --tunnel    lets providers reach the receiver, through a Quick Tunnel of Cloudflare. The console then asks for OPS_TOKEN
-  --json      prints the Workers' log as it is, with what found nothing to do, and everything else on the standard error`;
+  --json      prints the Workers' complete log unchanged, and everything else on standard error`;
 
-/** The Workers with everything around them on this machine, until Ctrl-C. */
+/** Runs the Workers and everything around them on this machine, until Ctrl-C. */
 export default async function main(): Promise<void> {
   const flag = { type: 'boolean', default: false } as const;
   const { values } = readArguments({ usage: USAGE, options: { fresh: flag, json: flag, tunnel: flag } });
@@ -47,7 +50,7 @@ async function start(
   { fresh, json, tunnel }: Record<'fresh' | 'json' | 'tunnel', boolean>,
   { ends, stop, isStopping }: Lifetime,
 ): Promise<void> {
-  // With --json the standard output holds nothing but the log of the Workers.
+  // With --json, the standard output contains only the Workers' log.
   const say = json ? console.error : console.log;
   const sources = await loadSources();
   const secret = randomBytes(16).toString('hex');
@@ -61,7 +64,7 @@ async function start(
   say(`the outside  ${stack.outside.url}, in place of every URL in [vars] and of secrets named …_URL`);
   if (isStopping()) return;
 
-  // Wrangler has a port of its own: see proxy.ts.
+  // Wrangler listens on another port, behind proxy.ts.
   const inner = await freePort();
   ends.defer(await startProxy(port, { port: inner, secret }, anotherPort(port)));
   const url = `http://${LOOPBACK}:${inner}`;
@@ -82,14 +85,14 @@ async function start(
   ends.defer(watchFiles([SAMPLES], useSamples));
   stack.outside.onRequest = printer.outside;
   stack.neon.onRefusal = printer.refusal;
-  // A tunnel of wrangler's ends at wrangler's port. Nobody is let in there without OPS_TOKEN.
+  // Wrangler's tunnel leads directly to wrangler's port, where the console requires OPS_TOKEN.
   writeCopies(configuration, stack, tunnel ? undefined : secret);
   ends.defer(watchConfiguration(configuration, say));
 
-  // A reload empties the local queues. The tickets of events that wait for their next attempt are lost with them.
+  // A reload empties the local queues, so tickets are lost. Make pending events due, so that they get new tickets.
   const tryAgain = async (why: string) => {
     const pending = await events.makePendingDue();
-    say(pending > 0 ? `${why}, and pending events and effects are tried again now: ${pending}` : why);
+    say(pending > 0 ? `${why}, and pending events and effects are retried now: ${pending}` : why);
     if (pending > 0) await tick();
   };
   const migrated = () => migrate(stack.databaseUrl).then(() => tryAgain('the migrations are applied'));
@@ -115,7 +118,8 @@ async function start(
   let wrangler = startWorkers();
   ends.defer(() => wrangler.stop());
   let ready = false;
-  // The error names a line of the bundle, which wrangler has deleted. Node loads the same files, and names theirs.
+  // The error names a line of the bundle, which wrangler has deleted. Loading the same files in Node gives the original
+  // line.
   const explain = () => {
     const thrown = wrangler.thrown();
     if (thrown === '') return;
@@ -123,20 +127,21 @@ async function start(
     const { status } = spawnSync(process.execPath, load, { stdio: ['ignore', 'ignore', 'inherit'] });
     if (status === 0) console.error(thrown);
   };
-  // A file that throws while it is loaded ends wrangler. It has printed the error, and a developer will save a correction.
+  // A file that throws while it is loaded ends wrangler, which has printed the error. Start it again after the file is
+  // saved.
   const startAgain = async () => {
     if (isStopping()) return;
     if (!ready) {
       explain();
       return stop(1);
     }
-    // Watched before the message below, because its reader may save at once.
+    // Watch before printing the message, because the reader may save immediately.
     const { promise: saved, resolve } = Promise.withResolvers<void>();
     const stopWatching = watchFolder('src', resolve);
     ends.defer(stopWatching);
     await wrangler.stop();
     explain();
-    say('the Workers cannot start: see above. Save a correction in src');
+    say('the Workers cannot start: see above. Save a corrected file in src');
     await saved;
     stopWatching();
     if (isStopping()) return;
@@ -163,14 +168,14 @@ async function start(
   });
 }
 
-/** Two runs in one checkout would write the same files. */
+/** Refuses a second run in the same checkout, because both would write the same files. */
 function assertOnly(): void {
   const other = runningDev();
   if (!other) return;
-  throw new UserError(`it runs in this checkout already, on port ${other.port}: ${describeProcess(other.pid)}`);
+  throw new UserError(`it is already running in this checkout, on port ${other.port}: ${describeProcess(other.pid)}`);
 }
 
-/** Checked first, so that nothing has been started when the port is refused. */
+/** Checks the port before anything is started. */
 async function assertFree(port: number): Promise<void> {
   const probe = createServer();
   await listen(probe, port, anotherPort(port));

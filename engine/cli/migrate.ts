@@ -4,9 +4,9 @@ import { readArguments } from './lib/arguments.ts';
 
 const USAGE = `npm run db:migrate [-- --env <name>]
 
-Applies the migrations that are missing: first the engine's, then yours.
-DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables. The database of another environment
-is refused.`;
+Applies missing migrations: first the engine's, then yours.
+DATABASE_URL, from the shell or otherwise from .dev.vars, is the URL of the tables' owner. The database of another
+environment is refused.`;
 
 export default async function main(): Promise<void> {
   const { values } = readArguments({ usage: USAGE, options: { env: { type: 'string', default: '' } } });

@@ -1,16 +1,17 @@
 import { createInterface } from 'node:readline/promises';
 import type * as v from 'valibot';
 import type { ActionName } from '../src/db/schema.ts';
-import { ReconcileStatus, Status } from '../src/db/status.ts';
+import { PauseList, ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
 import { jsonLine } from '../src/shared/log.ts';
 import { opsAddress } from './cloudflare/api.ts';
 import { readArguments, wholeNumber } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 import { type Ask, actOnMany, actOnOne, filterOf, resultText } from './ops/action.ts';
-import { connect, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
+import { connect, MAX_PAGE, NOTHING_MATCHED, type OpsApi, pathOf, WRONG_USAGE } from './ops/api.ts';
 import { placesOf, unsealed } from './ops/decode.ts';
-import { detailsText, listLine, reconcileLine, statusText } from './ops/print.ts';
+import { detailsText, listLine, pauseLine, reconcileLine, statusText } from './ops/print.ts';
+import { runTenants } from './ops/tenants.ts';
 
 const USAGE = `npm run ops -- status                          sources and effects: what came in, what is pending, what is parked
 npm run ops -- list [which] [--limit 50|--all] events, the newest first
@@ -24,9 +25,21 @@ npm run ops -- rerun   SOURCE ID | which  [--effects]
                                                finished events run again: THEIR CHANGES ARE MADE A SECOND TIME;
                                                their effects are sent again only with --effects
 npm run ops -- reconcile SOURCE [--since TIME] [--accept]
-                                               what asking the provider has shown. With --since, everything that was sent since then is
-                                               asked for at the next tick of the consumer. With --accept the key is right, although
-                                               nothing that it lists is known here
+                                               what the provider has sent, and what of it was missing here. --since: at its next tick,
+                                               the consumer asks for everything sent since then. --accept: the key is right, although
+                                               it lists nothing that is known here
+npm run ops -- tenants list SOURCE [--limit 50|--all]
+                                               the tenants of a source, and which TENANTS_KEY each of them needs
+npm run ops -- tenants add|rotate SOURCE TENANT [--stored]
+                                               shows its address and its new secret, once. --stored: the sender has made the secret,
+                                               so it is asked for, or read from standard input
+npm run ops -- tenants finish SOURCE TENANT    ends a rotation: only the current secret counts
+npm run ops -- tenants disable|erase SOURCE TENANT
+                                               refuses its deliveries. erase also deletes the data of its events
+npm run ops -- tenants reseal                  seals all stored secrets with the current TENANTS_KEY
+npm run ops -- pause|resume|try KIND [--host HOST]
+                                               makes effects of this kind wait until you resume them; ends a pause; or tries one call of
+                                               a kind that failures have paused. --host: only calls to that host
 npm run ops -- position 'POSITION'             the places in your files that "position" of a log line names. Check out
                                                the deployed commit first
 npm run ops -- unseal SOURCE SEALED            decrypts the secret that a provider has sent: "sealed" of the log line.
@@ -49,11 +62,17 @@ Exit code: 0 done, 1 error, 2 wrong usage or not confirmed, 3 nothing matched`;
 
 type Options = ReturnType<typeof readOptions>['values'];
 
-/** The most that the API returns at a time. */
-const PAGE = 500;
-
 /** How many words a command takes. The others take two: SOURCE and ID. */
-const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, reconcile: 1, position: 1 };
+const WORDS: Readonly<Record<string, number>> = {
+  status: 0,
+  list: 0,
+  reconcile: 1,
+  tenants: 3,
+  pause: 1,
+  resume: 1,
+  try: 1,
+  position: 1,
+};
 
 /** What an operator does without a browser. */
 export default async function main(): Promise<void> {
@@ -80,13 +99,19 @@ export default async function main(): Promise<void> {
       return act(await api(), command, rest, values);
     case 'reconcile':
       return reconcile(await api(), rest[0], values);
+    case 'tenants':
+      return runTenants(await api(), rest, { ...values, limit: limitOf(values) }, asker());
+    case 'pause':
+    case 'resume':
+    case 'try':
+      return pause(await api(), command, rest[0], values);
     case 'position':
       return console.log(placesOf(rest[0]).join('\n'));
     case 'unseal':
       return console.log(await unsealed(rest));
     default:
       throw new UserError(
-        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, position or unseal`,
+        `there is no command ${command}: status, list, show, retry, discard, rerun, reconcile, tenants, pause, resume, try, position or unseal`,
         WRONG_USAGE,
       );
   }
@@ -98,12 +123,12 @@ async function status(api: OpsApi, { json }: Options): Promise<void> {
 }
 
 async function list(api: OpsApi, options: Options): Promise<void> {
-  const limit = options.all ? Number.POSITIVE_INFINITY : wholeNumber('limit', options.limit, WRONG_USAGE);
+  const limit = limitOf(options);
   const query = new URLSearchParams(filterOf(options, new Date()));
   let count = 0;
   let cursor: string | null = '';
   while (cursor !== null && count < limit) {
-    query.set('limit', String(Math.min(PAGE, limit - count)));
+    query.set('limit', String(Math.min(MAX_PAGE, limit - count)));
     if (cursor) query.set('cursor', cursor);
     const page: v.InferOutput<typeof EventPage> = await api.get(`/events?${query}`, EventPage);
     for (const event of page.events) console.log(options.json ? jsonLine(event) : listLine(event));
@@ -112,6 +137,10 @@ async function list(api: OpsApi, options: Options): Promise<void> {
   }
   if (count === 0) throw new UserError('nothing matches', NOTHING_MATCHED);
   if (cursor !== null) console.error(`there are more than these ${count}: --all lists them`);
+}
+
+function limitOf({ all, limit }: Options): number {
+  return all ? Number.POSITIVE_INFINITY : wholeNumber('limit', limit, WRONG_USAGE);
 }
 
 async function show(api: OpsApi, [source, id]: [string, string], { json }: Options): Promise<void> {
@@ -149,6 +178,14 @@ async function reconcile(api: OpsApi, source: string | undefined, { since, accep
   console.log(json ? jsonLine(row) : reconcileLine(row, new Date()));
 }
 
+async function pause(api: OpsApi, action: string, kind: string | undefined, { host, json }: Options): Promise<void> {
+  if (!kind) throw new UserError(`${action} takes a kind of effects: ${action} receipt`, WRONG_USAGE);
+  const body = { action, ...(host === undefined ? {} : { host }) };
+  const { pauses } = await api.post(`/pauses/${encodeURIComponent(kind)}`, body, PauseList);
+  const lines = pauses.map((row) => (json ? jsonLine(row) : pauseLine(row, new Date())));
+  console.log(lines.length > 0 || json ? lines.join('\n') : `${kind} is not paused`);
+}
+
 function keyOf(command: string, [source, id]: string[]): [string, string] {
   if (source && id) return [source, id];
   throw new UserError(`${command} takes a source and the id of an event: ${command} stripe evt_1`, WRONG_USAGE);
@@ -173,7 +210,7 @@ function readOptions() {
   const flag = { type: 'boolean', default: false } as const;
   return readArguments({
     usage: USAGE,
-    words: 3,
+    words: 4,
     exitCode: WRONG_USAGE,
     options: {
       source: text,
@@ -190,6 +227,8 @@ function readOptions() {
       reason: text,
       effects: flag,
       accept: flag,
+      stored: flag,
+      host: text,
       yes: flag,
       json: flag,
       url: text,

@@ -6,13 +6,13 @@ import { UserError } from './lib/user-error.ts';
 
 const USAGE = `npm run db:roles [-- --env <name>] [--rotate receiver|consumer|ops] [--sql]
 
-Creates a role in Postgres for each Worker, or gives those that exist exactly the rights that this version needs.
-DATABASE_URL, from the shell or else from .dev.vars, is that of the owner of the tables. The database of another environment
-is refused.
-  --rotate   gives the role of this Worker a new password, and prints its URL
-  --sql      changes nothing, and prints the statements`;
+Creates a Postgres role for each Worker, or gives existing roles exactly the rights that this version needs.
+DATABASE_URL, from the shell or otherwise from .dev.vars, is the URL of the tables' owner. The database of another
+environment is refused.
+  --rotate   gives this Worker's role a new password and prints its URL
+  --sql      prints the statements without running them`;
 
-/** Creates a role for each Worker, or gives those that exist the rights that this version needs. */
+/** Creates a role for each Worker, or updates the rights of existing roles for this version. */
 export default async function main(): Promise<void> {
   const { values } = readArguments({
     usage: USAGE,
@@ -26,14 +26,14 @@ export default async function main(): Promise<void> {
   if (values.rotate !== undefined && rotate.length === 0) {
     throw new UserError('--rotate takes the Worker whose role gets a new password: receiver, consumer or ops');
   }
-  // With --sql, the output can be run as it is.
+  // With --sql, messages are SQL comments, so that the output can be run.
   const say = (text: string) => console.log(values.sql ? `-- ${text}` : text);
   const database = chosenDatabase(say);
   await assertDatabaseOf(database, values.env);
   const databaseUrl = database.href;
   const { statements, urls } = await createWorkerRoles(databaseUrl, { rotate, dryRun: values.sql });
   if (values.sql) console.log(`begin;\n${statements.join(';\n')};\ncommit;`);
-  else say('the roles have the rights that this version needs');
+  else say('the roles now have the rights that this version needs');
   for (const worker of WORKERS) {
     if (urls[worker] === undefined) continue;
     say(

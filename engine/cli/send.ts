@@ -16,16 +16,18 @@ import { eventsIn, makeDelivery, type SignedDelivery } from './samples/delivery.
 import { sampleOf } from './samples/samples.ts';
 import { hasPair, madeUpKeys } from './samples/sign.ts';
 import { type SampleTenant, sampleTenant } from './samples/tenants.ts';
+import { readTrial, type Trial } from './try-live/trial.ts';
 
 const usage = (
   sources: Sources,
-) => `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--tenant NAME] [--url URL] [--curl]
+) => `npm run send -- <source> [type] [--times 1] [--concurrency 1] [--id ID] [--body JSON | --body @FILE] [--tenant NAME] [--url URL] [--live] [--curl]
 npm run send -- --list
 
 Sends a correctly signed sample delivery to the receiver of npm run dev. Without a type it sends the first one that the
 source is subscribed to. src/samples.ts may have a body for it. For a source that you don't have yet, name its provider.
   --times      sends the same delivery again and again
   --tenant     of a source with tenants: whose delivery it is. On this machine, the tenant is made if it is not there
+  --live       sends to the receiver that npm run try-live has deployed
   --curl       prints the delivery as a curl command instead
   --list       shows all providers and the types of their samples
 Sources: ${Object.keys(sources).join(', ') || 'none yet'}`;
@@ -37,16 +39,18 @@ export default async function main(): Promise<void> {
   if (values.list) return list();
   if (!name) return void console.log(usage(sources));
 
+  const trial = values.live ? readTrial() : undefined;
+  if (trial && !trial.receiver) throw new UserError('nothing is live: npm run try-live deploys it');
   const configured = sources[name];
   const source: Source = configured ?? { provider: providerOf(name, sources), types: [] };
-  const tenant = await tenantOf(name, source, values.tenant, values.url);
+  const tenant = await tenantOf(name, source, values.tenant, values.url, trial);
   const delivery = makeDelivery({
     name,
     source,
-    key: tenant?.key ?? (await signingKeyOf(name, source.provider, configured !== undefined)),
+    key: tenant?.key ?? (await signingKeyOf(name, source.provider, configured !== undefined, trial?.secrets)),
     segment: tenant?.segment,
     samples: (await loadSamples()).samples,
-    receiver: receiverUrl(values.url),
+    receiver: trial?.receiver ?? receiverUrl(values.url),
     type,
     id: values.id,
     body: textOf(values.body),
@@ -99,9 +103,16 @@ function providerOf(name: string, sources: Sources): Provider {
 }
 
 /** The key that the provider signs with. For a source that isn't configured yet, a random one that shows the form. */
-async function signingKeyOf(name: string, provider: Provider, isConfigured: boolean): Promise<string> {
+async function signingKeyOf(
+  name: string,
+  provider: Provider,
+  isConfigured: boolean,
+  ofTrial?: Trial['secrets'],
+): Promise<string> {
   const pair = !('token' in provider.scheme) && hasPair(provider.scheme);
   const variable = pair ? signingKeyName(name) : secretName(name);
+  if (ofTrial?.[variable]) return ofTrial[variable];
+  if (ofTrial) throw new UserError(`${name} has no secret there yet: npm run try-live deploys it with one`);
   const vars = readDevVars();
   const set = process.env[variable] ?? vars[variable];
   if (!set && !isConfigured) {
@@ -125,10 +136,13 @@ async function tenantOf(
   source: Source,
   tenant: string | undefined,
   url: string | undefined,
+  trial: Trial | undefined,
 ): Promise<SampleTenant | undefined> {
   if (tenant === undefined && !source.tenants) return undefined;
   if (!source.tenants) throw new UserError(`${name} has no tenants in src/sources.ts`);
   if (tenant === undefined) throw new UserError(`${name} has tenants: say which one sends, as in --tenant acme`);
+  if (trial?.database)
+    return sampleTenant({ name, source, tenant, databaseUrl: trial.database.url, secrets: trial.secrets });
   if (!isLoopback(new URL(receiverUrl(url)).hostname)) {
     throw new UserError('--tenant is for the receiver on this machine, which has the tenants of the local database');
   }
@@ -171,6 +185,7 @@ function readArgs(sources: Sources) {
       tenant: { type: 'string' },
       body: { type: 'string' },
       url: { type: 'string' },
+      live: { type: 'boolean', default: false },
       curl: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
     },

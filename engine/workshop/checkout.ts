@@ -1,19 +1,22 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 
-/** Users have such folders, and everything works in them. With a temporary folder before it, it has more than 120 characters. */
+/**
+ * Some users have such folders, and everything must work in them. In a temporary folder, the path has more than 120
+ * characters.
+ */
 export const STRANGE_FOLDER = `claimcheck 100% #ö in a folder with a path that is as long as those of some users, ${'x'.repeat(30)}`;
 
-/** Copies files and folders of this checkout into a folder. The packages are shared, the engine among them. */
+/** Copies files and folders of this checkout into a folder. The copy shares the packages, including the engine. */
 export function copyCheckout(folder: string, names: readonly string[]): void {
   for (const name of names) cpSync(name, join(folder, name), { recursive: true });
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
 }
 
-/** Where programs write below node_modules. */
+/** Folders in node_modules that programs write to. */
 const CACHES = ['.cache', '.vite', '.vite-temp'];
 
-/** A copy with an engine of its own. The packages are linked one by one, so that copies don't write into the same caches. */
+/** A copy with its own engine. Packages are linked individually, so that copies don't share caches. */
 export function copyWithEngine(folder: string, names: readonly string[]): void {
   const filter = (path: string) => basename(path) !== 'node_modules';
   for (const name of [...names, 'engine']) cpSync(name, join(folder, name), { recursive: true, filter });

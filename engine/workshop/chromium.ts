@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** Debian's Chromium, then the Chrome of GitHub's machines and of a Mac. */
+/** Chromium on Debian, then Chrome on GitHub's machines and on a Mac. */
 const PROGRAMS = [
   process.env.CHROMIUM ?? '',
   '/usr/bin/chromium',
@@ -8,8 +8,8 @@ const PROGRAMS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** The browser for the tests of the console, if this machine has one. */
+/** The browser for the console's tests, if this machine has one. */
 export const chromiumPath = PROGRAMS.find((path) => existsSync(path));
 
-/** What a developer without one is told. */
+/** The hint for a developer without one. */
 export const NO_CHROMIUM = 'no Chromium here: apt-get install chromium, or CHROMIUM=/path/to/it npm test';

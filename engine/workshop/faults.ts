@@ -8,14 +8,14 @@ import { sectionsOf, writeSection } from './page-section.ts';
 
 const LONG = 'npm run -w engine faults -- --long';
 
-/** The page with the figures. Only the long form changes it. */
+/** The page with the figures, which only the long form changes. */
 const PAGE = { page: 'engine/workshop/evidence.md', command: LONG };
 
 type Row = Readonly<Record<string, string | number>>;
 
 /**
- * Runs the tests in engine/test/faults, all of them or those whose paths contain one of the words given. The short form
- * is for CI. The long one tries everything that can be tried, and writes what it counted and measured into the page.
+ * Runs the tests in engine/test/faults, or those whose paths contain one of the given words. The short form is for CI.
+ * The long form tries everything, and writes its counts and measurements into the page.
  */
 export default async function main(): Promise<void> {
   const { values, positionals: words } = readArguments({
@@ -23,9 +23,9 @@ export default async function main(): Promise<void> {
     options: { long: { type: 'boolean', default: false }, seed: { type: 'string' } },
   });
   const { long } = values;
-  // Another one each time, so that every run tries something new. It is printed, because it repeats the run.
+  // A new seed for each run, so that every run tries something new. It is printed, so that the run can be repeated.
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 32));
-  if (!Number.isSafeInteger(seed)) throw new UserError('the seed is a whole number');
+  if (!Number.isSafeInteger(seed)) throw new UserError('the seed must be a whole number');
   const folder = mkdtempSync(join(tmpdir(), 'faults-'));
   try {
     const file = join(folder, 'figures');
@@ -36,7 +36,7 @@ export default async function main(): Promise<void> {
       FAULTS_SEED: String(seed),
       FAULTS_FIGURES: file,
     };
-    // Figures of the long form are published: files that run at the same time would change the times.
+    // The long form's figures are published, and files that run concurrently would change the times.
     const options = ['-c', 'engine/test/vitest.config.ts', '--project=faults'];
     const args = ['run', ...options, ...(long ? ['--no-file-parallelism'] : []), ...words];
     const { status } = spawnSync('node_modules/.bin/vitest', args, { stdio: 'inherit', env });
@@ -45,14 +45,14 @@ export default async function main(): Promise<void> {
     console.log(
       `\nTo repeat this run: npm run -w engine faults --${long ? ' --long' : ''} --seed ${seed} ${words.join(' ')}`,
     );
-    if (status !== 0) throw new UserError('not everything that is guaranteed has held');
+    if (status !== 0) throw new UserError('a guarantee was violated: see above');
     if (long) publish(figures, words.length === 0, seed);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** What the tests have reported, by section. */
+/** The figures that the tests have reported, by section. */
 function readFigures(file: string): Map<string, Row[]> {
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   const reported = lines.map((line) => JSON.parse(line) as { section: string; row: Row });

@@ -24,24 +24,25 @@ import { STRANGE_FOLDER } from './checkout.ts';
 
 const USAGE = `node engine/workshop/run.mjs forks [--ci] [--node <version>] [--kind sample|empty|source]
 
-Makes forks of the last commit in a folder with a strange name, and tries all that their owners do, on Node 20, 22 and 24.
-  --ci   makes one with and one without the sample app on this Node, side by side, and in the latter follows the tutorial and
-         upgrades to a made-up version`;
+Makes forks of the last commit in a folder with a strange name, and tries everything that their owners do, on Node 20, 22
+and 24.
+  --ci   makes one fork with and one without the sample app on this Node at the same time, and in the latter follows the
+         tutorial and upgrades to a made-up version`;
 
-/** Whoever owns a fork reads it in an hour. Without package-lock.json and vendor/. */
+/** A fork's owner should be able to read it in an hour. Doesn't count package-lock.json and vendor/. */
 const MOST_FILES = 50;
 
-/** What is only in the template. */
+/** References to things that exist only in the template. */
 const GONE =
   /(?<!claimcheck\/)\bengine\/|\bbench\/|workshop|\.ci\/|CONTRIBUTING|(?<![\w/.-])docs\/|npm run -w|npm run init/;
 
-/** With an older Node, a fork uses the package `node`. */
+/** The tested versions of Node. On an older Node, a fork uses the package `node`. */
 const NODES = ['20', '22', '24'];
 const OLDEST_OF_ITS_OWN = 22;
 
 const KINDS: Readonly<Record<string, readonly string[]>> = { sample: [], empty: ['--empty'], source: ['--source'] };
 
-/** A handler of each kind of fork, a source and type that run it, and where a line of the engine is in the bundle. */
+/** For each kind of fork, a source whose sample runs a handler. */
 const SENT: Readonly<Record<string, string>> = { sample: 'stripe', empty: 'orders', source: 'stripe' };
 
 const root = join(mkdtempSync(join(tmpdir(), 'forks-')), STRANGE_FOLDER);
@@ -52,7 +53,7 @@ export default async function main(): Promise<void> {
     usage: USAGE,
     options: { ci: { type: 'boolean', default: false }, node: { type: 'string' }, kind: { type: 'string' } },
   });
-  // It would be migrated.
+  // Otherwise this database would be migrated.
   Reflect.deleteProperty(process.env, 'DATABASE_URL');
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   mkdirSync(root);
@@ -66,7 +67,7 @@ export default async function main(): Promise<void> {
   }
 }
 
-/** With --ci, by kind. */
+/** The trials of --ci, by kind. */
 const ONCE: Readonly<Record<string, () => Promise<void>>> = {
   async sample() {
     const fork = new Fork('acme-sample');
@@ -85,14 +86,17 @@ const ONCE: Readonly<Record<string, () => Promise<void>>> = {
     fork.run('npm', 'ci', '--prefer-offline');
     for (const command of ['check', 'test']) fork.run('npm', 'run', command);
     followTutorial(fork.folder);
-    // Check, test and demo follow the upgrade.
+    // Check, test and demo run after the upgrade.
     for (const command of ['db:generate', 'types']) fork.run('npm', 'run', command);
     fork.commit('A source, a table, an effect, a handler and their test, as in the tutorial');
     await upgrade(fork);
   },
 };
 
-/** Each kind in a process of its own, because much of the time goes to npm and to programs that start. Prints one after the other. */
+/**
+ * Tries each kind in a separate process, because npm and starting programs take most of the time. Prints the outputs
+ * one after the other.
+ */
 async function tryAllOnce(): Promise<void> {
   const tried = Object.keys(ONCE).map(
     (kind) =>
@@ -115,7 +119,7 @@ async function tryAll(nodes: readonly string[], kinds: readonly string[]): Promi
       fork.init(...(KINDS[kind] ?? []));
       fork.check(`acme-${kind}-${version}`, kind === 'source');
       fork.run('npm', 'ci', '--prefer-offline');
-      // Otherwise every npm run would use it.
+      // Otherwise every `npm run` would use the package.
       if (Number(version) >= OLDEST_OF_ITS_OWN) fork.run('npm', 'uninstall', 'node', '--no-audit', '--no-fund');
       for (const command of ['check', 'test', 'demo']) fork.run('npm', 'run', command);
       fork.checkPositions(kind === 'source' ? 'engine' : undefined);
@@ -128,7 +132,7 @@ async function tryAll(nodes: readonly string[], kinds: readonly string[]): Promi
 
 const CONFIGS = ['wrangler.toml', 'wrangler.consumer.toml', 'wrangler.ops.toml'];
 
-/** The npm package `node` has the programs. Returns the folder of one. */
+/** Installs a version of Node with the npm package `node`. Returns its folder. */
 function installNode(version: string): string {
   const folder = join(dirname(root), `node-${version}`);
   mkdirSync(folder);
@@ -145,13 +149,13 @@ class Fork {
   private readonly name: string;
   private readonly env: NodeJS.ProcessEnv;
 
-  /** A clone of the last commit. */
+  /** Clones the last commit. */
   constructor(name: string, node?: string) {
     this.name = name;
     this.folder = join(root, name);
     git('.', 'clone', '--quiet', '.', this.folder);
     symlinkSync(resolve('node_modules'), join(this.folder, 'node_modules'));
-    // The programs of this checkout are not the fork's.
+    // Remove this checkout's programs from the PATH, because the fork must use its own.
     const path = (process.env.PATH ?? '').split(delimiter).filter((one) => !/node_modules[\\/]\.bin$/.test(one));
     const own = node ?? dirname(process.execPath);
     this.env = { ...process.env, NO_COLOR: '1', PATH: [own, ...path].join(delimiter) };
@@ -159,7 +163,7 @@ class Fork {
 
   init(...options: string[]): void {
     const kept = join(this.folder, 'engine/kept.txt');
-    // What git ignores may be somebody's.
+    // Ignored files may belong to the user.
     appendFileSync(join(this.folder, '.git/info/exclude'), 'kept.txt\n');
     writeFileSync(kept, 'mine');
     this.run('npm', 'run', 'init', '--', this.name, ...options);
@@ -186,7 +190,7 @@ class Fork {
     expect(status !== 0 && text.includes(words), `${args.join(' ')} fails with "${words}": ${text}`);
   }
 
-  /** What is in it, and that nothing refers to what is not. */
+  /** Checks the fork's files, and that nothing refers to missing files. */
   check(name: string, hasSource = false): void {
     const files = git(this.folder, 'ls-files', '-z').split('\0').filter(Boolean);
     const own = files.filter((file) => !/^(package-lock\.json$|vendor\/|engine\/)/.test(file));
@@ -204,7 +208,7 @@ class Fork {
     const problems = own.flatMap((file) => {
       const lines = this.read(file).split('\n');
       const commands = lines.flatMap((line) =>
-        Array.from(line.matchAll(/npm run (?:-\S+ )*([\w:]+)/g), ([, one = '']) => one),
+        Array.from(line.matchAll(/npm run (?:-\S+ )*([a-z][\w:-]*)/g), ([, one = '']) => one),
       );
       const foreign = lines.filter((line) => GONE.test(line) && !(hasSource && line.includes('"engine"')));
       return [
@@ -215,14 +219,14 @@ class Fork {
     expect(problems.length === 0, ['nothing refers to what is not there', ...problems].join('\n'));
   }
 
-  /** The types of other packages clash with each other, so an app doesn't check those of packages. Ours have no error. */
+  /** An app doesn't check the types of packages, because those of other packages conflict. Ours must have no errors. */
   checkTypes(): void {
     const { text } = this.output('npx', 'tsc', '-p', '.', '--skipLibCheck', 'false');
     const errors = text.split('\n').filter((line) => /^(node_modules\/claimcheck|src|test)\//.test(line));
     expect(errors.length === 0, ['the types of the package have no error', ...errors].join('\n'));
   }
 
-  /** A place in the deployed consumer is a line of the package. */
+  /** Checks that a position in the deployed consumer translates to a line of the package. */
   checkPositions(engine = 'node_modules/claimcheck'): void {
     const folder = join(dirname(root), 'built');
     this.output('npx', 'wrangler', 'deploy', '--dry-run', '--outdir', folder, '-c', 'wrangler.consumer.toml');
@@ -236,7 +240,7 @@ class Fork {
     expect(/handle \(src\/handlers\/[\w-]+\.ts:\d+/.test(text), `a frame of a handler names its file: ${text}`);
   }
 
-  /** `npm run dev`, and a delivery that is worked. */
+  /** Runs `npm run dev` and waits until a delivery is worked. */
   async develop(source: string): Promise<void> {
     const port = await freePort();
     const dev = this.start({ PORT: String(port) }, 'npm', 'run', 'dev');
@@ -246,7 +250,7 @@ class Fork {
     await dev.stop();
   }
 
-  /** As people do who know wrangler. */
+  /** The same with plain wrangler commands. */
   async developPlainly(source: string): Promise<void> {
     const port = await freePort();
     const database = this.start({}, 'npm', 'run', 'db');
@@ -260,7 +264,7 @@ class Fork {
     await database.stop();
   }
 
-  /** A program in a process group of its own, which is ended with it. */
+  /** Starts a program in its own process group, which ends with it. */
   start(env: Readonly<Record<string, string>>, program: string, ...args: string[]) {
     console.log(`\n${this.name} $ ${program} ${args.join(' ')} &`);
     const child = spawn(program, args, {
@@ -284,7 +288,7 @@ class Fork {
       await exited;
     };
     ends.push(stop);
-    // Ctrl-C doesn't reach another group.
+    // Ctrl-C doesn't reach other process groups.
     process.once('exit', interrupt);
     return {
       stop,
@@ -312,10 +316,10 @@ class Fork {
   }
 }
 
-/** A slow machine starts Postgres and wrangler in less. */
+/** Enough for a slow machine to start Postgres and wrangler. */
 const SAYS_WITHIN_MS = 120_000;
 
-/** An init that is refused, or fails in the middle, changes nothing. */
+/** Checks that an init that is refused, or fails in the middle, changes nothing. */
 function refusals(fork: Fork): void {
   const { folder } = fork;
   const init = (...args: string[]) => ['npm', 'run', 'init', '--', ...args] as const;
@@ -324,7 +328,7 @@ function refusals(fork: Fork): void {
   writeFileSync(join(folder, 'note.txt'), 'not committed');
   fork.expectFailure('there are uncommitted changes', ...init('acme-hooks'));
   rmSync(join(folder, 'note.txt'));
-  // Git doesn't see an empty folder. Where a file must be written, it is in the way.
+  // Git doesn't see an empty folder, but a folder at a file's path prevents writing the file.
   const obstacle = join(folder, '.github/workflows/deploy.yml');
   mkdirSync(obstacle);
   fork.expectFailure('move it away', ...init('acme-hooks'));
@@ -332,7 +336,7 @@ function refusals(fork: Fork): void {
   expect(git(folder, 'status', '--porcelain') === '' && existsSync(join(folder, 'engine')), 'nothing has changed');
 }
 
-/** Does what the tutorial's code blocks say: a block that begins with a path is that file, or a part of a wrangler file. */
+/** Follows the tutorial's code blocks. A block that begins with a path is that file, or a part of a wrangler file. */
 function followTutorial(folder: string): void {
   const tutorial = readFileSync('docs/tutorial.md', 'utf8');
   const blocks = tutorial.matchAll(/```(?:ts|toml)\n(?:\/\/|#) ((?:src|test|wrangler)\S+)\n(.*?)```/gs);
@@ -347,7 +351,9 @@ function followTutorial(folder: string): void {
   expect(files >= 8, `the tutorial has ${files} files to write`);
 }
 
-/** A list takes the place of the file's own. What is below a heading goes below that heading. */
+/**
+ * Merges a part into a wrangler file. A list replaces the file's list, and lines below a heading go below that heading.
+ */
 function merged(toml: string, part: string): string {
   const [heading = '', ...lines] = part.split('\n');
   const result = heading.startsWith('[')
@@ -357,10 +363,10 @@ function merged(toml: string, part: string): string {
   return result;
 }
 
-/** The made-up version is above every real one, and its demo ends with another line. */
+/** The made-up version is higher than every real one, and its demo ends with another line. */
 const NEXT = '99.0.0';
-const NEW_LINE = 'Every event once, nothing lost, in the next version.';
-/** What the engine's new migration makes. */
+const NEW_LINE = 'Every event was worked once, and nothing was lost, in the next version.';
+/** The column that the engine's new migration adds. */
 const NEW_COLUMN = { table: 'alerts', column: 'note' };
 
 /** Installs the made-up version in a fork with an app whose migration is newer than the engine's new one. */
@@ -394,7 +400,7 @@ async function upgrade(fork: Fork): Promise<void> {
   await database.stop();
 }
 
-/** Packs a copy of the last commit with a changed file, a new migration and something for owners to do. */
+/** Packs a copy of the last commit with a changed file, a new migration and a task for owners. */
 function packNextVersion(vendor: string): void {
   const folder = join(root, 'next');
   git('.', 'clone', '--quiet', '.', folder);
@@ -406,7 +412,7 @@ function packNextVersion(vendor: string): void {
     writeFileSync(join(folder, path), after);
   };
   edit('engine/package.json', (text) => text.replace(/"version": "[^"]*"/, `"version": "${NEXT}"`));
-  edit('engine/cli/demo.ts', (text) => text.replace('Every event once, nothing lost.', NEW_LINE));
+  edit('engine/cli/demo.ts', (text) => text.replace('Every event was worked once, and nothing was lost.', NEW_LINE));
   const section = `## [${NEXT}] - 2027-01-15\n\nMade up.\n\n### You must do\n\nDelete the attic.\n\n`;
   edit('CHANGELOG.md', (text) => text.replace(/^## \[/m, `${section}## [`));
   const { table, column } = NEW_COLUMN;
@@ -414,7 +420,7 @@ function packNextVersion(vendor: string): void {
   writeFileSync(join(folder, 'engine/drizzle/9999_next.sql'), sql);
   edit('engine/drizzle/meta/_journal.json', (text) => {
     const journal = JSON.parse(text);
-    // As soon after the engine's newest one as can be: long before a fork's own.
+    // Directly after the engine's newest migration, and so long before a fork's own.
     const { idx, when } = journal.entries.at(-1);
     const entry = { idx: idx + 1, version: '7', when: when + 1, tag: '9999_next', breakpoints: true };
     return JSON.stringify({ ...journal, entries: [...journal.entries, entry] });
@@ -442,7 +448,7 @@ async function freePort(): Promise<number> {
 }
 
 function expect(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`this is not so: ${what}`);
+  if (!holds) throw new Error(`expected: ${what}`);
   console.log(`ok  ${what.split('\n', 1)[0]?.slice(0, 200)}`);
 }
 

@@ -10,21 +10,21 @@ const SYNOPSIS = 'npm run init -- <name> [--empty] [--source] [--dry-run]';
 
 const USAGE = `${SYNOPSIS}
 
-Makes this copy of the template yours: renamed, with the engine packed into vendor/, and without what only the template's makers need.
+Makes this copy of the template yours: renames it, packs the engine into vendor/, and removes what only the template's makers need.
   --empty     also without the sample app
   --source    keeps the engine's source in engine/, for a team that wants to change it
-  --dry-run   changes nothing, and prints what would be changed`;
+  --dry-run   prints the changes without making them`;
 
-/** What this template is called until it is yours. */
+/** The template's name, which the fork's name replaces. */
 const TEMPLATE = 'claimcheck';
 
-/** Cloudflare allows 63 characters. The longest name that is made of it ends with `-effects-dead`. */
+/** Cloudflare allows 63 characters, and the longest derived name ends with `-effects-dead`. */
 const NAME = /^[a-z][a-z0-9-]{0,48}[a-z0-9]$/;
 
-/** What `engine/workshop/run.mjs` installs and git ignores. */
+/** Folders that `engine/workshop/run.mjs` installs and git ignores. */
 const INSTALLED = ['test', 'bench', 'workshop'].map((room) => `engine/${room}/node_modules`);
 
-/** Builds the fork in a temporary folder first: nothing here changes before it is complete. */
+/** Builds the fork in a temporary folder, so that nothing here changes before it is complete. */
 export default async function main(): Promise<void> {
   const { name, empty, source, dryRun } = readArgs();
   const tracked = assertCommitted(dryRun);
@@ -66,7 +66,7 @@ function readArgs() {
   return { name, empty: values.empty, source: values.source, dryRun: values['dry-run'] };
 }
 
-/** The files that git knows. All of them are committed, and there are no others, so git shows and undoes what init does. */
+/** The files that git tracks. Requires that everything is committed, so that git can show and undo what init does. */
 function assertCommitted(dryRun: boolean): readonly string[] {
   const { status, stdout } = spawnSync('git', ['status', '--porcelain', '--', '.'], { encoding: 'utf8' });
   if (status !== 0 || spawnSync('git', ['rev-parse', '--verify', 'HEAD']).status !== 0) {
@@ -78,9 +78,9 @@ function assertCommitted(dryRun: boolean): readonly string[] {
   return git('ls-files', '-z').split('\0').filter(existsSync);
 }
 
-/** What only tools can write: the lock, and the types of the renamed Workers. */
+/** Runs the tools that write package-lock.json and the types of the renamed Workers. */
 function completeFork(stage: string): void {
-  // package-lock.json has everything that a fork needs, and more. npm may ask the registry all the same.
+  // package-lock.json already has everything that a fork needs, but npm may still ask the registry.
   const lock = 'npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error';
   if (shell(`${lock} --offline`, stage).status !== 0) {
     console.log('asking the npm registry for package-lock.json …');
@@ -111,7 +111,7 @@ function changesFrom(tracked: readonly string[], files: readonly string[], stage
   const added = files.filter((path) => !before.has(path));
   const inTheWay = added.filter(existsSync);
   if (inTheWay.length > 0) {
-    throw new UserError(`${inTheWay.join(', ')} would be overwritten, and git doesn't have it: move it away first`);
+    throw new UserError(`${inTheWay.join(', ')} would be overwritten, but git doesn't track it: move it away first`);
   }
   return {
     removed: tracked.filter((path) => !after.has(path)),
@@ -120,9 +120,9 @@ function changesFrom(tracked: readonly string[], files: readonly string[], stage
   };
 }
 
-/** Does all of it, or nothing. */
+/** Applies all changes or none. */
 function apply({ removed, written, added }: Changes, stage: string): void {
-  // With a listener, Ctrl-C waits until this is done.
+  // With a listener, Ctrl-C doesn't end the process until this is done.
   const wait = () => {};
   process.on('SIGINT', wait);
   try {
@@ -131,7 +131,7 @@ function apply({ removed, written, added }: Changes, stage: string): void {
   } catch (error) {
     for (const path of added) removeFile(path);
     git('checkout', '--quiet', 'HEAD', '--', '.');
-    throw new UserError(`everything is as it was, because this failed: ${(error as Error).message}`);
+    throw new UserError(`all changes were undone, because this failed: ${(error as Error).message}`);
   } finally {
     process.off('SIGINT', wait);
   }
@@ -139,7 +139,7 @@ function apply({ removed, written, added }: Changes, stage: string): void {
   for (const path of removed) removeEmptyFolders(path);
 }
 
-/** What failed may be that something else has this path, such as a folder. */
+/** Ignores an error, because the path may be something else, such as a folder. */
 function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -147,12 +147,12 @@ function removeFile(path: string): void {
   removeEmptyFolders(path);
 }
 
-/** What git ignores stays, in its folder. */
+/** Removes folders that are now empty. Ignored files stay in theirs. */
 function removeEmptyFolders(path: string): void {
   try {
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) rmdirSync(folder);
   } catch {
-    // Something is in it, or it is gone already.
+    // The folder isn't empty or doesn't exist.
   }
 }
 
@@ -167,15 +167,15 @@ Then:
   npm run send                     says how to send a signed sample
   README.md                        says where things are, and where the docs are
 The remote origin is still ${origin}
-The history is still the template's. For one of your own, before the commit: git checkout --orphan fresh
-LICENSE names the template's authors, as it must for what is theirs. What you write is yours to license.`;
+The history is still the template's. To start your own, run before the commit: git checkout --orphan fresh
+LICENSE must keep the names of the template's authors. You choose the licence of what you write.`;
 }
 
 function git(...args: string[]): string {
   return execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 }
 
-/** On Windows npm is a script for a shell. */
+/** Uses a shell, because npm is a shell script on Windows. */
 function shell(command: string, cwd: string) {
   return spawnSync(command, { cwd, shell: true, encoding: 'utf8' });
 }

@@ -1,21 +1,21 @@
 // biome-ignore-all format: one line for each fault is easier to read and to adapt
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code
 
-/** A deliberate fault in the code, which a test must notice. */
+/** A deliberate fault in the code that a test must notice. */
 export interface Mutant {
-  /** What the code does then, as a sentence. */
+  /** What the faulty code does, as a sentence. */
   readonly fault: string;
   readonly file: string;
-  /** Occurs exactly once in the file. As short as possible, so that other changes of the file don't touch it. */
+  /** Occurs exactly once in the file. As short as possible, so that other changes don't affect it. */
   readonly find: string;
   readonly replace: string;
-  /** The test files of which one must notice it. */
+  /** At least one of these test files must notice the fault. */
   readonly tests: readonly string[];
 }
 
 /**
- * A row of two names a file of engine/ and the tests of the faults that follow. What Stryker changes by itself (a condition, an
- * operator, a text in a file of stryker/config.mjs) is not here.
+ * A row with two texts names a file of engine/ and the tests of the faults after it. Faults that Stryker plants itself
+ * (a condition, an operator or a text in the files of stryker/config.mjs) are not listed.
  */
 const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: string, find: string, replace: string])[] = [
   ['src/verify/algorithms.ts', 'verify/comparison verify/verify'],
@@ -55,7 +55,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['the log does not say which handler of a list has failed', 'reason: prefix + nameOf(error)', 'reason: nameOf(error)'],
   ['cli/config/handler-problems.ts', 'local/configuration'],
   ['a hole in a list passes the check',
-    "if (typeof handler?.handle !== 'function') return `${name} is no handler: write it with defineHandler()`;", "if (typeof handler?.handle !== 'function') return [];"],
+    "if (typeof handler?.handle !== 'function') return `${name} is not a handler: write it with defineHandler()`;", "if (typeof handler?.handle !== 'function') return [];"],
   ['src/consumer/ask-handler.ts', 'e2e/later consumer/mistakes'],
   ['an effect for later is sent at once', '...(sendAt > now && { sendAt }),', ''],
   ['what is put off by the same key is lost', 'if (both) throw', 'if (false) throw'],
@@ -131,7 +131,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['a token of another body is accepted', 'if (scheme.bodyHash && textAt', 'if (false && scheme.bodyHash && textAt'],
   ['a token that has expired is accepted', '?? judgeExpiry(token, now)', ''],
   ['the signature of a token is not looked at', 'await compactVerify(', 'void ('],
-  ['src/verify/fetched.ts', 'verify/jose'],
+  ['src/verify/key-cache.ts', 'verify/jose'],
   ['strangers decide how often a host is asked', '< ASK_EVERY_MS) return', '< 0) return'],
   ['keys are fetched by each of many deliveries', 'const isAlive = running &&', 'const isAlive = false && running &&'],
   ['a fetch of keys follows redirects', "redirect: 'manual'", "redirect: 'follow'"],
@@ -182,9 +182,12 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['a handshake is signed with the current secret although the previous one has signed it', "secrets[secretIndex] ?? ''", "secrets[0] ?? ''"],
   ['src/db/claim.ts', 'db/claim'],
   ['a known replay key under a new id fails the claim, and the delivery is forwarded', 'if (!isKnown) throw error;', 'throw error;'],
-  ['a suspected replay is run, and not parked', "replay_number, 'parked',", "replay_number, 'pending',"],
+  ['a suspected replay is run, and not parked', "           'parked', 'replay',", "           'pending', 'replay',"],
   ['a claim takes its rows in the order of the delivery, so that two deliveries deadlock', 'from incoming order by event_id', 'from incoming'],
-  ['eleven suspected replays may wait', 'MAX_REPLAYS = 10', 'MAX_REPLAYS = 11'],
+  ['one suspected replay too many is parked', 'where waiting < ${param.maxReplays}', 'where waiting <= ${param.maxReplays}'],
+  ['each suspected replay stores the body again', 'min(${events.eventId}) filter', 'null::text || min(${events.eventId}) filter'],
+  ['a suspected replay shares the body of one that has none itself', ' and ${events.bodyOf} is null and incoming', ' and incoming'],
+  ['replays with one replay key share a body, although bodies differ', ' and incoming.is_body_hash)', ')'],
   ['the replays of all sources count towards one limit', ' = incoming.fingerprint and ${events.source} = ${param.source}', ' = incoming.fingerprint'],
   ['an id that another source has used is known',
     'select event_id, ${HOLDER} from incoming join ${events} using (event_id)\n  where ${events.source} = ${param.source} and', 'select event_id, ${HOLDER} from incoming join ${events} using (event_id)\n  where'],
@@ -192,7 +195,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['an event whose id a real event has is run', "else 'taken' end", "else 'taken_by_replay' end"],
   ['an event with a known signed id is another event if its replay key is another',
     'case when not ${param.unsignedIds}::boolean or', 'case when ${param.unsignedIds}::boolean is null or'],
-  ['the first event of a replay key counts as a replay that waits', 'filter (where ${events.replayNumber} > 0 and', 'filter (where'],
+  ['the first event of a replay key counts as a replay that waits', 'IS_WAITING = sql`${events.replayNumber} > 0 and', 'IS_WAITING = sql`'],
   ['a suspected replay names any event with its replay key', 'order by ${events.replayNumber}))[1]', 'order by ${events.replayNumber} desc))[1]'],
   ['an overdue event of another source is found', 'where ${events.source} = ${source} and ${events.eventId} = any', 'where ${events.eventId} = any'],
   ['src/shared/tenants.ts', 'pure/tenants receiver/tenants'],
@@ -252,6 +255,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['src/receiver/secrets.ts', 'receiver/answers'],
   ['a source that has lost its secret goes on with the previous one', 'if (!current) return [];', 'if (!current) return previous ? [previous] : [];'],
   ['src/receiver/claim-or-forward.ts', 'pure/time-limits receiver/claim-or-forward'],
+  ['a suspected replay is answered 200 although it was refused', 'claims.refused.length > 0', 'claims.refused.length > 1'],
   ['a claim is awaited for as long as Postgres hangs, and its provider gives up', 'CLAIM_TIMEOUT_MS = 1500', 'CLAIM_TIMEOUT_MS = 60_000'],
   ['a delivery is not forwarded while Postgres is away', 'const message = await pack(request);', 'const message = undefined;'],
   ['a delivery that the queue refused too is answered 200', 'return isForwarded ?', 'return true ?'],
@@ -264,7 +268,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['a log line holds the message of an error', 'error: error instanceof Error ? nameOf(error) :', 'error: error instanceof Error ? error.message :'],
   ['src/queue/forwarded.ts', 'pure/round-trips pure/queue'],
   ['a forwarded event loses its replay key',
-    'const read = { eventId, type, occurredAt, fingerprint, body };', 'const read = { eventId, type, occurredAt, fingerprint: null, body };'],
+    'const read = { eventId, type, occurredAt, fingerprint, body,', 'const read = { eventId, type, occurredAt, fingerprint: null, body,'],
   ['one unusable event of a forwarded delivery takes the others along',
     'events: usable ? events.flatMap(({ event }) => event ?? []) : [],', 'events: usable && events.every(({ event }) => event) ? events.flatMap(({ event }) => event ?? []) : [],'],
   ['src/queue/tickets.ts', 'pure/time-limits pure/queue'],
@@ -393,13 +397,38 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['the sweep sends the ticket of an event every 15 minutes, however long the event has been waiting', 'least(greatest(', 'least(least('],
   ['pruning deletes events that are pending or parked', 'before(dedupeDays)} and ${events.status}', 'before(dedupeDays)} or ${events.status}'],
   ['pruning deletes events that still have an effect to send', "${itsEvent} and ${effects.status} in ('pending', 'parked')", 'false'],
+  ['pruning deletes the body that a parked suspected replay shares', 'isBodyFree = sql`not exists', 'isBodyFree = sql`true or not exists'],
   ['pruning deletes an old event that another consumer still works', 'LONGEST_RUN_MS = 3_600_000', 'LONGEST_RUN_MS = 0'],
   ['an effect that waits is taken as often as if its event had just been received', 'nextDue(sql`overdue.waiting_since`)', 'nextDue(sql`${effects.dueAt}`)'],
   ['src/consumer/messages.ts', 'consumer/messages'],
+  ['a suspected replay that was answered 200 is refused by the consumer', 'await claim(db, request, EVERY_REPLAY)', 'await claim(db, request)'],
   ['of a forwarded delivery only the first event is worked',
     'events: keys.map((eventId) => ({ source, eventId }))', 'events: keys.slice(0, 1).map((eventId) => ({ source, eventId }))'],
   ['a forwarded delivery with one broken event is acknowledged', 'unreadable: unreadable.length > 0 };', 'unreadable: false };'],
   ['an outage of Postgres is logged as a delivery that cannot be read', 'if (!isAboutData) throw error;', ''],
+  ['src/db/views.ts', 'db/views'],
+  ['a list of the events of a tenant with many of them finds others too', 'sql`${matches(filter)} and starts_with(${events.eventId}, ${q})`', 'matches(filter)'],
+  ['src/ops/pages.tsx', 'ops-worker/pages'],
+  ['a page says that an event is of a tenant although its source has none', '&& sources[source]?.tenants ?', '?'],
+  ['src/db/erase.ts', 'cron/erase'],
+  ['erasing a tenant erases those whose names begin with its name', "ofTenant(tenant, '')", 'tenant'],
+  ['erasing a tenant begins again with what is erased already', 'and ${events.summary} is distinct from ${ERASED}', ''],
+  ['erasing a tenant leaves events that can be retried', '${column.completions} = 1, ', ''],
+  ['erasing a tenant keeps the keys of effects that were cancelled', 'starts_with(${cancellations.cancelKey}, ${prefix})', '${cancellations.cancelKey} = ${prefix}'],
+  ['erasing a tenant keeps the effects of a run that commits at the same moment', 'starts_with(${effects.eventId}, ${prefix})', '${effects.eventId} = ${prefix}'],
+  ['erasing a tenant keeps its order keys', 'starts_with(${orderKeys.orderKey}, ${prefix})', '${orderKeys.orderKey} = ${prefix}'],
+  ['what was forwarded for a tenant before it was erased is claimed once it is made again', ' or ${tenants.erasedAt} >= ${at(receivedAt)}', ''],
+  ['what was forwarded for a tenant is dropped forever once it was erased', '${tenants.disabledAt} <= ${tenants.eraseAskedAt}', '${tenants.eraseAskedAt} is not null'],
+  ['src/consumer/messages.ts', 'cron/erase'],
+  ['what was forwarded for a tenant is claimed after it was erased', 'if (tenant !== undefined && ', 'if (tenant === source && '],
+  ['src/consumer/consumer.ts', 'cron/erase'],
+  ['a tenant is erased while receivers still take its deliveries', 'const ERASE_AFTER_MS = 5 * 60_000', 'const ERASE_AFTER_MS = 60_000'],
+  ['a tenant of which a run has erased a part counts as erased', "return log({ step: 'erase', outcome: 'unfinished', ...tenant, events });", 'break;'],
+  ['src/db/tenants.ts', 'ops-worker/tenants'],
+  ['a tenant is made again while it is being erased', 'is not null and not ${IS_BEING_ERASED}', 'is not null'],
+  ['src/ops/tenants.ts', 'ops-worker/tenants'],
+  ['without a usable TENANTS_KEY the API for a tenant is a mistake', "return problem(503, 'There is no usable TENANTS_KEY', NEEDS_KEY);", "throw new TypeError('TENANTS_KEY');"],
+  ['the log names the new secret of a tenant', 'log({ step: \'operator\', outcome: `tenant_${result.outcome}`, source, tenant });', 'log({ step: \'operator\', source, tenant, ...result, outcome: `tenant_${result.outcome}` });'],
   ['src/consumer/send-alerts.ts', 'cron/alerts pure/time-limits'],
   ['an alert about the same condition at another time has the same id, and is ignored as a repeated one',
     '[state, condition, source, failure, since]);', '[state, condition, source, failure]);'],
@@ -446,7 +475,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['a filter excludes its beginning', '${events.receivedAt} >= ${at(since)}', '${events.receivedAt} > ${at(since)}'],
   ['cli/database/rights.ts', 'db/roles'],
   ['the receiver may change events that are there',
-    "select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'status', 'dueAt'],", "select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'status', 'dueAt'],\n    update: ['status'],"],
+    "select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'bodyOf', 'status', 'dueAt'],", "select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'bodyOf', 'status', 'dueAt'],\n    update: ['status'],"],
   ['cli/database/migrations.ts', 'local/migrations'],
   ['a migration that is older than the newest one applied is skipped without a word',
     'if (!skipped) return other + startOver;', 'if (!skipped || skipped) return other + startOver;'],
@@ -459,8 +488,29 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['npm run check does not compare the tables with their migrations', "await part(step('drizzle matches your tables', assertMigrated));", ''],
   ['cli/database/additive.ts', 'local/migrations'],
   ['as long as the app has no migrations, those of the engine are not judged', 'if (applied.length === 0) continue;', 'if (applied.length === 0) return [];'],
+  ['cli/config/configuration.ts', 'local/configuration'],
+  ['npm run check says nothing about tenants without a TENANTS_KEY', '...missingTenantsKey(configuration),', ''],
+  ['cli/setup/workers.ts', 'setup/tenants-key'],
+  ['setup gives ops another TENANTS_KEY than the receiver', 'const ofOther = isNewKey ? values[receiver.name]?.[name] : undefined;', 'const ofOther = undefined;'],
+  ['cli/local/worker-copies.ts', 'local/local-files'],
+  ['a handler sees TENANTS_KEY on this machine', "worker === 'ops' && OF_TENANTS.includes(name)", 'OF_TENANTS.includes(name)'],
+  ['cli/secret.ts', 'setup/tenants-key'],
+  ['a rotation of TENANTS_KEY that failed halfway is never done', 'states.every(({ has }) => has.includes(previous))', 'states.some(({ has }) => has.includes(previous))'],
   ['cli/roles.ts', 'local/roles-command'],
   ['the command for a secret of an environment names the Worker without one', 'environment: values.env })', "environment: '' })"],
+  ['cli/try-live.ts', 'setup/try-live'],
+  ['a trial needs no yes to its terms', "if (!/^y(es)?$/i.test(answer)) throw", "if (answer === 'never') throw"],
+  ['a second trial takes the database from Workers that were claimed', 'await assertNotClaimed(trial);', ''],
+  ['cli/try-live/trial.ts', 'setup/try-live'],
+  ['everybody on the machine can read the secrets of a trial', '{ mode: 0o600 }', '{ mode: 0o644 }'],
+  ['cli/try-live/remove.ts', 'setup/try-live'],
+  ['a trial empties a database that was claimed', 'const isOurs = await isUnclaimed(database);', 'const isOurs = true;'],
+  ['cli/setup.ts', 'setup/try-live'],
+  ['a consumer that a trial has deployed without its cron is never given one', "the account refuses`);\n      continue;", 'the account refuses`);'],
+  ['cli/setup/jurisdiction.ts', 'setup/setup'],
+  ['the queues of a database in London are kept in the EU', '(?!west-2)', ''],
+  ['cli/setup/account.ts', 'setup/production'],
+  ['queues are kept anywhere, although setup has asked where', '...(jurisdiction && { jurisdiction })', ''],
   ['cli/database/connect.ts', 'local/migrations'],
   ["migrations go through Neon's pooler, which drops their lock", 'url.hostname = direct(url.hostname);', ''],
 ];

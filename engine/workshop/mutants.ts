@@ -9,28 +9,31 @@ import { atMost } from '../src/shared/at-most.ts';
 import { copyWithEngine } from './checkout.ts';
 import { type Mutant, mutants } from './mutant-list.ts';
 
-/** Most tests wait for Postgres or for a process to start. One run more than there are cores uses that time. */
+/** Most tests wait for Postgres or a starting process, so one more run than there are cores uses that time. */
 const AT_ONCE = availableParallelism() + 1;
 
-/** For a fault that keeps vitest itself from ending. All of the tests together take minutes. */
+/** Needed for faults that keep vitest itself from ending. All tests together take minutes. */
 const TIME_LIMIT_MS = 30 * 60_000;
 
-/** What one fault may add to the output. The end of it says what failed. */
+/** How much of a fault's output is printed. The end says what failed. */
 const MAX_OUTPUT = 3000;
 
-/** `expect.poll` and `expect(…).rejects` throw a plain error, and fast-check one that tells of the assertion. */
+/**
+ * Matches a failed assertion. `expect.poll` and `expect(…).rejects` throw a plain error, and fast-check one that quotes
+ * the assertion.
+ */
 const ASSERTION =
   /^(AssertionError|Error: (expected|promise (resolved|rejected)) |Error: Property failed .*AssertionError)/s;
 
-/** What the tests of the engine need beside it. */
+/** The files that the engine's tests need besides the engine. */
 const COPIED = [
   ...['src', 'test', 'drizzle', 'docs', 'wrangler.toml', 'wrangler.consumer.toml', 'wrangler.ops.toml'],
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'drizzle.config.ts'],
 ];
 
 /**
- * Puts each fault of the list into a copy of this checkout, and runs the tests there of which one must fail. Words after the
- * command choose the faults whose sentence contains them.
+ * Puts each fault of the list into a copy of this checkout and runs its tests, of which at least one must fail. Words
+ * after the command choose the faults whose sentences contain them.
  */
 export default async function main(): Promise<void> {
   const { positionals } = readArguments({ words: Number.POSITIVE_INFINITY });
@@ -41,7 +44,7 @@ export default async function main(): Promise<void> {
   if (wrong.length > 0) throw new UserError(wrong.join('\n'));
 
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-mutants-'));
-  // Ctrl-C ends the tests too, because the terminal sends it to them as well.
+  // The terminal also sends Ctrl-C to the tests, which then end.
   process.on('SIGINT', () => process.exit(130));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const started = performance.now();
@@ -49,17 +52,17 @@ export default async function main(): Promise<void> {
   const caught = await atMost(AT_ONCE, [...chosen.entries()], ([n, mutant]) => isCaught(mutant, join(folder, `${n}`)));
   const count = caught.filter(Boolean).length;
   console.log(`${count} of ${chosen.length} faults caught in ${seconds(started)}`);
-  if (count < chosen.length) throw new UserError('a fault that no test catches could be in the code already');
+  if (count < chosen.length) throw new UserError('some faults were not caught by any test');
 }
 
-/** Why a fault can't be put into its file, in one sentence. `undefined` if it can. */
+/** Says why a fault can't be put into its file. `undefined` if it can. */
 function misplaced({ fault, file, find }: Mutant): string | undefined {
   const count = readFileSync(file, 'utf8').split(find).length - 1;
   if (count === 1) return undefined;
-  return `${file} contains ${JSON.stringify(find)} ${count} times, and not once: adapt the mutant "${fault}"`;
+  return `${file} contains ${JSON.stringify(find)} ${count} times instead of once: adapt the mutant "${fault}"`;
 }
 
-/** Without a fault every test must pass. Otherwise its failure would say nothing about the fault. */
+/** Checks that every test passes without a fault. Otherwise its failure would prove nothing. */
 async function checkWithoutFault(chosen: readonly Mutant[], folder: string): Promise<void> {
   const started = performance.now();
   copyWithEngine(folder, COPIED);
@@ -73,7 +76,7 @@ async function checkWithoutFault(chosen: readonly Mutant[], folder: string): Pro
   console.log(`without a fault, all of their tests pass (${seconds(started)})`);
 }
 
-/** A test that fails at no assertion shows nothing: the code may not even have run. */
+/** A test must fail at an assertion, because otherwise the code may not even have run. */
 async function isCaught({ fault, file, find, replace, tests: files }: Mutant, folder: string): Promise<boolean> {
   const started = performance.now();
   copyWithEngine(folder, COPIED);
@@ -82,7 +85,7 @@ async function isCaught({ fault, file, find, replace, tests: files }: Mutant, fo
     path,
     readFileSync(path, 'utf8').replace(find, () => replace),
   );
-  // Other copies run at the same time, and one failed test is enough.
+  // Other copies run at the same time, so use one worker. One failed test is enough.
   const { tests, output } = await runTests(folder, files, ['--bail=1', '--maxWorkers=1']);
   rmSync(folder, { recursive: true, force: true });
   const by = tests.find(({ failures }) => failures.some((message) => ASSERTION.test(message)));
@@ -97,7 +100,7 @@ async function isCaught({ fault, file, find, replace, tests: files }: Mutant, fo
   return by !== undefined;
 }
 
-/** The parts of vitest's report that are read here. They have the form of Jest's. */
+/** The used parts of vitest's report, which has Jest's format. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
@@ -110,7 +113,7 @@ interface Report {
   }[];
 }
 
-/** The tests that ran in a copy of the checkout, and what vitest printed. */
+/** Runs tests in a copy of the checkout, and returns their results and vitest's output. */
 async function runTests(folder: string, files: readonly string[], flags: readonly string[]) {
   const file = join(folder, 'report.json');
   const options = ['--reporter=json', `--outputFile=${file}`, '--silent', ...flags];

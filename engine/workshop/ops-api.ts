@@ -1,20 +1,27 @@
-// docs/ops-api.json: the OpenAPI description of /ops/api, made from the schemas with which the ops Worker validates
-// requests, and from those of its answers. engine/test/ops-worker/api.test.ts compares it with real answers.
+// Writes docs/ops-api.json, the OpenAPI description of /ops/api, from the schemas of requests and answers.
+// engine/test/ops-worker/api.test.ts compares it with real answers.
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import { readArguments } from '../cli/lib/arguments.ts';
-import { UserError } from '../cli/lib/user-error.ts';
 import { ActionCounts, Matching } from '../src/db/actions.ts';
 import { ACTIONS } from '../src/db/schema.ts';
-import { ReconcileStatus, Status } from '../src/db/status.ts';
+import { PauseList, ReconcileStatus, Status } from '../src/db/status.ts';
 import { EventPage, ShownEvent } from '../src/ops/api.ts';
-import { ListFields, ManyEventsFields, OneEventFields, ReconcileFields } from '../src/ops/input.ts';
+import {
+  ListFields,
+  ManyEventsFields,
+  OneEventFields,
+  PauseFields,
+  ReconcileFields,
+  TenantListFields,
+  TenantSecretFields,
+} from '../src/ops/input.ts';
+import { Resealed, TenantChange, TenantPage, TenantSecret } from '../src/ops/tenants.ts';
+import { writePage } from './generated.ts';
 
 const FILE = 'docs/ops-api.json';
 
-/** engine/src/shared/problem.ts writes it. */
+/** The format of engine/src/shared/problem.ts. */
 const Problem = v.pipe(
   v.strictObject({
     type: v.string(),
@@ -33,9 +40,14 @@ const ANSWERS = {
   Counts: ActionCounts,
   Matching,
   Reconcile: ReconcileStatus,
+  Tenants: TenantPage,
+  TenantSecret,
+  TenantChange,
+  Resealed,
+  Pauses: PauseList,
 };
 
-/** What JSON Schema can't say, as that a text has no NUL, is left out. */
+/** Omits what JSON Schema can't express, for example that a text has no NUL. */
 function schemaOf(schema: v.GenericSchema, typeMode: 'input' | 'output' = 'input') {
   const { $schema, ...rest } = toJsonSchema(schema, { typeMode, errorMode: 'ignore' });
   return rest;
@@ -48,24 +60,33 @@ const problem = (description: string) => ({
   content: { 'application/problem+json': { schema: ref('Problem') } },
 });
 
-/** Every operation may answer these. */
+/** The errors that every operation may answer. */
 const REFUSALS = {
   401: problem('OPS_TOKEN is missing or wrong'),
   403: problem('Nobody is let in, because of the configuration; or a change may come from another site'),
-  503: problem('Postgres cannot be reached. Deliveries are accepted all the same'),
+  503: problem(
+    'Postgres cannot be reached. Deliveries are accepted all the same; or, for tenants, there is no usable TENANTS_KEY',
+  ),
 };
 
 const path = (name: string, schema: object = { type: 'string' }) => ({ name, in: 'path', required: true, schema });
-const query = Object.entries(ListFields.entries).map(([name, field]) => {
-  // All of a query is text, but that this is a number says more.
-  const { description, ...schema } = schemaOf(field, name === 'limit' ? 'output' : 'input');
-  return { name, in: 'query', schema, description };
-});
+const queryOf = ({ entries }: { readonly entries: v.ObjectEntries }) =>
+  Object.entries(entries).map(([name, field]) => {
+    // Query parameters are text, but `limit` is described as a number.
+    const { description, ...schema } = schemaOf(field as v.GenericSchema, name === 'limit' ? 'output' : 'input');
+    return { name, in: 'query', schema, description };
+  });
 const action = path('action', { type: 'string', enum: ACTIONS });
 const body = (schema: v.GenericSchema, required: boolean) => ({
   required,
   content: { 'application/json': { schema: schemaOf(schema) } },
 });
+
+const tenant = [path('source'), path('tenant')];
+const notATenant = {
+  400: problem('The name or the secret is not valid'),
+  404: problem('The source has no tenants, or not this one'),
+};
 
 export const openApi = {
   openapi: '3.1.0',
@@ -88,7 +109,7 @@ export const openApi = {
       get: {
         operationId: 'list',
         summary: 'Events, newest first',
-        parameters: query,
+        parameters: queryOf(ListFields),
         responses: { 200: json(ref('Events'), 'A page'), 400: problem('A parameter is not valid'), ...REFUSALS },
       },
     },
@@ -138,6 +159,20 @@ export const openApi = {
         },
       },
     },
+    '/pauses/{kind}': {
+      post: {
+        operationId: 'pause',
+        summary: 'Pause a kind of effects, resume it, or try a call now',
+        parameters: [path('kind')],
+        requestBody: body(PauseFields, true),
+        responses: {
+          200: json(ref('Pauses'), 'What is paused of this kind now'),
+          400: problem('A field is not valid, or nothing is paused'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+    },
     '/reconciles/{source}': {
       post: {
         operationId: 'reconcile',
@@ -152,6 +187,83 @@ export const openApi = {
         },
       },
     },
+    '/tenants/{source}': {
+      get: {
+        operationId: 'listTenants',
+        summary: 'The tenants of a source, by name',
+        parameters: [path('source'), ...queryOf(TenantListFields)],
+        responses: {
+          200: json(ref('Tenants'), 'A page'),
+          400: problem('A parameter is not valid'),
+          404: problem('The source has no tenants'),
+          ...REFUSALS,
+        },
+      },
+    },
+    '/tenants/{source}/{tenant}': {
+      put: {
+        operationId: 'addTenant',
+        summary: 'Make a tenant. Its deliveries are accepted at once',
+        parameters: tenant,
+        requestBody: body(TenantSecretFields, false),
+        responses: {
+          200: json(ref('TenantSecret'), 'It was made'),
+          ...notATenant,
+          409: problem('There is such a tenant, or its events are still being erased'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+      delete: {
+        operationId: 'disableTenant',
+        summary: 'Accept no more deliveries of it within a minute. Its events stay',
+        parameters: tenant,
+        responses: { 200: json(ref('TenantChange'), 'It is disabled'), ...notATenant, ...REFUSALS },
+      },
+    },
+    '/tenants/{source}/{tenant}/rotate': {
+      post: {
+        operationId: 'rotateTenant',
+        summary: 'Give it another secret. Both count until the rotation is finished',
+        parameters: tenant,
+        requestBody: body(TenantSecretFields, false),
+        responses: {
+          200: json(ref('TenantSecret'), 'It has two secrets'),
+          ...notATenant,
+          409: problem('The rotation before is not finished, or somebody else has changed it at this moment'),
+          415: problem('The body is not JSON'),
+          ...REFUSALS,
+        },
+      },
+    },
+    '/tenants/{source}/{tenant}/finish': {
+      post: {
+        operationId: 'finishTenant',
+        summary: 'Accept only its current secret from now on',
+        parameters: tenant,
+        responses: {
+          200: json(ref('TenantChange'), 'It has one secret'),
+          ...notATenant,
+          409: problem('There is no rotation to finish'),
+          ...REFUSALS,
+        },
+      },
+    },
+    '/tenants/{source}/{tenant}/erase': {
+      post: {
+        operationId: 'eraseTenant',
+        summary: 'Disable it, and let the next ticks of the consumer erase what its events hold. Their keys stay',
+        parameters: tenant,
+        responses: { 200: json(ref('TenantChange'), 'It is disabled and marked'), ...notATenant, ...REFUSALS },
+      },
+    },
+    '/tenants/reseal': {
+      post: {
+        operationId: 'resealTenants',
+        summary: 'Encrypt all stored secrets with the current TENANTS_KEY',
+        responses: { 200: json(ref('Resealed'), 'How many'), ...REFUSALS },
+      },
+    },
   },
   components: {
     schemas: Object.fromEntries(Object.entries(ANSWERS).map(([name, schema]) => [name, schemaOf(schema)])),
@@ -159,15 +271,9 @@ export const openApi = {
   },
 };
 
-/** Writes docs/ops-api.json. With --check it writes nothing, and fails if the file is out of date. */
-export default async function main(): Promise<void> {
-  const { values } = readArguments({ options: { check: { type: 'boolean', default: false } } });
+/** Writes docs/ops-api.json. */
+export default function main(): void {
   const format = ['format', `--stdin-file-path=${FILE}`];
   const text = execFileSync('node_modules/.bin/biome', format, { input: JSON.stringify(openApi), encoding: 'utf8' });
-  if (values.check) {
-    if (existsSync(FILE) && readFileSync(FILE, 'utf8') === text) return void console.log(`${FILE} is up to date`);
-    throw new UserError(`${FILE} is out of date: run npm run -w engine docs:ops-api and commit the file`);
-  }
-  writeFileSync(FILE, text);
-  console.log(`wrote ${FILE}`);
+  writePage(FILE, text, 'docs:ops-api');
 }

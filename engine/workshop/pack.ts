@@ -19,7 +19,7 @@ import { UserError } from '../cli/lib/user-error.ts';
 
 const USAGE = `node engine/workshop/run.mjs pack [<folder>]
 
-Writes the package claimcheck-<version>.tgz into a folder, without anything that only its makers need.`;
+Writes the package claimcheck-<version>.tgz into a folder, without what only its makers need.`;
 
 export default function main(): void {
   const { positionals } = readArguments({ usage: USAGE, words: 1 });
@@ -33,7 +33,7 @@ export function pack(destination: string): string {
     const stage = join(folder, 'package');
     build(folder, stage);
     mkdirSync(destination, { recursive: true });
-    // npm is a script for a shell on Windows. The paths may hold anything, so they are not on its command line.
+    // On Windows npm is a shell script. Paths may contain special characters, so they are passed as variables.
     const env = { ...process.env, npm_config_pack_destination: resolve(destination) };
     const options = { cwd: stage, shell: true, encoding: 'utf8', env } as const;
     const { status, stderr } = spawnSync('npm pack --silent --ignore-scripts', options);
@@ -45,16 +45,16 @@ export function pack(destination: string): string {
 }
 
 function build(folder: string, stage: string): void {
-  // The TypeScript is copied beside what is made of it, because the source maps name it. The types in `exports` are in dist/, so
-  // that an app's compiler never checks it.
+  // The TypeScript is included because the source maps refer to it. The types in `exports` are in dist/, so an app's
+  // compiler never checks it.
   for (const name of ['src', 'cli']) {
     cpSync(join('engine', name), join(stage, name), { recursive: true, filter: isPacked });
   }
-  // Below this checkout's node_modules, tsc would write imports of files into the types as imports of packages.
+  // Inside this checkout's node_modules, tsc would write imports of files as imports of packages.
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(compilerOptions(stage)));
   run(process.execPath, [programOf('typescript', 'tsc'), '-p', folder]);
-  // What tsc doesn't write: the texts of the console, and plain JavaScript.
+  // Copy what tsc doesn't write: the console's texts and plain JavaScript.
   for (const path of globSync('{src,cli}/**/*.{css,js,mjs}', { cwd: stage })) {
     mkdirSync(dirname(join(stage, 'dist', path)), { recursive: true });
     renameSync(join(stage, path), join(stage, 'dist', path));
@@ -64,7 +64,7 @@ function build(folder: string, stage: string): void {
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest(), null, 2)}\n`);
 }
 
-/** What belongs to the package beside its code: they lie above engine/ in the template. */
+/** Adds the package's texts, which are above engine/ in the template. */
 export function addTexts(folder: string): void {
   cpSync('docs', join(folder, 'docs'), { recursive: true, filter: (path) => !FOR_MAKERS.test(path) });
   for (const page of readdirSync(join(folder, 'docs'), { recursive: true, encoding: 'utf8' })) {
@@ -76,8 +76,8 @@ export function addTexts(folder: string): void {
   cpSync('engine/README.md', join(folder, 'README.md'));
 }
 
-/** Pages and pictures about how the template was made. */
-const FOR_MAKERS = /docs[\\/](scale\.md|images[\\/].*-dark\.png)$/;
+/** Pictures that only the template's README shows. */
+const FOR_MAKERS = /docs[\\/]images[\\/].*-dark\.png$/;
 
 /** A provider's proof is for makers. */
 function isPacked(path: string): boolean {
@@ -95,7 +95,7 @@ function compilerOptions(stage: string): object {
       declaration: true,
       sourceMap: true,
       rewriteRelativeImportExtensions: true,
-      // What Node 22 has. The Node of the tests is newer.
+      // The library of Node 22, because the tests' Node is newer.
       lib: ['ES2024', 'ESNext.Collection', 'ESNext.Iterator'],
     },
     include: [join(stage, 'src'), join(stage, 'cli')],
@@ -108,7 +108,7 @@ interface Manifest {
   readonly bin: Readonly<Record<string, string>>;
 }
 
-/** `default` and not `import`: drizzle-kit loads an app's tables by `require`. */
+/** Uses `default` instead of `import`, because drizzle-kit loads an app's tables with `require`. */
 function manifest() {
   const {
     private: _,

@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { UserError } from '../cli/lib/user-error.ts';
 
-/** A part of a page that a script writes: what is between its two comments. The rest is written by hand. */
+/** A part of a page, between two comments, that a command writes. The rest is written by hand. */
 export interface Section {
   readonly page: string;
   readonly name: string;
-  /** The command that writes it. */
+  /** The command that writes the section. */
   readonly command: string;
 }
 
-/** Writes a section anew. A section that the page doesn't have is an error, or its figures would be lost. */
+/** Replaces a section. Throws if the page doesn't have it, because its figures would be lost. */
 export function writeSection(section: Section, lines: readonly string[]): void {
   const text = readFileSync(section.page, 'utf8');
   const begin = beginOf(section);
@@ -17,7 +17,7 @@ export function writeSection(section: Section, lines: readonly string[]): void {
   const [before = '', rest] = text.split(begin);
   const after = rest?.slice(rest.indexOf(end) + end.length);
   if (after === undefined || !rest?.includes(end)) {
-    throw new UserError(`${section.page} has no place for these figures: it needs the lines ${begin} and ${end}`);
+    throw new UserError(`${section.page} has no section for these figures: it needs the lines ${begin} and ${end}`);
   }
   writeFileSync(section.page, `${before}${begin}\n${lines.join('\n')}\n${end}${after}`);
 }
@@ -33,7 +33,7 @@ function beginOf({ name, command }: Section): string {
   return `<!-- ${name}: written by ${command} -->`;
 }
 
-/** The lines of a section as they are now. */
+/** The current lines of a section. */
 export function sectionLines(section: Section): string[] {
   const [, rest = ''] = readFileSync(section.page, 'utf8').split(`${beginOf(section)}\n`);
   return rest.slice(0, rest.indexOf(`\n<!-- /${section.name} -->`)).split('\n');

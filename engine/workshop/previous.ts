@@ -7,8 +7,9 @@ import { bundle } from './bundle.ts';
 const FOLDER = 'engine/test/faults/previous';
 
 /**
- * Keeps this version's Workers and the engine's migrations, so that the next version can be tested beside them: run it at
- * a release, after the last change. They are committed, because a shallow clone has neither the history nor the tags.
+ * Saves this version's Workers and the engine's migrations, so that the next version can be tested alongside them. Run
+ * it at a release, after the last change. The files are committed, because a shallow clone has neither history nor
+ * tags.
  */
 export default async function main(): Promise<void> {
   readArguments({});
@@ -19,7 +20,7 @@ export default async function main(): Promise<void> {
   console.log(`${worker}: ${Math.round(statSync(worker).size / 1024)} KiB`);
   const migrations = join(FOLDER, 'engine');
   rmSync(migrations, { recursive: true, force: true });
-  // A snapshot is only needed to generate the next migration.
+  // Skip snapshots, which are needed only to generate the next migration.
   cpSync('engine/drizzle', migrations, { recursive: true, filter: (path) => !path.endsWith('_snapshot.json') });
   console.log(migrations);
 }

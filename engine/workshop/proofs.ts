@@ -1,7 +1,7 @@
 import { providers } from '../src/providers/index.ts';
 import type { Proof, Vector } from '../src/providers/proof.ts';
 
-/** The proof of every provider, by name: the file beside its data. */
+/** The proof of every provider, by name, from the file next to its data. */
 export const proofs: Readonly<Record<string, Proof>> = Object.fromEntries(
   await Promise.all(
     Object.keys(providers).map(async (name): Promise<[string, Proof]> => [name, await proofFrom(name)]),
@@ -19,7 +19,7 @@ export function proofOf(name: string): Proof {
   return proof;
 }
 
-/** Its own vectors, and those of other providers with the same scheme. */
+/** A provider's own vectors and those of other providers with the same scheme. */
 export function vectorsOf(name: string): Vector[] {
   const others = Object.values(proofs).flatMap(({ vectors = [] }) =>
     vectors.filter((one) => one.alsoFor?.includes(name)),
@@ -28,7 +28,7 @@ export function vectorsOf(name: string): Vector[] {
   return [...(proofOf(name).vectors ?? []), ...renamed];
 }
 
-/** Svix, Clerk and Resend send the same values under other header names. */
+/** Svix, Clerk and Resend use other header names for the same values. */
 function headersOf(name: string, { headers }: Vector): Record<string, string> {
   const prefix = ['svix', 'clerk', 'resend'].includes(name) ? 'svix-' : 'webhook-';
   return Object.fromEntries(

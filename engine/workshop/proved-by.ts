@@ -5,14 +5,14 @@ import { proofOf, vectorsOf } from './proofs.ts';
 
 const OFFICIAL = 'official vector';
 
-/** What shows that a provider's data is right: vectors and SDKs that others have made. The tests run all of them. */
+/** The evidence that a provider's data is right: vectors and SDKs made by others. The tests run all of them. */
 export function provedBy(name: string): string {
   if (isAssumed(name)) return 'nothing: an assumption';
   if (isToken(name)) return 'nothing to prove: a token';
   return labelsOf(name).join(', ') || 'own vector only';
 }
 
-/** How many providers are known, and how many of these are proved by vectors or SDKs of others. */
+/** Counts the known providers, and those proved by vectors or SDKs of others. */
 export function countProofs(names: readonly string[]) {
   const known = names.filter((name) => !isAssumed(name));
   return {

@@ -4,25 +4,25 @@ import { type Provider, providers } from '../src/providers/index.ts';
 import { type Check, checksOf } from '../test/receiver/providers/checks.ts';
 
 interface Reason {
-  /** Of `provider path: change`. */
+  /** Matches `provider path: change`. */
   readonly pattern: RegExp;
   readonly holds?: (id: Provider['id']) => boolean;
   readonly why: string;
 }
 
-/** Why a change may go unnoticed. The first that fits is printed. */
+/** Reasons why a change may go unnoticed. The first that matches is printed. */
 const REASONS: readonly Reason[] = [
   {
     pattern: / retriesForDays:/,
-    why: 'no delivery shows it. Its facts say it, and npm run check compares it with DEDUPE_DAYS',
+    why: 'no delivery shows it. Its facts contain it, and npm run check compares it with DEDUPE_DAYS',
   },
-  { pattern: / secretPrefix:/, why: 'no delivery shows it: only the commands that take a secret look at it' },
+  { pattern: / secretPrefix:/, why: 'no delivery shows it, because only the commands that read a secret use it' },
   {
     pattern: / scheme\.settings\./,
-    why: 'it only tells a mistake in a secret, and jose.test.ts shows that one is told',
+    why: 'it only detects a mistake in a secret, which jose.test.ts tests',
   },
-  { pattern: / scheme\.keys\.(x5c|keyOf)/, why: "apple.test.ts gives Apple's own chain to this data" },
-  { pattern: / scheme\.claims\S*: before/, why: 'there is a text at only one of the places' },
+  { pattern: / scheme\.keys\.(x5c|keyOf)/, why: "apple.test.ts tests this data with Apple's own chain" },
+  { pattern: / scheme\.claims\S*: before/, why: 'only one of the places holds a text' },
   { pattern: / scheme\.keys\.secret: true/, why: 'TypeScript refuses it' },
   { pattern: /^aws-sns scheme\.signed\.\d\.when/, why: 'SNS sends these three types, and signs each' },
   { pattern: /: body:text-other$/, why: 'a delivery has one body' },
@@ -30,7 +30,7 @@ const REASONS: readonly Reason[] = [
   {
     pattern: / id\.signed:/,
     holds: (id) => id.bodiesRepeat === true,
-    why: 'the body is no replay key anyway: bodies repeat',
+    why: 'the body is not a replay key anyway, because bodies repeat',
   },
   { pattern: /^(mailgun|twilio|zendesk) id\.signed:/, why: 'every delivery has the replay key that is named' },
   {
@@ -53,19 +53,19 @@ function isInBody({ at }: Provider['id']): boolean {
 }
 
 interface Change {
-  /** Where in the data, and what is changed there. */
+  /** The place in the data, and the change. */
   readonly what: string;
   readonly value: unknown;
 }
 
 /**
- * Changes each field of each provider's data once, and runs the checks of its proof on the changed data. Lists the changes that no
- * check notices. Words after the command choose providers.
+ * Changes each field of each provider's data once and runs the checks of its proof on the changed data. Lists unnoticed
+ * changes. Words after the command choose providers.
  */
 export default async function main(): Promise<void> {
   const { positionals } = readArguments({ words: Number.POSITIVE_INFINITY });
   const chosen = Object.entries(providers).filter(([name]) => positionals.length === 0 || positionals.includes(name));
-  // In Postgres's place, which is away.
+  // Replaces Postgres, as if it were down.
   globalThis.fetch = async () => {
     throw new TypeError('fetch failed');
   };
@@ -109,14 +109,17 @@ async function isNoticed(checks: readonly Check[], data: Provider): Promise<bool
   return false;
 }
 
-/** TypeScript would notice that these are missing. */
+/** Required properties, whose absence TypeScript reports. */
 const REQUIRED =
   /^(scheme|id|type|at|unit|windowSeconds|each|list|elementIds|itemIds|signature|encoding|key|signed|token|custom|method|when|reply|status)$/;
 
-/** The first of these that fits is taken. Conditions must all hold, and of signatures any may match. */
+/**
+ * Lists whose order matters, because their first usable entry is used. All conditions must hold, and any signature may
+ * match.
+ */
 const ORDERED = /^(at|type|replayKey|occurredAt|each)$/;
 
-/** For people. */
+/** Texts for people. */
 const WORDS = /^(name|docs|words|kind)$/;
 
 const VALUES: Readonly<Record<string, readonly string[]>> = {
@@ -127,7 +130,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   method: ['GET', 'POST'],
 };
 
-/** The value with each part of it changed once. */
+/** Yields the value with each part changed once. */
 function* changesOf(value: unknown, key = ''): Generator<Change> {
   if (typeof value === 'boolean') yield { what: `: ${value} → ${!value}`, value: !value };
   else if (typeof value === 'string') yield* changesOfText(value, key);

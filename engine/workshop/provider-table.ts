@@ -1,12 +1,12 @@
 import { hasPair } from '../cli/samples/sign.ts';
 import { type Provider, providers } from '../src/providers/index.ts';
 import { type Facts, factOf, wordsOf } from '../src/providers/proof.ts';
-import type { Certified, Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
+import type { CertificateScheme, Condition, Handshake, Jose, Reply, Scheme, Token } from '../src/providers/types.ts';
 import { MAX_BATCH_BYTES, MAX_EVENTS } from '../src/receiver/identify.ts';
 import { proofOf } from './proofs.ts';
 import { countProofs, provedBy } from './proved-by.ts';
 
-/** The text of docs/providers.md, made from the data. */
+/** Generates the text of docs/providers.md from the data. */
 export function render(): string {
   const all = Object.values(providers);
   const { known, proved, tokens, assumed } = countProofs(Object.keys(providers));
@@ -14,12 +14,12 @@ export function render(): string {
 
 # Providers
 
-${known} providers are known. ${proved} are proved by SDKs, vectors or implementations of others (the column *proved by*), ${tokens} send a token, so that there
-is nothing to prove, and ${known - proved - tokens} is built from its documentation alone. The schemes of ${assumed} more senders, Awardee and GetHook, are assumptions:
-nobody has documented them.
+${known} providers are known. ${proved} are proved by other people's SDKs, vectors or implementations (the column *proved by*). ${tokens} send a token, which needs no
+proof. ${known - proved - tokens} is built from its documentation alone. The schemes of ${assumed} more senders, Awardee and GetHook, are assumptions, because they document
+none. How to set up Stripe, GitHub, Shopify, Slack and Clerk, step by step: [connect.md](connect.md). Other senders: [own-provider.md](own-provider.md).
 
-Each is a file of data in [engine/src/providers](../engine/src/providers), and one verifier reads them all. A source in \`src/sources.ts\` names its
-provider. The Worker's bundle contains only the providers that a source names.
+Each provider is a file of data in [engine/src/providers](../engine/src/providers), and one verifier reads them all. A source in \`src/sources.ts\` names its
+provider. The Worker's bundle contains only providers that a source names.
 
 ${table(
   ['provider', 'signature', 'id is signed', 'retries', 'proved by'],
@@ -32,30 +32,29 @@ ${table(
   ]),
 )}
 
-What holds for several of them is at the end of this page: [replay keys](#the-replay-key), [keys that are fetched](#keys-that-are-fetched), [retries](#retries),
+What several providers have in common is at the end of this page: [replay keys](#the-replay-key), [keys that are fetched](#keys-that-are-fetched), [retries](#retries),
 [batches](#batches), [handshakes](#handshakes-and-answers), [a secret that the provider sends](#a-secret-that-the-provider-sends),
 [limits](#limits-worth-knowing), and [what is not supported](#not-supported).
 
 ## What a section says
 
-A line that is missing says that there is no such thing, or that it is not documented.
+A missing line means that the provider has no such thing, or doesn't document it.
 
 - *Signature*, *covers* and *key*: the secret is \`<SOURCE>_WEBHOOK_SECRET\`. While you rotate it, the previous one is
   \`<SOURCE>_WEBHOOK_SECRET_PREVIOUS\`.
 - *Window*: a delivery is refused if the time that the provider signs differs from ours by more than this, in either direction. Here
-  and at *happened at*, the brackets say how the time is written: in seconds (s) or milliseconds (ms) since 1970, or as an ISO
+  and at *happened at*, the brackets give the unit of the time: in seconds (s) or milliseconds (ms) since 1970, or as an ISO
   8601 text (iso).
 - *Id*, *replay key* and *type* are made from *templates*: \`{json:id}\` stands for the field \`id\` of the event, and \`{header:x-id}\` for
   the header of this name. If several templates are listed, the first that can be filled with a usable id is used. \`{sha256}\` is the
   hash of the event's own JSON, \`{signed-header:x-id}\` the header if this delivery signs it. With \`{random}\` every delivery is a
   new event. An event without a usable id is claimed by its content, because many providers never send an event again after a 4xx.
-- *Answer*: where there is none, the answer for an event is 200 with our JSON. *Largest body*: where there is none, it is 1 MiB. A source
+- *Answer*: without this line, the answer for an event is 200 with our JSON. *Largest body*: without this line, it is 1 MiB. A source
   can set its own \`maxBytes\`.
-- *Retries*, *retries end with*, *time limit* (until the provider gives an attempt up), *again by hand* and *the same event* are for
-  operators. The template keeps these facts, and those above them, with their sources, apart from the data. A test of the template
-  compares the two.
-- *Looked up* is the day on which every fact of the provider was looked up in its source; what was not found then is named under
-  *not certain*. Without a day, all facts of the provider rest on an earlier reading alone.
+- *Retries*, *retries end with*, *time limit* (until the provider gives up an attempt), *again by hand* and *the same event* are for
+  operators. The template keeps all facts with their sources, apart from the data, and a test compares the two.
+- *Looked up* is the day on which every fact was looked up in its source. *Not certain* names what was not found then. Without a day, the facts rest on an
+  earlier reading alone.
 - *Proved by*:
   - *Official vector*: a signature that the provider published, in its documentation or in the tests of its SDK.
   - *Official SDK*: the provider's SDK verifies our signatures on every test run. *Both ways*: it also signs, and we verify.
@@ -64,8 +63,8 @@ A line that is missing says that there is no such thing, or that it is not docum
   - *Third-party vector*: from the tests of somebody else's library.
   - *Vector that … accepts*: computed from the provider's documentation, and once given to another open-source receiver, which
     accepted it and refused it with a changed body. The tests don't install that receiver.
-  - *Own vector only*: no code of others was available. The vector was computed from the documentation, with another
-    implementation of HMAC than ours.
+  - *Own vector only*: no other code was available. The vector was computed from the documentation, with an implementation of HMAC that
+    isn't ours.
 
 For every provider, the tests also sign a sample delivery and send it to a real receiver.
 
@@ -75,18 +74,16 @@ ${all.map(sectionOf).join('\n\n')}
 
 ## The replay key
 
-If the id is not signed, somebody who has captured a delivery could send it again under another id. So an
-event with a new id but a known replay key is parked instead of run. Look at it: \`retry\` it if it is real, \`discard\` it if
-not. If a source really sends the same body more than once, set \`bodiesRepeat: true\` on the source. Then the body is no longer
-used as a replay key, so a captured delivery could be run again under another id. Where only some types of a provider repeat their
+If the id is not signed, an event with a new id but a known replay key is parked as a [suspected replay](guarantees.md#suspected-replays). If a source really
+sends the same body more than once, set \`bodiesRepeat: true\` on it. If only some types of a provider repeat their
 bodies (five of GitHub's, two kinds of Shopify's, WooCommerce's \`action.*\`), its data says so already.
 
 ## Keys that are fetched
 
 AWS SNS, Google, Kinde, PayPal and Plaid sign with a private key. Their public keys are fetched from the host in the provider's data: at most once per host
 and ten seconds in an isolate, and only for a token of the right form. Apple sends its key in each delivery, in a chain of certificates that ends at
-a pinned root. So the secret of such a source is not a key, but what a delivery
-must be for: its section says which words. Until a key was fetched, the answer takes as much longer; while it can't be fetched, the answer is
+a pinned root. So the secret of such a source is not a key: it names whom a delivery must be meant for, in the words that the provider's section gives.
+The first delivery waits until its key is fetched. While a key can't be fetched, the answer is
 503, and the log says \`keys_unavailable\`.
 
 ## Retries
@@ -94,14 +91,13 @@ must be for: its section says which words. Until a key was fetched, the answer t
 A key must be remembered for longer than the provider retries (\`DEDUPE_DAYS\`, 30 by default), so a receiver of Adyen's events needs
 31, and one of Xero's 32.
 
-Where a 4xx ends the retries, an event that we refuse by mistake is lost, so a mistake of ours is answered 503 wherever it is noticed.
-Sentry doesn't try again after a 503 either.
+Many providers stop after a 4xx, so a mistake of ours is answered 503 wherever it is noticed. Sentry doesn't try again after a 503 either.
 Deliveries that are sent again by hand after \`DEDUPE_DAYS\` are new events.
 
 ## Batches
 
 A batch may contain ${MAX_EVENTS.toLocaleString('en')} events and ${sizeOf(MAX_BATCH_BYTES)}, which is more than any of these providers documents. The bytes are
-counted as the claim sends them: a quote or a backslash takes four bytes. A larger batch is answered 400, and the log gives the reason.
+counted as the claim sends them: a quote or a backslash counts as four. A larger batch is answered 400, and the log gives the reason.
 
 ## Handshakes and answers
 
@@ -113,27 +109,27 @@ URL (behind a proxy, for example), the source must name it: \`url: 'https://hook
 
 ## A secret that the provider sends
 
-The secret of Notion and Asana arrives unsigned, so it is accepted only while the source says \`awaitsSecret: true\`. Nothing unverified is
-stored, and no log may contain a secret. So:
+Notion and Asana send their secret, unsigned. It is accepted only while the source has \`awaitsSecret: true\`, and is logged encrypted, because nothing
+unverified is stored:
 
 1. Set \`<SOURCE>_WEBHOOK_SECRET\` to a random text (\`openssl rand -hex 32\`), add \`awaitsSecret: true\`, and deploy.
 2. Create the webhook. The receiver's log shows the secret, encrypted with that random text: \`"sealed":"…"\`.
 3. \`<SOURCE>_WEBHOOK_SECRET=<the random text> npm run ops -- unseal <source> <sealed>\` decrypts it.
 4. Set \`<SOURCE>_WEBHOOK_SECRET\` to the decrypted secret, remove \`awaitsSecret\`, and deploy.
 
-Until step 4 anybody could send such a secret, so use the one that was logged when you created the webhook. An event that
+Until step 4 anybody could send a secret, so use the one that was logged when you created the webhook. An event that
 arrives before step 4 is answered 401, and the provider sends it again.
 
 ## Limits worth knowing
 
-What is true of one provider only is in its section.
+Limits of a single provider are in its section.
 
-- Airtable, Dropbox, Supabase and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who has
-  captured a delivery can send it again as often as they like. The same holds for GitHub's \`workflow_dispatch\`,
+- Airtable, Dropbox, Supabase and Awardee sign neither an id nor a time, and two of their events may have the same body. Somebody who
+  captured a delivery can send it again without limit. The same holds for GitHub's \`workflow_dispatch\`,
   \`repository_dispatch\`, \`membership\`, \`organization\` and \`org_block\`, for Shopify's Events and \`product_listings/remove\`, for WooCommerce's \`action.*\` and for WhatsApp's errors.
 - A token (Postmark, Chargebee, Auth0, Mollie classic, Telegram, Supabase, Microsoft Graph, GitLab's older secret token,
-  RevenueCat's authorization header) proves who sent a delivery, and nothing about its content. Somebody who has seen a token can send any body.
-- A Worker has 128 MB for all deliveries that it handles at the same time, and each body is held several times.
+  RevenueCat's authorization header) proves who sent a delivery, but not what it contains. Anyone who has seen the token can send any body.
+- A Worker has 128 MB for all deliveries that it handles at the same time, and holds each body several times.
 
 ## Not supported
 
@@ -150,7 +146,7 @@ What is true of one provider only is in its section.
 `;
 }
 
-/** A provider, with the same lines in the same order for each. A line without a value is left out. */
+/** The section of a provider. Each has the same lines in the same order, without those that have no value. */
 function sectionOf(provider: Provider): string {
   const { name, docs, id, type, occurredAt = [], batch, handshakes = [], ack, maxBytes } = provider;
   const { facts } = proofOf(name);
@@ -191,7 +187,7 @@ function firstOf(templates: readonly string[]): string {
   return templates.length === 1 ? templates.map(code).join() : ['the first of', ...templates.map(code)].join('\n  - ');
 }
 
-/** How long after the first attempt the last one comes. */
+/** The time from the first attempt to the last one. */
 function retriesOf({ retries }: Facts): string {
   const hours = factOf(retries);
   if (hours === null) return '';
@@ -245,7 +241,7 @@ function keyFormOf(scheme: Scheme): string {
     : `${how}, with or without ${code(scheme.keyPrefix)}`;
 }
 
-function claimsOf(scheme: Jose | Certified): string {
+function claimsOf(scheme: Jose | CertificateScheme): string {
   const demanded = (scheme.claims ?? []).flatMap(({ at, is, like, optional }) =>
     like
       ? []
@@ -257,7 +253,7 @@ function claimsOf(scheme: Jose | Certified): string {
   return [coveredBy(scheme), demanded.length === 0 ? [] : `It must say: ${demanded.join(', ')}`].flat().join('. ');
 }
 
-function coveredBy(scheme: Jose | Certified): string {
+function coveredBy(scheme: Jose | CertificateScheme): string {
   if (scheme.kind === 'certificate') {
     return scheme.signed.map(({ text }) => code(text.replaceAll('\n', '⏎'))).join(' or ');
   }
@@ -265,7 +261,7 @@ function coveredBy(scheme: Jose | Certified): string {
   return isEvent ? 'the event' : bodyHash ? `the body, by its hash in ${code(bodyHash)}` : 'nothing';
 }
 
-function keysOf(scheme: Jose | Certified): string {
+function keysOf(scheme: Jose | CertificateScheme): string {
   if (scheme.kind === 'jose' && 'secret' in scheme.keys) return 'as text';
   const { settings = {} } = scheme;
   const where =

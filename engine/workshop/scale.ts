@@ -10,20 +10,20 @@ import { writeSection } from './page-section.ts';
 
 const EVENTS = 1_000_000;
 
-/** The first runs warm the cache up, as the visitors before did. The median of the others is what is reported. */
+/** The first runs warm up the cache and are not counted. The median of the others is reported. */
 const WARM = 2;
 const RUNS = 7;
 
-/** The plan of what takes longer is printed. */
+/** If a query takes longer, its plan is printed. */
 const AIM_MS = 100;
 
-/** As long as keys are remembered (DEDUPE_DAYS). */
+/** The time for which keys are remembered (DEDUPE_DAYS). */
 const DAYS = 30;
 
-/** The part of the page that this script writes. */
-const SECTION = { page: 'docs/scale.md', name: 'console', command: 'npm run -w engine scale' };
+/** The part of the page that this command writes. */
+const SECTION = { page: 'engine/bench/scale.md', name: 'console', command: 'npm run -w engine scale' };
 
-/** Measures the console's queries on a table of a million events, and writes the figures into docs/scale.md. */
+/** Measures the console's queries on a table of a million events, and writes the figures into engine/bench/scale.md. */
 export default async function main(): Promise<void> {
   const stack = await startStack();
   const client = new pg.Client({ connectionString: stack.databaseUrl });
@@ -41,7 +41,7 @@ export default async function main(): Promise<void> {
       await load();
       const measured: Measured[] = [];
       for (const request of requests.splice(0)) measured.push(await measure(client, request));
-      // The queries of the overview run side by side. A list that is not full asks twice.
+      // The overview's queries run concurrently. A list that is not full queries twice.
       const times = measured.map((one) => one.ms);
       const ms = name.startsWith('overview') ? Math.max(...times) : times.reduce((sum, time) => sum + time, 0);
       console.log(`${ms.toFixed(1).padStart(7)} ms  ${name}`);

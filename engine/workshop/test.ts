@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { programOf } from '../cli/lib/app.ts';
 import { chromiumPath, NO_CHROMIUM } from './chromium.ts';
 
-/** All tests but the faults, which have a command of their own: the app's, and the engine's. */
+/** Runs all tests of the app and the engine except the faults, which have their own command. */
 export default async function main(): Promise<void> {
   const args = process.argv.slice(2);
   const isChosen = args.some((arg) => arg.startsWith('--project'));
@@ -12,7 +12,7 @@ export default async function main(): Promise<void> {
     [programOf('vitest'), 'run', '-c', 'engine/test/vitest.config.ts', ...projects, ...args],
     { stdio: 'inherit' },
   );
-  // The last line: among the others, nobody would see what was skipped.
+  // Printed last, so that it is noticed.
   const isWhole = args.every((arg) => arg.startsWith('-'));
   if (isWhole && !chromiumPath) console.log(`The console was not tested in a browser: ${NO_CHROMIUM}`);
   process.exitCode = status ?? 1;

@@ -8,57 +8,57 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { LOOPBACK } from '../cli/lib/port.ts';
 
-/** A Worker as workerd is configured with it. */
+/** A Worker in workerd's configuration. */
 export interface WorkerdWorker {
-  /** A file with one module of JavaScript. */
+  /** A file with one JavaScript module. */
   readonly script: string;
   readonly compatibilityDate: string | undefined;
   readonly flags?: readonly string[];
   /** Variables and secrets. */
   readonly vars?: Readonly<Record<string, unknown>>;
-  /** By binding: the service that takes what is sent to this queue. */
+  /** By binding: the service that receives this queue's messages. */
   readonly queues?: Readonly<Record<string, string>>;
-  /** By binding: the service that is called. */
+  /** By binding: the called service. */
   readonly services?: Readonly<Record<string, string>>;
 }
 
 export interface WorkerdOptions {
-  /** By name of the socket: the service that gets its HTTP requests. */
+  /** By socket: the service that gets its HTTP requests. */
   readonly sockets: Readonly<Record<string, string>>;
-  /** Services that are not in workerd: where they listen, and a header that they get with every request. */
+  /** Services outside workerd: their ports, and a header to add to every request. */
   readonly external?: Readonly<Record<string, { readonly port: number; readonly header: readonly [string, string] }>>;
-  /** Which addresses Workers may call. */
+  /** The addresses that Workers may call. */
   readonly network?: readonly ('local' | 'public' | 'private')[];
-  /** Starts the inspector, which keeps every line of the log: that costs CPU and memory. */
+  /** Starts the inspector. It stores every log line, which costs CPU and memory. */
   readonly isInspected?: boolean;
-  /** Gets what the Workers log. Without it, that is thrown away. */
+  /** Receives the Workers' log lines, which are otherwise discarded. */
   readonly onLine?: (line: string) => void;
 }
 
 export interface Workerd {
   readonly pid: number;
-  /** Where a socket listens. The ports stay the same when it is started again. */
+  /** The address of a socket. Ports stay the same after a restart. */
   urlOf(socket: string): string;
-  /** What the JavaScript of a Worker occupies now, in MiB. `collected` removes its garbage first. */
+  /** The current size of a Worker's JavaScript heap in MiB. `collected` collects garbage first. */
   heap(worker: string, options?: { readonly collected: boolean }): Promise<number>;
   kill(): Promise<void>;
-  /** Starts it again after `kill`. */
+  /** Restarts workerd after `kill`. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The name under which the port of the inspector is kept. */
+/** The key of the inspector's port. */
 const INSPECTOR = 'the inspector';
 
 /**
- * Runs Workers in workerd itself: without miniflare, whose proxy in front of a Worker costs more than the Worker, and holds
- * bodies in memory too.
+ * Runs Workers directly in workerd, because miniflare's proxy costs more than the Worker and also holds bodies in
+ * memory.
  */
 export async function startWorkerd(
   workers: Readonly<Record<string, WorkerdWorker>>,
   options: WorkerdOptions,
 ): Promise<Workerd> {
-  // The configuration holds made-up secrets only, and is removed at the end.
+  // The configuration contains only made-up secrets and is removed at the end.
   const folder = mkdtempSync(join(tmpdir(), 'claimcheck-workerd-'));
   for (const [name, { script }] of Object.entries(workers)) cpSync(script, join(folder, `${name}.js`));
   const file = join(folder, 'config.capnp');
@@ -118,7 +118,7 @@ export async function startWorkerd(
   };
 }
 
-/** `readline` would also end a line at U+2028, which the id of an event in a log line may contain. */
+/** `readline` would also split a line at U+2028, which an event's id in a log line may contain. */
 function eachLine(output: Readable, onLine: (line: string) => void): void {
   let rest = '';
   output.setEncoding('utf8').on('data', (chunk: string) => {
@@ -128,7 +128,7 @@ function eachLine(output: Readable, onLine: (line: string) => void): void {
   });
 }
 
-/** Cap'n Proto's text literals know the escapes of C, so JSON's \u is not among them: use ASCII. */
+/** Writes a Cap'n Proto text literal. It supports C's escapes but not JSON's \u, so the value must be ASCII. */
 const text = (value: string) => JSON.stringify(value);
 
 function configOf(
@@ -173,13 +173,13 @@ function serviceOf(name: string, worker: WorkerdWorker): string {
     ))`;
 }
 
-/** Asks workerd's inspector, in the protocol of Chrome's developer tools. */
+/** Asks workerd's inspector with the protocol of Chrome's developer tools. */
 async function heapOf(port: number, worker: string, collected: boolean): Promise<number> {
   const targets = (await (await fetch(`http://${LOOPBACK}:${port}/json`)).json()) as Target[];
   const target = targets.find(({ id, title }) => id === worker || title.includes(worker));
-  if (!target) throw new Error(`the inspector knows no Worker ${worker}: ${JSON.stringify(targets)}`);
+  if (!target) throw new Error(`the inspector doesn't know the Worker ${worker}: ${JSON.stringify(targets)}`);
   const socket = new WebSocket(target.webSocketDebuggerUrl);
-  // What the first collection finds may be freed only by the second.
+  // The second collection may free what the first one found.
   const collections = collected ? ['HeapProfiler.collectGarbage', 'HeapProfiler.collectGarbage'] : [];
   const methods = [...collections, 'Runtime.getHeapUsage'];
   const { promise, resolve, reject } = Promise.withResolvers<number>();

@@ -1,5 +1,5 @@
-// A program: `node engine/bench/peers/delay.ts <port of Postgres>`. A wire to Postgres whose answers come later, by as many milliseconds as
-// its parent says.
+// A program: `node engine/bench/peers/delay.ts <port of Postgres>`. A proxy to Postgres that delays answers by as many
+// milliseconds as its parent sends.
 
 import { type AddressInfo, connect, createServer } from 'node:net';
 

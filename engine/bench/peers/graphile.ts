@@ -12,8 +12,8 @@ interface Paid {
 const [url, settings, jobsAtOnce] = process.argv.slice(2);
 const concurrency = Number(jobsAtOnce);
 
-// One connection for each job, one for its notifications, and some for its own queries. They are closed while others are measured:
-// Postgres has a hundred for all of them.
+// One connection for each job, one for notifications, and some for its own queries. Idle connections are closed,
+// because all contenders share Postgres's hundred connections.
 const pool = new pg.Pool({ connectionString: url ?? '', max: concurrency + 5, idleTimeoutMillis: 100 });
 pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
 
@@ -26,7 +26,8 @@ const WORKER: Readonly<Record<GraphileSettings, object>> = {
 
 let drained: Promise<void> | undefined;
 
-// The first message starts it and is answered when the first job begins, the second one when no job is left.
+// The first message starts the worker and is answered when the first job begins. The second is answered when no job is
+// left.
 process.on('message', async (jobs: number | 'the end') => {
   if (typeof jobs === 'number') {
     const begun = Promise.withResolvers<void>();
@@ -65,8 +66,8 @@ async function drain(jobs: number, onBegin: () => void): Promise<void> {
     },
   });
   await worked;
-  // The last jobs are not done before they are deleted.
+  // The last jobs are done only when they have been deleted.
   while ((await pool.query('select from graphile_worker._private_jobs limit 1')).rowCount) {}
-  // To stop is not part of the work.
+  // Stopping is not part of the work.
   setImmediate(() => void runner.stop());
 }

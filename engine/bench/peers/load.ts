@@ -1,4 +1,4 @@
-// A program: sends deliveries to a URL, as its parent asks.
+// A program that sends deliveries to a URL for its parent.
 
 import autocannon from 'autocannon';
 import { deliveryOf } from '../deliveries.ts';
@@ -40,7 +40,7 @@ async function run({
   return { signingSeconds, ...(await sendAll(url, amount, connections, rate)) };
 }
 
-/** Every connection sends its next delivery when it has an answer, or with a rate when it is time. */
+/** Each connection sends its next delivery after an answer, or at its time if there is a rate. */
 async function sendAll(url: string, amount: number, connections: number, rate?: number): Promise<Sent> {
   let next = 0;
   const latencies: number[] = [];
@@ -57,9 +57,9 @@ async function sendAll(url: string, amount: number, connections: number, rate?: 
         connections,
         amount,
         ...(rate && { overallRate: rate }),
-        // How often it looks whether it has finished. Its usual second would be longer than most measurements.
+        // How often to check for the end. The default of a second is longer than most measurements.
         sampleInt: 50,
-        // Every request is taken from the list once: the events of two requests are never the same.
+        // Use each request once, so that no two requests have the same events.
         requests: [{ setupRequest: (request) => Object.assign(request, signed[next++ % amount]) }],
       },
       (error) => (error ? reject(error) : resolve()),

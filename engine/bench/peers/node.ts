@@ -1,5 +1,6 @@
-// A program: `node engine/bench/peers/node.ts hono|express <URL of Postgres> <secret>`. How Node receives webhooks: Hono inserts the event
-// and answers, which is the least that keeps it. Express does as tutorials do: a transaction with the work in it, and then the answer.
+// A program: `node engine/bench/peers/node.ts hono|express <URL of Postgres> <secret>`. Receives webhooks in Node. With
+// Hono, it inserts the event and answers, which is the minimum to store it. With Express, it does what tutorials do: a
+// transaction that includes the work, and then the answer.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +11,7 @@ import pg from 'pg';
 import { INCREMENT, UPSERT } from './statements.ts';
 
 const [framework, databaseUrl, secret = ''] = process.argv.slice(2);
-/** As many connections as Neon's proxy keeps for the Workers. */
+/** The number of connections that Neon's proxy keeps for the Workers. */
 const pool = new pg.Pool({ connectionString: databaseUrl ?? '', max: 20 });
 
 const INSERT = `with claimed as (

@@ -1,4 +1,4 @@
-// What the handler of workers/consumer.ts changes, as a programmer would write it by hand.
+// The changes of the handler in workers/consumer.ts, as handwritten SQL.
 
 export const UPSERT = `
   insert into bench.invoices (id, customer, amount) values ($1, $2, $3) on conflict (id) do update set amount = $3`;

@@ -1,5 +1,6 @@
-// A program: `node engine/bench/peers/wire.ts <URL of Postgres> <connections>`. One transaction per event over PostgreSQL's own
-// protocol: begin, the row that says that the event is done, the two changes, commit. The payload costs it nothing.
+// A program: `node engine/bench/peers/wire.ts <URL of Postgres> <connections>`. One transaction per event over
+// PostgreSQL's own protocol: begin, the row that marks the event as done, the two changes, commit. It doesn't load
+// payloads.
 
 import pg from 'pg';
 import { invoiceOf } from '../invoices.ts';
@@ -14,7 +15,7 @@ export interface WireJob {
 
 const pool = new pg.Pool({ connectionString: url ?? '', max: Number(connections) });
 
-/** As a hand-written guard against a second run: it fails if the event is done already. */
+/** A handwritten guard against a second run, which fails if the event is already done. */
 const COMPLETE = `insert into bench.done (source, event_id) values ($1, $2)`;
 
 process.on('message', (job: WireJob) => void drain(job).then(() => process.send?.('drained')));

@@ -14,7 +14,7 @@ function resultsWith(values: Readonly<Record<string, number[]>>, metric?: string
   };
 }
 
-it('a rate is all deliveries by all seconds: a slow round counts as long as it took', () => {
+it('a rate is the total of deliveries divided by the total of seconds, so a slow round counts fully', () => {
   // 100 deliveries each: 1 s and 4 s are 40 a second.
   const results = resultsWith({ ours: [100, 25], floor: [50, 50] });
   expect(measure(ratio, results)).toMatchObject({ value: 0.8, met: false });
@@ -27,7 +27,7 @@ it('a cost is the mean of the rounds, and a percentile their median', () => {
   expect(measure(of('p50 ms'), resultsWith(values, 'p50 ms'))?.value).toBe(1);
 });
 
-it('a difference that equals have in the same rounds is one of chance', () => {
+it('a difference that equal contenders also have in the same rounds counts as chance', () => {
   const chance = { of: figure('floor again'), to: figure('floor') };
   const withAgain = (again: number) => resultsWith({ ours: [95], floor: [100], 'floor again': [again] });
   expect(measure({ ...ratio, chance }, withAgain(80))?.isChance).toBe(true);

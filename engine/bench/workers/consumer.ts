@@ -13,7 +13,7 @@ const Paid = v.object({
   data: v.object({ object: v.object({ id: v.string(), customer: v.string(), amount_paid: v.number() }) }),
 });
 
-/** Upserts a row of the event's own, and increments one that other events increment too. As the sample app does. */
+/** Like the sample app, upserts a row of the event's own and increments a row that it shares with other events. */
 const paid = (withEffect: boolean) =>
   defineHandler({
     schema: Paid,
@@ -36,7 +36,7 @@ const paid = (withEffect: boolean) =>
     },
   });
 
-/** The same as peers write it. A query builder takes several times as long to build a statement. */
+/** The same changes as the peers' SQL. A query builder takes several times as long to build a statement. */
 const paidByHand = defineHandler({
   schema: Paid,
   handle({ data }, { db }) {
@@ -52,7 +52,7 @@ const paidByHand = defineHandler({
   },
 });
 
-/** Reads what the event before may have written. */
+/** Reads what the previous event may have written. */
 const paidReading = defineHandler({
   schema: Paid,
   async handle({ data }, { db }) {
@@ -78,7 +78,7 @@ export const handlers = {
   'paid, reading': paidReading,
 };
 
-// As engine/src/consumer/index.ts, log lines included.
+// Like engine/src/consumer/index.ts, including log lines.
 export default createConsumer({
   handlers: { bench: handlers, standardwebhooks: { 'invoice.paid': handlers.paid } },
   sources: { bench: { types: [] }, standardwebhooks: { types: [] } },

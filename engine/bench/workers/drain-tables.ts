@@ -1,6 +1,6 @@
 import { bigint, pgSchema, text } from 'drizzle-orm/pg-core';
 
-/** The tables of the app whose events are drained, in a schema of their own. */
+/** The tables that the drained events change, in a separate schema. */
 const bench = pgSchema('bench');
 
 export const invoices = bench.table('invoices', {

@@ -5,7 +5,7 @@ interface Env {
   readonly SENDGRID_WEBHOOK_SECRET: string;
 }
 
-/** What a Worker must do at least before it may answer 200. */
+/** The minimum that a Worker must do before it may answer 200. */
 export default {
   async fetch(request, env): Promise<Response> {
     const now = new Date();
@@ -91,7 +91,7 @@ function joined(start: Uint8Array, rest: ArrayBuffer): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Two numbers of 32 bytes, from two DER integers. */
+/** Converts two DER integers to two numbers of 32 bytes. */
 function fromDer(der: Uint8Array): Uint8Array<ArrayBuffer> {
   const raw = new Uint8Array(64);
   let at = 2;
@@ -104,7 +104,7 @@ function fromDer(der: Uint8Array): Uint8Array<ArrayBuffer> {
   return raw;
 }
 
-/** As long as the receiver gives a ticket. */
+/** The same due time as the receiver's. */
 function due(now: Date): string {
   return new Date(now.getTime() + 600_000).toISOString();
 }
@@ -135,7 +135,7 @@ const BATCH = `with incoming as (
   select $1, id, body, $4::jsonb, $2 from incoming join claimed on event_id = id
 ) select event_id from claimed`;
 
-/** Neon's HTTP interface as its driver uses it. */
+/** Calls Neon's HTTP interface as its driver does. */
 async function claim(env: Env, query: string, params: readonly (string | null)[]): Promise<string[]> {
   const { host } = new URL(env.DATABASE_URL);
   const response = await fetch(`http://${host}/sql`, {

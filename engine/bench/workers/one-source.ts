@@ -4,7 +4,7 @@ import { stripe } from '../../src/providers/stripe.ts';
 import { createReceiver } from '../../src/receiver/receive.ts';
 import { log } from '../../src/shared/log.ts';
 
-// For the size of the bundle: as engine/src/receiver/index.ts, with one provider.
+// For the bundle's size: like engine/src/receiver/index.ts, with one provider.
 const sources = defineSources({ stripe: { provider: stripe, types: [] } });
 
 export default new Hono().route('/webhooks', createReceiver({ sources, now: () => new Date(), log }));

@@ -1,7 +1,7 @@
 import type { Consumer, Ticket } from './queue.ts';
 
-// The place of Cloudflare's queue between receiver and consumer, with the settings of wrangler.consumer.toml. A ticket that the consumer
-// returns fails the measurement.
+// Replaces Cloudflare's queue between receiver and consumer, with the settings of wrangler.consumer.toml. The
+// measurement fails if the consumer returns a ticket.
 
 const BATCH = 100;
 const CONSUMERS = 10;
@@ -29,7 +29,7 @@ export default {
   },
 } satisfies ExportedHandler<Env>;
 
-/** A batch that isn't full waits. */
+/** Collects a batch. A batch that isn't full waits. */
 async function collect(consumer: Consumer, waitMs: number): Promise<void> {
   isCollecting = true;
   if (waitMs > 0) await scheduler.wait(waitMs);
@@ -37,7 +37,7 @@ async function collect(consumer: Consumer, waitMs: number): Promise<void> {
   await consume(consumer, 1);
 }
 
-/** If all consumers are busy, each takes the next batch when it has done its own. */
+/** If all consumers are busy, each takes the next batch when it has finished its current one. */
 async function consume(consumer: Consumer, atLeast: number): Promise<void> {
   if (consumers >= CONSUMERS) return;
   consumers++;

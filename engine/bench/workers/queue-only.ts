@@ -4,8 +4,9 @@ interface Env {
 }
 
 /**
- * What Cloudflare's example of a Workflow behind a webhook does before its 200 (developers.cloudflare.com/workflows/examples/
- * trigger-from-webhook): verifies, and sends the event to a queue. Postgres is not asked, so duplicates are found later.
+ * Does what Cloudflare's example of a Workflow behind a webhook does before its 200
+ * (https://developers.cloudflare.com/workflows/examples/trigger-from-webhook): verifies, and sends the event to a
+ * queue. Duplicates are found later, because Postgres is not asked.
  */
 export default {
   async fetch(request, env): Promise<Response> {

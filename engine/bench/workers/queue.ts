@@ -1,6 +1,6 @@
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 
-// The place of Cloudflare's queue: delivers tickets to the consumer in batches, and delivers again what it returns.
+// Replaces Cloudflare's queue: delivers tickets to the consumer in batches, and redelivers returned ones.
 
 export interface Job {
   readonly events: number;
@@ -28,11 +28,11 @@ export interface Ticket {
   readonly body: { readonly version: number; readonly source: string; readonly eventId: string };
 }
 
-/** How often a consumer without work looks whether a returned ticket is due. */
+/** How often an idle consumer checks whether a returned ticket is due. */
 const IDLE_MS = 10;
 
 let waiting: Ticket[] = [];
-/** Tickets in all, with those that the consumer sends: of the next event of an order key. */
+/** All tickets, including those that the consumer sends for the next event of an order key. */
 let total = 0;
 
 const ticketOf = (eventId: string, attempts: number): Ticket => {

@@ -1,7 +1,7 @@
-/** Takes the place of a queue: it accepts everything that a producer's binding sends, and forgets it. */
+/** Replaces a queue: accepts and discards everything that a producer's binding sends. */
 export default {
   async fetch(request: Request): Promise<Response> {
-    // If the body were not read, its sender might have to wait.
+    // Read the body, because otherwise the sender might have to wait.
     await request.arrayBuffer();
     return Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
   },

@@ -3,7 +3,7 @@ import { github } from '../../src/providers/github.ts';
 import { sendgrid } from '../../src/providers/sendgrid.ts';
 import { standardwebhooks } from '../../src/providers/standardwebhooks.ts';
 
-/** One source that doesn't sign its ids (fingerprint), one that signs a time, and one that sends batches. */
+/** A source with unsigned ids (fingerprint), one with a signed time, and one with batches. */
 export const sources = defineSources({
   github: { provider: github, types: [] },
   standardwebhooks: { provider: standardwebhooks, types: [] },

@@ -8,7 +8,7 @@ export interface Account {
   readonly name: string;
   /** What there is at a path below the account. `undefined`: nothing. */
   get<Result>(path: string): Promise<Result | undefined>;
-  send(method: 'POST' | 'PUT' | 'PATCH', path: string, body: object): Promise<void>;
+  send(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<void>;
 }
 
 /** What setup and deploy do with a token. */
@@ -22,9 +22,12 @@ const BASE_URL = process.env.CLOUDFLARE_API_BASE_URL ?? 'https://api.cloudflare.
 const NOT_THERE = 10007;
 
 export class ApiError extends UserError {
+  readonly reason: string;
   readonly status: number;
-  constructor(message: string, status: number) {
-    super(message);
+  /** `remedy` is for somebody with an account. */
+  constructor(reason: string, remedy: string, status: number) {
+    super(`${reason}. ${remedy}`);
+    this.reason = reason;
     this.status = status;
   }
 }
@@ -34,18 +37,21 @@ interface AccountInfo {
   readonly name: string;
 }
 
-/** The account that wrangler would use: by an API token of the environment, or with wrangler's login. */
-export async function openAccount(): Promise<Account> {
+/**
+ * The account that wrangler would use: by an API token of the environment, or with wrangler's login. If that has several, and none is
+ * named, it is the one with the id `preferred`.
+ */
+export async function openAccount(preferred?: string): Promise<Account> {
   const token = process.env.CLOUDFLARE_API_TOKEN || (await tokenOfLogin());
   const id = process.env.CLOUDFLARE_ACCOUNT_ID ?? readConfig(CONFIGS.receiver).raw.account_id;
-  const account = id ? { id, name: id } : await onlyAccount(token);
+  const account = id ? { id, name: id } : await oneAccount(token, preferred);
   // Wrangler would ask again.
   process.env.CLOUDFLARE_ACCOUNT_ID = account.id;
   const base = `/accounts/${account.id}`;
   return {
     ...account,
-    get: (path) => call(token, 'GET', base + path),
-    send: async (method, path, body) => void (await call(token, method, base + path, body)),
+    get: (path) => callApi(token, 'GET', base + path),
+    send: async (method, path, body) => void (await callApi(token, method, base + path, body)),
   };
 }
 
@@ -93,21 +99,27 @@ async function tokenOfLogin(): Promise<string> {
   );
 }
 
-async function onlyAccount(token: string): Promise<AccountInfo> {
-  const accounts = (await call<AccountInfo[]>(token, 'GET', '/accounts?per_page=50')) ?? [];
-  const [account, other] = accounts;
-  if (account && !other) return account;
+async function oneAccount(token: string, preferred: string | undefined): Promise<AccountInfo> {
+  const accounts = (await callApi<AccountInfo[]>(token, 'GET', '/accounts?per_page=50')) ?? [];
+  const account = accounts.length === 1 ? accounts[0] : accounts.find(({ id }) => id === preferred);
+  if (account) return account;
   const named = accounts.map(({ id, name }) => `${id} (${name})`).join(', ');
   throw new UserError(`set CLOUDFLARE_ACCOUNT_ID to the account that is meant: ${named || 'this login sees none'}`);
 }
 
-async function call<Result>(token: string, method: string, path: string, body?: object): Promise<Result | undefined> {
+/** Without a token, it asks what strangers may ask. */
+export async function callApi<Result>(
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Result | undefined> {
   let response: Response;
   try {
     response = await fetch(`${BASE_URL}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
         'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
       },
       // Setup and deploy hold a lock meanwhile, which a call without an answer would keep.
@@ -128,11 +140,11 @@ async function call<Result>(token: string, method: string, path: string, body?: 
   const place = path.replaceAll(/^\/accounts\/[^/]+|\?.*/g, '');
   const why = error ? `${error.message} (${error.code})` : `HTTP ${response.status}`;
   const { status } = response;
-  const does = method === 'GET' ? 'read' : 'change';
-  throw new ApiError(
-    status === 401 || status === 403
-      ? `this login or token may not ${does} ${place} at Cloudflare: ${why}. A token needs ${PERMISSIONS} (${TOKENS_PAGE})`
-      : `Cloudflare did not ${method === 'GET' ? 'answer' : 'take'} ${place}: ${why}. Run this again`,
-    status,
-  );
+  if (status === 401 || status === 403) {
+    const does = method === 'GET' ? 'read' : 'change';
+    const reason = `this login or token may not ${does} ${place} at Cloudflare: ${why}`;
+    throw new ApiError(reason, `A token needs ${PERMISSIONS} (${TOKENS_PAGE})`, status);
+  }
+  const does = method === 'GET' ? 'answer' : 'take';
+  throw new ApiError(`Cloudflare did not ${does} ${place}: ${why}`, 'Run this again', status);
 }

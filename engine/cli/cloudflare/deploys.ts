@@ -10,7 +10,7 @@ import { runWrangler, type WranglerResult } from './wrangler.ts';
  */
 export const ORDER: readonly WorkerKind[] = ['consumer', 'receiver', 'ops'];
 
-export const GOING_BACK = 'docs/runbook.md, Change tables, and roll back';
+export const GOING_BACK = 'docs/deploy.md, Roll back';
 
 /** Marks the Workers of one deploy. */
 export interface Release {

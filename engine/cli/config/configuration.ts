@@ -3,6 +3,7 @@ import type { Handlers, Source } from '../../src/kit/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { namedTypes, problemOfPattern } from '../../src/shared/event-types.ts';
 import { UserError } from '../lib/user-error.ts';
+import { TENANTS_KEY } from './secret-form.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from './worker-config.ts';
 
 export interface Configuration extends WorkerConfigs {
@@ -10,9 +11,9 @@ export interface Configuration extends WorkerConfigs {
 }
 
 export interface Findings {
-  /** What would fail in production. Each says what is wrong and what to do. */
+  /** Problems that would fail in production. Each says what is wrong and what to do. */
   readonly errors: readonly string[];
-  /** What is probably not meant. */
+  /** Probable mistakes. */
   readonly hints: readonly string[];
 }
 
@@ -21,6 +22,7 @@ export function checkConfiguration(configuration: Configuration): Findings {
   return {
     errors: [
       ...missingSecrets(configuration),
+      ...missingTenantsKey(configuration),
       ...wrongTypes(configuration),
       ...forgottenTooEarly(configuration),
       ...wrongNames(configuration),
@@ -30,13 +32,27 @@ export function checkConfiguration(configuration: Configuration): Findings {
   };
 }
 
-/** Without its secret a source answers every delivery with 503, and nothing else would tell before. */
+/** Without its secret, a source answers every delivery with 503, which is noticed only in production. */
 function missingSecrets({ sources, receiver }: Configuration): string[] {
-  return Object.keys(sources)
+  return withOneSecret(sources)
     .filter((source) => !receiver.secrets.includes(secretName(source)))
     .map(
       (source) => `source ${source} has no secret: add "${secretName(source)}" to secrets.required in ${receiver.path}`,
     );
+}
+
+/** Each tenant of the other sources has a secret of its own. */
+function withOneSecret(sources: Configuration['sources']): string[] {
+  return Object.keys(sources).filter((source) => !sources[source]?.tenants);
+}
+
+/** The receiver verifies with it, and the ops Worker makes tenants with it. */
+function missingTenantsKey({ sources, receiver, ops }: Configuration): string[] {
+  const source = Object.keys(sources).find((name) => sources[name]?.tenants);
+  if (source === undefined) return [];
+  return [receiver, ...(ops ? [ops] : [])]
+    .filter(({ secrets }) => !secrets.includes(TENANTS_KEY))
+    .map(({ path }) => `source ${source} has tenants: add "${TENANTS_KEY}" to secrets.required in ${path}`);
 }
 
 function wrongTypes({ sources }: Configuration): string[] {
@@ -51,14 +67,25 @@ function wrongTypes({ sources }: Configuration): string[] {
   );
 }
 
-function unusedSecrets({ sources, receiver }: Configuration): string[] {
-  const used = Object.keys(sources).map(secretName);
-  return receiver.secrets
-    .filter((name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name))
-    .map((name) => `${name} in secrets.required of ${receiver.path} belongs to no source: a deploy would demand it`);
+function unusedSecrets({ sources, receiver, consumer, ops }: Configuration): string[] {
+  const withSecret = withOneSecret(sources);
+  const used = withSecret.map(secretName);
+  const hasTenants = withSecret.length < Object.keys(sources).length;
+  const unused = (config: WorkerConfig, isUnused: (name: string) => boolean) =>
+    config.secrets
+      .filter(isUnused)
+      .map((name) => `${name} in secrets.required of ${config.path} belongs to no source: a deploy would demand it`);
+  const isForTenants = (name: string) => name.startsWith(TENANTS_KEY);
+  return [
+    ...unused(receiver, (name) => name.endsWith('_WEBHOOK_SECRET') && !used.includes(name)),
+    ...(hasTenants ? [] : [receiver, ...(ops ? [ops] : [])].flatMap((config) => unused(config, isForTenants))),
+    ...consumer.secrets
+      .filter(isForTenants)
+      .map((name) => `remove ${name} from secrets.required of ${consumer.path}: a handler could read it`),
+  ];
 }
 
-/** An event that is sent again after its key has been forgotten is worked a second time. */
+/** If a provider retries after the event's key has been forgotten, the event is worked a second time. */
 function forgottenTooEarly({ sources, consumer }: Configuration): string[] {
   const days = Number(consumer.vars.DEDUPE_DAYS);
   if (!(days >= 1)) return [`DEDUPE_DAYS in [vars] of ${consumer.path} must be a number of days`];
@@ -78,7 +105,7 @@ function wrongNames(configuration: Configuration): string[] {
   });
 }
 
-/** Four variables tell the consumer which queue holds what. A typo in one would leave the work of a queue undone. */
+/** Four variables tell the consumer what each queue contains. With a typo in one, that queue's work is never done. */
 function wrongQueues(configuration: Configuration): string[] {
   const { receiver, consumer } = configuration;
   const errors: string[] = [];
@@ -106,7 +133,7 @@ function wrongQueues(configuration: Configuration): string[] {
         `${kind}_DEAD_QUEUE is ${dead}, but the dead letter queue of ${queue} in ${consumer.path} is ${configured}`,
       );
     }
-    // The receiver only sends tickets of events. The others also send those of effects.
+    // The receiver sends only event tickets. The other Workers also send effect tickets.
     for (const worker of listed(configuration)) {
       if (worker === receiver && kind === 'EFFECTS') continue;
       const target = worker.produces[kind] ?? 'nothing';
@@ -121,7 +148,7 @@ function wrongQueues(configuration: Configuration): string[] {
   return unnamed.map((queue) => `${consumer.path} consumes ${queue}, but none of its variables says what it holds`);
 }
 
-/** For `check`, `deploy` and `setup`: everything that is wrong, in one error. */
+/** Throws one error with all problems, for `check`, `deploy` and `setup`. */
 export function assertConfigured(configuration: Configuration): readonly string[] {
   const { errors, hints } = checkConfiguration(configuration);
   const { environment } = configuration.receiver;
@@ -130,7 +157,7 @@ export function assertConfigured(configuration: Configuration): readonly string[
   return hints;
 }
 
-/** Two environments must not share a Worker or a queue: a deploy of one would change the other. */
+/** Two environments must not share a Worker or a queue, because a deploy of one would change the other. */
 export function sharedByEnvironments(all: readonly WorkerConfigs[]): string[] {
   const owner = new Map<string, string>();
   return all.flatMap(listed).flatMap((config) => {
@@ -143,7 +170,7 @@ export function sharedByEnvironments(all: readonly WorkerConfigs[]): string[] {
   });
 }
 
-/** What one environment has and another lacks. The first is the one without a name. */
+/** Names that one environment has and another lacks. The first environment is the unnamed one. */
 export function differencesBetween([first, ...others]: readonly WorkerConfigs[]): string[] {
   return others.flatMap(listed).flatMap((config) => {
     const original = first && listed(first).find(({ path }) => path === config.path);
@@ -166,7 +193,7 @@ function placeOf({ path, environment }: WorkerConfig): string {
   return environment === '' ? path : `[env.${environment}] in ${path}`;
 }
 
-/** Everything that the code of a Worker can ask its environment for. */
+/** All names that a Worker's code can read from its environment. */
 function namesIn({ vars, secrets, raw }: WorkerConfig): string[] {
   const lists = Object.values({ ...raw, ...raw.queues })
     .filter(Array.isArray)
@@ -178,7 +205,7 @@ function namesIn({ vars, secrets, raw }: WorkerConfig): string[] {
   ];
 }
 
-/** A hint for each type that a source names and no handler takes: its events will be parked. */
+/** A hint for each type of a source without a handler, because its events will be parked. */
 export function typesWithoutHandler(sources: Readonly<Record<string, Source>>, handlers: Handlers): string[] {
   return Object.entries(sources).flatMap(([source, { types }]) =>
     namedTypes(types)

@@ -9,24 +9,24 @@ import { freePort, LOOPBACK } from '../lib/port.ts';
 import { UserError } from '../lib/user-error.ts';
 import { randomPassword } from '../local/postgres.ts';
 import { madeUpKeys } from '../samples/sign.ts';
-import { judgeSecret } from './secret-form.ts';
+import { judgeSecret, TENANTS_KEY } from './secret-form.ts';
 import { randomSecrets, type WorkerConfig } from './worker-config.ts';
 
 export const DEV_VARS = '.dev.vars';
 
 const HEADER = `# Local secrets, made by npm run dev. Never committed, never deployed.
-# npm run dev replaces every URL in [vars] of the wrangler files, and every secret whose name ends in _URL, by a local stand-in. A
-# line with its name here is used instead.
-# DATABASE_URL is for you and for migrations: it owns the tables. npm run dev gives each Worker a role of its own.
+# npm run dev replaces every URL in [vars] of the wrangler files, and every secret whose name ends in _URL, with a local stand-in,
+# unless a line here has its name.
+# DATABASE_URL is for you and for migrations, as the owner of the tables. npm run dev gives each Worker its own role.
 `;
 
 export interface EnsuredDevVars {
   readonly vars: Record<string, string>;
-  /** Names that were missing. */
+  /** The names that were missing. */
   readonly added: readonly string[];
 }
 
-/** Reads `.dev.vars`, and adds what is missing: the secrets of a new source, or of a new effect. */
+/** Reads `.dev.vars` and adds missing secrets, for example of a new source or effect. */
 export async function ensureDevVars(
   sources: Readonly<Record<string, Source>>,
   workers: readonly Pick<WorkerConfig, 'secrets'>[],
@@ -39,10 +39,10 @@ export async function ensureDevVars(
     ...madeUpSecrets(sources),
   };
   const missing = Object.entries(wanted).filter(
-    // A public key of the provider's own has no private key here, and a random one would not fit it.
+    // If the file has a provider's real public key, a random private key would not fit it.
     ([name]) => !present[name] && !present[name.replace(/_SIGNING_KEY$/, '_SECRET')],
   );
-  // The file's last line may lack its end.
+  // The last line may have no newline.
   const newline = /[^\n]$/.test(readFileSync(DEV_VARS, 'utf8')) ? '\n' : '';
   const lines = missing.map(([name, value]) => `${name}="${value}"\n`);
   if (missing.length > 0) appendFileSync(DEV_VARS, newline + lines.join(''));
@@ -55,20 +55,20 @@ export function readDevVars(): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name, value ?? '']));
 }
 
-/** What is wrong or suspicious with the secrets in `.dev.vars`: those of the sources, and those that are URLs. */
+/** Describes wrong or suspicious secrets in `.dev.vars`: those of sources, and those that are URLs. */
 export async function problemsInDevVars(sources: Readonly<Record<string, Source>>): Promise<string[]> {
   const vars = readDevVars();
   const found: string[] = [];
   for (const [name, value] of Object.entries(vars)) {
     const source = Object.keys(sources).find((one) => [secretName(one), `${secretName(one)}_PREVIOUS`].includes(name));
-    const isOurs = source !== undefined || name.endsWith('_URL');
+    const isOurs = source !== undefined || name.endsWith('_URL') || name.startsWith(TENANTS_KEY);
     const finding = isOurs && value !== '' && (await judgeSecret(name, value, sources[source ?? '']?.provider));
     if (finding && finding.outcome !== 'fine') found.push(`in ${DEV_VARS}, ${finding.sentence}`);
   }
   return found;
 }
 
-/** From the shell, or else from `.dev.vars`. */
+/** Reads a variable from the shell, or otherwise from `.dev.vars`. */
 export function requireVar(name: string, vars = readDevVars()): string {
   const value = process.env[name] ?? vars[name];
   if (!value)
@@ -76,17 +76,19 @@ export function requireVar(name: string, vars = readDevVars()): string {
   return value;
 }
 
-/** Its port is free now, and stays this checkout's: two checkouts run side by side. */
+/** Chooses a free port, which this checkout keeps, so that two checkouts can run side by side. */
 async function localDatabaseUrl(): Promise<string> {
   return `postgres://claimcheck:${randomPassword()}@${LOOPBACK}:${await freePort()}/claimcheck`;
 }
 
-/** A random secret for each source, in the form its provider gives out, and what else the source needs. */
+/** Random secrets in the provider's format, and the other values that each source needs. */
 export function madeUpSecrets(named: Readonly<Record<string, Source>>): Record<string, string> {
-  const tenantsKey = Object.values(named).some(({ tenants }) => tenants)
-    ? { TENANTS_KEY: randomBytes(MIN_TENANTS_KEY).toString('hex') }
-    : {};
+  const tenantsKey = Object.values(named).some(({ tenants }) => tenants) ? { [TENANTS_KEY]: madeUpTenantsKey() } : {};
   return Object.assign(tenantsKey, ...Object.entries(named).map(([name, source]) => madeUpFor(name, source)));
+}
+
+export function madeUpTenantsKey(): string {
+  return randomBytes(MIN_TENANTS_KEY).toString('hex');
 }
 
 function madeUpFor(name: string, { provider }: Source): Record<string, string> {
@@ -100,12 +102,12 @@ function madeUpFor(name: string, { provider }: Source): Record<string, string> {
   };
 }
 
-/** If the provider has a pair of keys, samples are signed with the private key. It never leaves this machine. */
+/** The name of the private key that signs samples, if the provider has a key pair. It never leaves this machine. */
 export function signingKeyName(source: string): string {
   return secretName(source).replace(/_SECRET$/, '_SIGNING_KEY');
 }
 
-/** The database's URL, or an error that doesn't repeat the value, because it holds a password. */
+/** Parses the database's URL. The error doesn't repeat the value, because it contains a password. */
 export function databaseUrlOf(value: string | undefined): URL {
   const url = value && URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !/^postgres(ql)?:$/.test(url.protocol)) throw new UserError('DATABASE_URL is not a postgres:// URL');
@@ -116,7 +118,7 @@ export function isLocal(url: URL): boolean {
   return isLoopback(url.hostname);
 }
 
-/** For the commands that start a database. They never use one that is somewhere else. */
+/** The database for commands that start one. They never use a remote database. */
 export function ownDatabase(value: string | undefined): URL {
   const url = databaseUrlOf(value);
   if (isLocal(url)) return url;

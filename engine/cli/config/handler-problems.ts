@@ -4,7 +4,7 @@ import { problemOfPattern } from '../../src/shared/event-types.ts';
 
 const OPTIONS = ['schema', 'attempts', 'parkOn', 'handle'] satisfies readonly (keyof Handler)[];
 
-/** What is wrong with the handlers, and not seen by the compiler. Their events would be parked, or never be worked. */
+/** Finds mistakes in the handlers that the compiler can't see. Their events would be parked or never worked. */
 export function handlerProblems(handlers: Handlers): string[] {
   return Object.entries(handlers).flatMap(([source, ofSource = {}]) =>
     Object.entries(ofSource).flatMap(([type, entry]) => {
@@ -17,13 +17,13 @@ export function handlerProblems(handlers: Handlers): string[] {
 
 function problemsIn(entry: Entry | undefined): string[] {
   if (typeof entry !== 'object' || entry === null) return [`there is ${entry} instead of a handler`];
-  if (Array.isArray(entry)) return ['a list of handlers has names: { book, notify } instead of [book, notify]'];
+  if (Array.isArray(entry)) return ['a list of handlers needs names: { book, notify } instead of [book, notify]'];
   if (isOne(entry)) return unknownOptions(entry);
   const names = Object.keys(entry);
   if (names.length === 0) return ['the list is empty'];
   return names.flatMap((name) => {
     const handler: Partial<Handler> | undefined = entry[name];
-    if (typeof handler?.handle !== 'function') return `${name} is no handler: write it with defineHandler()`;
+    if (typeof handler?.handle !== 'function') return `${name} is not a handler: write it with defineHandler()`;
     return unknownOptions(handler).map((problem) => `${name}: ${problem}`);
   });
 }

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ENGINE } from '../lib/engine.ts';
 
-/** In the package and with `--source`. The template itself has nothing to confirm. */
+/** Exists only in the package and with `--source`. The template itself has nothing to confirm. */
 const CHANGELOG = join(ENGINE, 'CHANGELOG.md');
 
 /**
- * What the changelog asks the owner of a fork to do, between the version whose notes they have confirmed in package.json and the
+ * What the changelog asks a fork's owner to do, from the version that they have confirmed in package.json to the
  * installed one. Undefined in the template.
  */
 export function unconfirmedNotes(): string | undefined {
@@ -19,7 +19,7 @@ export function unconfirmedNotes(): string | undefined {
   );
 }
 
-/** The sections `### You must do` of the released versions after `from` up to `to`, the oldest first. */
+/** The `### You must do` sections of the released versions after `from` up to `to`, oldest first. */
 export function mustDoBetween(from: string, to: string, changelog: string): string {
   return changelog
     .replaceAll(/^\[[^\]]+\]: .*$/gm, '')
@@ -37,7 +37,7 @@ export function mustDoBetween(from: string, to: string, changelog: string): stri
     .join('\n\n');
 }
 
-/** Text would put 0.10.0 before 0.9.0. */
+/** Compared as numbers, because as text 0.10.0 comes before 0.9.0. */
 function compareVersions(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }

@@ -1,25 +1,33 @@
 import type { Provider } from '../../src/providers/index.ts';
+import { MIN_TENANTS_KEY } from '../../src/shared/tenants.ts';
 import { checkWith, keyBytes } from '../../src/verify/algorithms.ts';
 import { settingsOf } from '../../src/verify/settings.ts';
 import { formOf as formOfSettings } from '../samples/sign-jose.ts';
 
-/** Shorter ones can be guessed by somebody who has one delivery and much time. */
+/** The secret of receiver and ops from which addresses and secrets of tenants are made. */
+export const TENANTS_KEY = 'TENANTS_KEY';
+
+/** A shorter secret can be guessed by somebody who has one delivery and enough time. */
 const MIN_BYTES = 16;
 
 export type SecretFinding =
-  /** It can't be right. */
+  /** The secret can't be right. */
   | { outcome: 'wrong'; sentence: string }
-  /** It may be right, and is probably not meant. */
+  /** The secret may be right, but is probably a mistake. */
   | { outcome: 'suspicious'; sentence: string }
   | { outcome: 'fine' };
 
 /**
- * Looks at a secret before it is stored: a wrong one refuses every genuine delivery, and a delivery of ours that is signed
- * with it passes. Every command that takes a secret asks here. `provider` is that of the source whose secret it is.
+ * Checks a secret before it is stored, for every command that reads one. With a wrong secret, all real deliveries are
+ * refused, and our own test delivery doesn't notice because it is signed with the same secret. `provider` is the
+ * provider of the secret's source.
  */
 export async function judgeSecret(name: string, value: string, provider?: Provider): Promise<SecretFinding> {
   if (value !== value.trim()) return wrong(`${name} begins or ends with white space: remove it`);
   if (name.endsWith('_URL') && !URL.canParse(value)) return wrong(`${name} is not a URL`);
+  if (name.startsWith(TENANTS_KEY) && value.length < MIN_TENANTS_KEY) {
+    return wrong(`${name} has fewer than ${MIN_TENANTS_KEY} characters: openssl rand -hex 32 makes a long one`);
+  }
   if (provider && !(await fits(provider, value))) {
     return wrong(`${name} is not in the form that ${provider.name} gives out${formOf(provider)}`);
   }

@@ -17,51 +17,51 @@ export const CONFIGS: Readonly<Record<WorkerKind, string>> = {
   ops: 'wrangler.ops.toml',
 };
 
-/** What our scripts need to know of a wrangler file, or of one environment in it. */
+/** The settings that our commands read from a wrangler file, or from one environment in it. */
 export interface WorkerConfig {
   readonly path: string;
-  /** Of `[env.<name>]`. Empty: what is outside of all environments. */
+  /** The name in `[env.<name>]`. Empty for the top level of the file. */
   readonly environment: string;
   readonly name: string;
   readonly main: string;
   readonly vars: Readonly<Record<string, unknown>>;
   /** The names in `secrets.required`. */
   readonly secrets: readonly string[];
-  /** Names of the queues that it consumes. */
+  /** The names of the queues that the Worker consumes. */
   readonly consumes: readonly string[];
-  /** The dead letter queue of each queue that it consumes. */
+  /** The dead letter queue of each consumed queue. */
   readonly deadLetterQueues: Readonly<Record<string, string | undefined>>;
-  /** By binding: the queue that it sends to. */
+  /** The queue that each binding sends to. */
   readonly produces: Readonly<Record<string, string | undefined>>;
-  /** The file as wrangler reads it. */
+  /** The configuration as wrangler reads it. */
   readonly raw: RawConfig;
 }
 
 export interface WorkerConfigs {
   readonly receiver: WorkerConfig;
   readonly consumer: WorkerConfig;
-  /** The ops Worker is optional: without its file there is no console. */
+  /** The ops Worker is optional. Without its file there is no console. */
   readonly ops: WorkerConfig | undefined;
 }
 
-/** `planned`: if a file lacks the environment, it is read as setup will add it. */
+/** If `planned` and a file lacks the environment, reads it as setup would add it. */
 export function readConfigs(environment = '', { planned } = { planned: false }): WorkerConfigs {
   const { receiver, consumer, ops } = CONFIGS;
   const read = (path: string) => readConfig(path, environment, { planned });
   return { receiver: read(receiver), consumer: read(consumer), ops: existsSync(ops) ? read(ops) : undefined };
 }
 
-/** The Workers that have a file. */
+/** The Workers whose files exist. */
 export function listed({ receiver, consumer, ops }: WorkerConfigs): readonly WorkerConfig[] {
   return [receiver, consumer, ...(ops ? [ops] : [])];
 }
 
-/** What tells wrangler which file and which environment. An empty `--env` keeps CLOUDFLARE_ENV from choosing another. */
+/** Wrangler's arguments for a file and an environment. An empty `--env` overrides CLOUDFLARE_ENV. */
 export function wranglerArguments({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string[] {
   return ['-c', path, `--env=${environment}`];
 }
 
-/** The same, in a command for a person. */
+/** The same arguments, in a command for a person. */
 export function wranglerFlags({ path, environment }: Pick<WorkerConfig, 'path' | 'environment'>): string {
   return `-c ${path}${environment && ` --env ${environment}`}`;
 }
@@ -87,7 +87,10 @@ export function readConfig(path: string, environment = '', { planned } = { plann
   };
 }
 
-/** What wrangler reads for an environment: `own` is what the file says of it. Bindings and variables are not inherited. */
+/**
+ * The settings that wrangler uses for an environment. `own` is its section of the file. Bindings and variables are not
+ * inherited.
+ */
 function inEnvironment(path: string, file: RawConfig, environment: string, own: object | undefined): RawConfig {
   const { env = {}, vars, secrets, queues, ...inherited } = file;
   if (environment === '') return { ...inherited, vars, secrets, queues };
@@ -97,22 +100,22 @@ function inEnvironment(path: string, file: RawConfig, environment: string, own: 
   );
 }
 
-/** The names of the environments of a wrangler file, without the one that has none. */
+/** The names of a wrangler file's environments, without the unnamed one. */
 function environmentsIn(path: string): string[] {
   return Object.keys(readRaw(path).env ?? {});
 }
 
-/** With these variables wrangler sends no request for the machine's location, for updates or for statistics. */
+/** Variables that stop wrangler's requests for the machine's location, updates and statistics. */
 export const OFFLINE = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   WRANGLER_SEND_METRICS: 'false',
-  // Otherwise it asks the npm registry for a newer version, to name it in its banner.
+  // The banner would ask the npm registry for a newer version.
   WRANGLER_HIDE_BANNER: 'true',
 };
 
 /**
- * Wrangler is loaded only when it is needed, because that takes more than a second. An `import` would take longer still:
- * Node would search its 14 MB of source for the names of its exports.
+ * Loads wrangler only when it is needed, because that takes more than a second. An `import` would take even longer,
+ * because Node would search 14 MB of source for the names of exports.
  */
 export function loadWrangler(): Wrangler {
   return createRequire(resolve('package.json'))('wrangler');
@@ -127,13 +130,16 @@ export function readRaw(path: string): RawConfig {
   }
 }
 
-/** All secrets but the database's URL, which each Worker gets from elsewhere. */
+/** All secrets except the database's URL, which each Worker gets from elsewhere. */
 const otherSecrets = ({ secrets }: Pick<WorkerConfig, 'secrets'>) => secrets.filter((name) => name !== 'DATABASE_URL');
 
-/** Some secrets are URLs, like that of a Slack webhook. Only their names can tell. */
+/** Some secrets are URLs, such as a Slack webhook's. Only the name shows it. */
 const isUrlByName = (name: string) => name.endsWith('_URL');
 
-/** The stand-in for the outside in place of every URL: http(s) among a Worker's variables, and secrets by their names. */
+/**
+ * Replaces every URL with the stand-in for the outside: http(s) URLs among a Worker's variables, and secrets with the
+ * name of a URL.
+ */
 export function standInVars(
   config: Pick<WorkerConfig, 'vars' | 'secrets'>,
   outsideUrl: string,
@@ -152,12 +158,12 @@ export function randomSecrets(config: Pick<WorkerConfig, 'secrets'>): Record<str
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
 }
 
-// Standard wrangler environments: `[env.staging]` in each of the wrangler files. They are only appended to, so that every
-// comment stays.
+// Standard wrangler environments: `[env.staging]` in each of the wrangler files. Text is only appended to the files, so
+// that comments are preserved.
 
 const files = () => Object.values(CONFIGS).filter((path) => existsSync(path));
 
-/** All environments that any of the wrangler files has. The empty name is what is outside of all of them. */
+/** All environments in any wrangler file. The empty name stands for the top level. */
 export function allEnvironments(): string[] {
   return ['', ...new Set(files().flatMap(environmentsIn))];
 }
@@ -168,11 +174,11 @@ export function filesWithout(environment: string): string[] {
 }
 
 export function addEnvironment(path: string, environment: string): void {
-  const title = `# The environment ${environment}: what wrangler doesn't take from above. npm run check compares them.`;
+  const title = `# The environment ${environment}: the settings that it doesn't inherit from above. npm run check compares them.`;
   append(path, `${title}\n${toml(ownOf(readRaw(path), environment), `env.${environment}`)}`);
 }
 
-/** `isOwn`: the environment has a placement of its own, and does not inherit it from the top of the file. */
+/** `isOwn` says whether the environment sets its own placement instead of inheriting it from the top level. */
 export function placementOf({ path, environment, raw }: WorkerConfig): {
   readonly placement: { readonly region?: string } | undefined;
   readonly isOwn: boolean;
@@ -181,12 +187,12 @@ export function placementOf({ path, environment, raw }: WorkerConfig): {
   return { placement: raw.placement, isOwn: (environment ? file.env?.[environment] : file)?.placement !== undefined };
 }
 
-/** Where the Worker's `fetch` handler runs: beside the database. */
+/** Makes the Worker's `fetch` handler run near the database. */
 export function addPlacement({ path, environment }: WorkerConfig, region: string): void {
   const at = environment === '' ? 'placement' : `env.${environment}.placement`;
   append(
     path,
-    `# Beside the database, so that a delivery doesn't cross the world once for its statement.\n[${at}]\nregion = "${region}"\n`,
+    `# Near the database, so that a delivery's statement doesn't cross the world.\n[${at}]\nregion = "${region}"\n`,
   );
 }
 
@@ -195,7 +201,10 @@ function append(path: string, text: string): void {
   appendFileSync(path, `${before.endsWith('\n') ? '' : '\n'}\n${text}`);
 }
 
-/** An inherited custom domain would be taken away from the Worker that has it. */
+/**
+ * The settings of a new environment. Routes are not inherited, because a custom domain would move away from the Worker
+ * that has it.
+ */
 function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, environment: string): object {
   const producers: { queue?: string }[] = queues?.producers ?? [];
   const consumers: { queue: string; dead_letter_queue?: string }[] = queues?.consumers ?? [];
@@ -217,10 +226,10 @@ function ownOf({ name, vars, secrets, queues, route, routes }: RawConfig, enviro
   };
 }
 
-/** As TOML: `path` is the name of the table. Texts have the same escapes as in JSON. */
+/** Writes TOML. `path` is the name of the table. Strings are escaped as in JSON. */
 function toml(table: object, path: string, brackets = '[]'): string {
   const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
-  // An empty list has to be written: `routes = []` keeps out the routes at the top of the file.
+  // Write empty lists, because `routes = []` overrides the routes at the top level.
   const isTables = (value: unknown): value is object[] =>
     Array.isArray(value) && value.length > 0 && value.every(isTable);
   const lines: string[] = [];

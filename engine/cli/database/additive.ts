@@ -2,16 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { appliedMigrations, FOLDERS, type JournalEntry, readJournal } from './migrations.ts';
 
-// While a deploy lasts, and after a rollback, the Workers of the version before work on the new tables. This file finds the
-// statements that would break them, in the migrations that are not applied yet.
+// During a deploy, and after a rollback, Workers of the previous version run on the new tables. This file finds
+// statements that would break them in the migrations that are not applied yet.
 
 /**
- * An index on a larger table takes longer to build than a claim waits (1.5 s): our machine indexes 70 MB a second, and
- * Neon's smallest compute has a quarter of such a core.
+ * For a larger table, building an index takes longer than a claim waits (1.5 s). Our machine indexes 70 MB a second,
+ * and Neon's smallest compute has a quarter of such a core.
  */
 const LARGE_BYTES = 32 * 1024 * 1024;
 
-/** What drizzle-kit notes of a table, by names. */
+/** A table in a snapshot of drizzle-kit. */
 interface Table {
   readonly columns: Readonly<Record<string, { readonly default?: unknown }>>;
   readonly indexes: Readonly<Record<string, { readonly isUnique: boolean }>>;
@@ -19,14 +19,14 @@ interface Table {
   readonly compositePrimaryKeys: object;
 }
 
-/** One sentence for each statement that would break the Workers that are deployed now, or keep their claims waiting. */
+/** One sentence for each statement that would break the deployed Workers or block their claims. */
 export async function unsafeStatements(client: pg.Client, folders = FOLDERS): Promise<string[]> {
   const used = new Set<string>();
   const next: Record<string, Table> = {};
   const pending: { file: string; table: string; action: string }[] = [];
   for (const [set, folder] of Object.entries(folders)) {
     const applied = await appliedMigrations(client, `${set}_migrations`);
-    // On an empty database there is nothing that a Worker could use.
+    // No Worker uses an empty database yet.
     if (applied.length === 0) continue;
     const entries = readJournal(folder);
     const done = entries.filter(({ when }) => applied.includes(when));
@@ -70,15 +70,15 @@ export async function unsafeStatements(client: pg.Client, folders = FOLDERS): Pr
 }
 
 const FIRST = 'which the deployed Workers use: deploy code without it first, and do this with the next release';
-const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can insert no row: give it one';
-const BY_HAND = 'a large table, while claims wait. docs/runbook.md says what to do instead (Change tables)';
+const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can no longer insert rows: add a default';
+const BY_HAND = 'a large table, and blocks claims meanwhile. docs/deploy.md says what to do instead (Change tables)';
 
 const READS_ALL =
   /^(add\s+(constraint\s+\S+\s+)?(check|foreign|unique|primary|exclude)\b|alter\s+(column\s+)?\S+\s+(set\s+data\s+)?type\s)/i;
 
 const PLAIN = String.raw`(?:"[^"]+"|\w+)(?:\.(?:"[^"]+"|\w+))?`;
 
-/** The name at NAME in the beginning of a statement, as a snapshot has it. */
+/** Finds the name at NAME in a statement's beginning, in the form that snapshots use. */
 function nameIn(form: string, text: string): string | undefined {
   const pattern = `^${form.replace('NAME', `(?:if (?:not )?exists )?(${PLAIN})`)}`;
   const [, found] = new RegExp(pattern.replaceAll(' ', String.raw`\s+`), 'i').exec(text) ?? [];
@@ -90,11 +90,11 @@ function qualified(name: string | undefined): string | undefined {
   return name && (name.includes('.') ? name : `public.${name}`);
 }
 
-/** Each statement, and each of the actions of an `alter table` with its table. */
+/** Splits a script into statements, and an `alter table` into its actions, each with its table. */
 function actionsIn(script: string): { table: string; action: string }[] {
   return (
     script
-      // Comments and the contents of strings may look like statements, and commas in brackets belong to a type or an expression.
+      // Remove comments and strings, because they may look like statements. Commas in brackets don't separate actions.
       .replaceAll(/--.*$|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|(\$\w*\$)[\s\S]*?\1/gm, ' ')
       .split(';')
       .flatMap((statement) => {
@@ -107,7 +107,7 @@ function actionsIn(script: string): { table: string; action: string }[] {
   );
 }
 
-/** All that Workers may name in a statement, of keys those that an `on conflict` needs. */
+/** All names that Workers may use in a statement, including keys for `on conflict`. */
 function namesIn(tables: Readonly<Record<string, Table>>): string[] {
   return Object.entries(tables).flatMap(([table, { columns, indexes, uniqueConstraints, compositePrimaryKeys }]) => {
     const [schema, name] = table.split('.');
@@ -121,14 +121,17 @@ function namesIn(tables: Readonly<Record<string, Table>>): string[] {
   });
 }
 
-/** The tables after the newest of these migrations, by names such as `public.invoices`. One by hand may have no snapshot. */
+/**
+ * The tables after the newest of these migrations, by names such as `public.invoices`. A handwritten migration may lack
+ * a snapshot.
+ */
 function newestTables(folder: string, entries: readonly JournalEntry[]): Readonly<Record<string, Table>> {
   const files = entries.map(({ idx }) => `${folder}/meta/${String(idx).padStart(4, '0')}_snapshot.json`);
   const newest = files.findLast((file) => existsSync(file));
   return newest ? JSON.parse(readFileSync(newest, 'utf8')).tables : {};
 }
 
-/** Of a table or an index. 0: there is none. */
+/** The size of a table or an index. 0 if it doesn't exist. */
 async function bytesOf(client: pg.Client, name: string): Promise<number> {
   const there = `"${name.replace('.', '"."')}"`;
   const { rows } = await client.query(`select coalesce(pg_table_size(to_regclass($1)), 0) as bytes`, [there]);

@@ -4,12 +4,12 @@ import { readConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 
 /**
- * Before PostgreSQL 15 every role could create tables and functions in the schema `public`, so also the one of the Worker
- * that strangers reach. The tests pass on 15, 17 and 18.
+ * Before PostgreSQL 15, every role could create tables and functions in the schema `public`, even the role of the
+ * Worker that strangers reach. The tests pass on 15, 17 and 18.
  */
 const OLDEST_POSTGRES = 15;
 
-/** For a command that works on a database: the one in the shell's DATABASE_URL, or else in `.dev.vars`. It says which. */
+/** Chooses the database of a command: DATABASE_URL from the shell, or otherwise from `.dev.vars`. Prints which one. */
 export function chosenDatabase(say: (text: string) => void = console.log): URL {
   const url = databaseUrlOf(requireVar('DATABASE_URL'));
   const from = process.env.DATABASE_URL ? 'the environment' : `${DEV_VARS}, because the environment has none`;
@@ -17,12 +17,12 @@ export function chosenDatabase(say: (text: string) => void = console.log): URL {
   return url;
 }
 
-/** Without the password. */
+/** Describes a database without its password. */
 export function describeDatabase({ host, pathname }: URL): string {
   return `the database ${decodeURIComponent(pathname.slice(1))} on ${host}`;
 }
 
-/** A connection over TCP, or one line that says why there is none. */
+/** Connects over TCP. The error is one line that says why it failed. */
 export async function connect(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });
   try {
@@ -34,19 +34,22 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
 }
 
 interface Lock {
-  /** Any number works, if all machines use the same one. */
+  /** Any number, if all machines use the same one. */
   readonly key: number;
   readonly of: string;
   readonly wait: string;
 }
 
-/** Another machine that migrates needs seconds. Any role can take this lock, and hold it. */
+/** A migration on another machine takes seconds, but any role can hold this lock for longer. */
 export const MIGRATING: Lock = { key: 20_260_101, of: 'migrations', wait: '60s' };
 
-/** The whole of setup or deploy: two at once would leave Workers of two versions, and roles with two passwords. */
+/**
+ * Held during all of setup or deploy. Two concurrent runs would leave Workers of two versions, and roles with two
+ * passwords.
+ */
 export const DEPLOYING: Lock = { key: 20_261_101, of: 'setup and deploy', wait: '1s' };
 
-/** Works as the owner of the tables, after another machine that holds the same lock. */
+/** Runs work as the owner of the tables, and waits for other machines that hold the same lock. */
 export async function asOwner<Result>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<Result>,
@@ -67,7 +70,7 @@ export async function asOwner<Result>(
     if (!hasCode(error, '42501')) throw error;
     throw new UserError('the role in DATABASE_URL may not do this: use the URL of the role that owns the tables');
   } finally {
-    // The end of the session also releases the lock.
+    // Ending the session also releases the lock.
     await client.end();
   }
 }
@@ -86,7 +89,7 @@ async function takeLock(client: pg.Client, { key, of, wait }: Lock): Promise<voi
   }
 }
 
-/** The session with the oldest transaction of those that hold such a lock, and how to end it. */
+/** Describes the session that has held such a lock for the longest time, and how to end it. */
 export async function holderOf(client: pg.Client, lock: string): Promise<string> {
   const { rows } = await client.query<{ pid: number; usename: string; application_name: string }>(
     `select pid, usename, application_name from pg_locks join pg_stat_activity using (pid)
@@ -94,14 +97,15 @@ export async function holderOf(client: pg.Client, lock: string): Promise<string>
      order by xact_start limit 1`,
   );
   const [holder] = rows;
-  if (!holder) return 'nobody any more, so run this again';
+  if (!holder) return 'a session that has ended by now, so run this again';
   const { pid, usename, application_name: name } = holder;
   return `process ${pid} of the role ${usename}${name && `, ${name}`}. To end it: select pg_terminate_backend(${pid})`;
 }
 
 /**
- * A database belongs to one environment: setup notes its receiver in a comment on the schema, and which Workers have got the URL
- * of their role. Those are returned. A branch of Neon's is a copy with another host, so it belongs to nobody yet.
+ * Checks that a database belongs to this environment, and returns the Workers that have got the URL of their role.
+ * Setup records both in a comment on the schema. A Neon branch is a copy with another host, so it doesn't belong to an
+ * environment yet.
  */
 export async function ownerOf(client: pg.Client, { hostname }: URL, receiver: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ comment: string | null }>(
@@ -111,7 +115,7 @@ export async function ownerOf(client: pg.Client, { hostname }: URL, receiver: st
   if (host !== direct(hostname)) return [];
   if (name === receiver) return workers.split(' ');
   throw new UserError(
-    `this database is that of ${name}: two environments never share one. Name the right one with --env, or give ${receiver} a database or a Neon branch of its own`,
+    `this database belongs to ${name}, and two environments must not share one. Choose the right environment with --env, or give ${receiver} its own database or Neon branch`,
   );
 }
 
@@ -125,7 +129,7 @@ export async function noteOwner(
   await client.query(`comment on schema webhooks is ${pg.escapeLiteral(comment)}`);
 }
 
-/** For a command with `--env`: refuses the database of another environment. A local one belongs to none. */
+/** Refuses the database of another environment, for commands with `--env`. A local database belongs to none. */
 export async function assertDatabaseOf(url: URL, environment: string): Promise<void> {
   if (isLocal(url)) return;
   const { receiver } = readConfigs(environment);
@@ -133,13 +137,13 @@ export async function assertDatabaseOf(url: URL, environment: string): Promise<v
   await ownerOf(client, url, receiver.name).finally(() => client.end());
 }
 
-/** `version` is what the server calls itself, for example `17.10 (Debian 17.10-1)`. */
+/** `version` is the server's own text, for example `17.10 (Debian 17.10-1)`. */
 export function assertNewEnough(version: string): void {
   if (Number.parseInt(version, 10) >= OLDEST_POSTGRES) return;
   throw new UserError(`the database is PostgreSQL ${version}: use ${OLDEST_POSTGRES} or newer`);
 }
 
-/** A session lock needs a session: behind Neon's pooler (PgBouncer) there is none. */
+/** Bypasses Neon's pooler (PgBouncer), because a session lock needs a session. */
 function directUrl(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   url.hostname = direct(url.hostname);
@@ -158,7 +162,7 @@ function hint(error: unknown): string {
   return `check DATABASE_URL and the network (${code ?? 'no answer'})`;
 }
 
-/** Drizzle's errors have Postgres's as their cause. */
+/** Whether an error, or its cause, has this code. Drizzle wraps Postgres's errors. */
 export function hasCode(error: unknown, code: string): boolean {
   return codeOf(error) === code || codeOf(Reflect.get(Object(error), 'cause')) === code;
 }

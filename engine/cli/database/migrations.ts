@@ -11,23 +11,23 @@ import { UserError } from '../lib/user-error.ts';
 import { asOwner, hasCode, holderOf, LOCK_NOT_AVAILABLE } from './connect.ts';
 import { grantRights } from './worker-roles.ts';
 
-/** Where the migrations are. */
+/** The folders with the migrations. */
 export const FOLDERS = { engine: join(ENGINE, 'drizzle'), app: 'drizzle' };
 
 /**
- * A migration that waits for a table's lock makes every claim wait behind it. So it gives up after this time, which is
+ * While a migration waits for a table's lock, all claims wait behind it. So it gives up after this time, which is
  * shorter than the time limit of a claim, lets the claims pass, and tries again.
  */
 const LOCK_TIMEOUT = '500ms';
-/** Long enough for the claims that have waited, and for a long query or a backup to end within the tries. */
+/** Long enough for the waiting claims, and for a long query or a backup to end before the last try. */
 const PAUSE_MS = 2000;
 const TRIES = 60;
 
 /**
- * Applies the migrations that are missing, over TCP, and grants what they need. Returns the Workers without a role.
+ * Applies missing migrations over TCP and grants the rights that they need. Returns the Workers without a role.
  *
- * The engine's and the app's have a journal each. Drizzle applies what is newer than the newest one in the journal, so
- * with one journal an engine migration that is older than the app's newest would be skipped without a word.
+ * The engine and the app have separate journals. Drizzle applies only migrations that are newer than the newest one in
+ * the journal, so with one journal it would silently skip an engine migration that is older than the app's newest.
  */
 export async function migrate(
   databaseUrl: string,
@@ -36,7 +36,8 @@ export async function migrate(
 ): Promise<readonly WorkerKind[]> {
   return asOwner(databaseUrl, async (client) => {
     await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
-    // Both journals are in the schema "drizzle", which the migrator creates: an engine migration creates "webhooks".
+    // Both journals are in the schema "drizzle", which the migrator creates. They can't be in "webhooks", which an
+    // engine migration creates.
     const { engine, app } = folders;
     const local = isLocal(new URL(databaseUrl));
     await applyWhenUnlocked(client, { migrationsFolder: engine, migrationsTable: 'engine_migrations' }, local, tries);
@@ -50,7 +51,7 @@ interface Journal {
   readonly migrationsTable: string;
 }
 
-/** All migrations that are missing in a journal are one transaction, so a try that gave up has changed nothing. */
+/** Applies all missing migrations of a journal in one transaction, so a failed try has changed nothing. */
 async function applyWhenUnlocked(
   client: pg.Client,
   journal: Journal,
@@ -69,7 +70,7 @@ async function applyWhenUnlocked(
           `relation in (select oid from pg_class where relowner = current_user::regrole)`,
         );
         throw new UserError(
-          `the migration did not get the locks that it needs, and has changed nothing. Who has held one for the longest time: ${holder}`,
+          `the migration did not get the locks that it needs, and has changed nothing. A lock is held by ${holder}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
@@ -78,8 +79,9 @@ async function applyWhenUnlocked(
 }
 
 /**
- * Compares what was applied with the files, and returns what to add to the message of a migration that fails. Drizzle skips
- * a migration that is older than the newest one applied without a word, as when two branches are merged: that is refused.
+ * Compares the applied migrations with the files, and returns a text to add to the message of a failing migration.
+ * Throws if Drizzle would silently skip a migration because it is older than the newest applied one, which happens when
+ * branches are merged.
  */
 async function compare(
   client: pg.Client,
@@ -91,12 +93,12 @@ async function compare(
   const entries = readJournal(migrationsFolder);
   const isOther = applied.some((time) => !entries.some(({ when }) => when === time));
   const other = isOther
-    ? `. The database has had migrations that are not in ${migrationsFolder}: it is of another version`
+    ? `. The database has migrations that are not in ${migrationsFolder}, so it belongs to another version`
     : '';
   const skipped = entries.find(({ when }) => !applied.includes(when) && when < Math.max(...applied));
   if (!skipped) return other + startOver;
   throw new UserError(
-    `${migrationsFolder}/${skipped.tag}.sql would be skipped, because a newer migration has been applied before: ` +
+    `${migrationsFolder}/${skipped.tag}.sql would be skipped, because a newer migration has already been applied: ` +
       `set its "when" in ${journalFile(migrationsFolder)} to ${Date.now()}${other}${startOver}`,
   );
 }
@@ -107,7 +109,7 @@ export interface JournalEntry {
   readonly tag: string;
 }
 
-/** The migrations of a folder, the oldest first. */
+/** The migrations of a folder, oldest first. */
 export function readJournal(folder: string): readonly JournalEntry[] {
   return JSON.parse(readFileSync(journalFile(folder), 'utf8')).entries;
 }
@@ -116,7 +118,7 @@ function journalFile(folder: string): string {
   return `${folder}/meta/_journal.json`;
 }
 
-/** The applied migrations, by the times in their journal at which they were generated. */
+/** The applied migrations, identified by the times when they were generated. */
 export async function appliedMigrations(client: pg.Client, table: string): Promise<readonly number[]> {
   const { rows: tables } = await client.query<{ there: boolean }>(`select to_regclass($1) is not null as there`, [
     `drizzle.${table}`,
@@ -135,7 +137,7 @@ export async function missingMigrations(client: pg.Client, folders = FOLDERS): P
   return (await Promise.all(missing)).flat().map(({ tag }) => tag);
 }
 
-/** Drizzle's message repeats the statement and hides why Postgres refused it. */
+/** Adds why Postgres refused the statement, because Drizzle's message only repeats the statement. */
 function inWords(error: unknown, folder: string, advice: string): unknown {
   if (!(error instanceof DrizzleQueryError) || hasCode(error, '42501')) return error;
   const statement = error.query.trim().split('\n', 1)[0]?.replace(/;$/, '');

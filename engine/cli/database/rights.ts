@@ -36,6 +36,7 @@ const CLAIM = [
   'orderPlace',
   // Of a suspected replay, which is parked at once.
   'replayNumber',
+  'bodyOf',
   'status',
   'failure',
   'lastError',
@@ -45,7 +46,7 @@ const CLAIM = [
 /** Strangers reach only this Worker: it adds events, and sees of the others only their keys and whether they are due. */
 const receiver: RightsByTable = {
   events: {
-    select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'status', 'dueAt'],
+    select: ['source', 'eventId', 'fingerprint', 'replayNumber', 'bodyOf', 'status', 'dueAt'],
     insert: CLAIM,
   },
   // The claim returns the ids that it stored.
@@ -70,6 +71,7 @@ const receiver: RightsByTable = {
       'disabledAt',
     ],
   },
+  pauses: {},
 };
 
 /**
@@ -92,11 +94,14 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
+      'summary',
       'finishedAt',
       'completions',
       'fingerprint',
       'replayNumber',
+      'bodyOf',
       'orderKey',
       'orderPlace',
       'holds',
@@ -109,6 +114,7 @@ const consumer: RightsByTable = {
       'notBefore',
       'begunAt',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -117,6 +123,9 @@ const consumer: RightsByTable = {
       'summary',
       'finishedAt',
       'completions',
+      // Those of an erased tenant.
+      'orderKey',
+      'actions',
     ],
     delete: true,
   },
@@ -138,6 +147,9 @@ const consumer: RightsByTable = {
       'failure',
       'sendAt',
       'cancelKey',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
     insert: ['source', 'eventId', 'name', 'kind', 'payload', 'dueAt', 'notBefore', 'sendAt', 'cancelKey'],
     update: [
@@ -151,7 +163,11 @@ const consumer: RightsByTable = {
       'failure',
       'lastError',
       'sentAt',
+      'host',
+      'failingSince',
+      'slotAt',
     ],
+    delete: true,
   },
   cancellations: { select: 'all', insert: 'all', delete: true },
   alerts: { select: 'all', insert: ['condition', 'source', 'failure', 'since'], update: ['sentAt'], delete: true },
@@ -178,9 +194,10 @@ const consumer: RightsByTable = {
   },
   // Erases the events of tenants.
   tenants: { select: ['source', 'tenant', 'disabledAt', 'eraseAskedAt', 'erasedAt'], update: ['erasedAt'] },
+  pauses: { select: 'all', insert: 'all', update: 'all', delete: true },
 };
 
-/** Shows everything but the payloads of effects, and changes what retry, discard, rerun and reconcile change. */
+/** Shows everything but the payloads of effects, and changes what retry, discard, rerun, reconcile and pauses change. */
 const ops: RightsByTable = {
   events: {
     select: 'all',
@@ -189,6 +206,7 @@ const ops: RightsByTable = {
       'dueAt',
       'notBefore',
       'attempts',
+      'failingSince',
       'failure',
       'lastError',
       'failedPaths',
@@ -217,8 +235,10 @@ const ops: RightsByTable = {
       'lastError',
       'sendAt',
       'sentAt',
+      'host',
+      'failingSince',
     ],
-    update: ['status', 'dueAt', 'notBefore', 'attempts'],
+    update: ['status', 'dueAt', 'notBefore', 'attempts', 'failingSince'],
     delete: true,
   },
   cancellations: {},
@@ -238,8 +258,12 @@ const ops: RightsByTable = {
       'sealedPrevious',
       'disabledAt',
       'eraseAskedAt',
-      'erasedAt',
     ],
+  },
+  pauses: {
+    select: 'all',
+    insert: ['kind', 'host', 'pausedAt', 'pausedBy', 'changedAt'],
+    update: ['pausedAt', 'pausedBy', 'probeAt', 'failing', 'backlog', 'changedAt'],
   },
 };
 

@@ -7,10 +7,10 @@ import { UserError } from '../lib/user-error.ts';
 
 type Snapshot = ReturnType<typeof generateDrizzleJson>;
 
-/** Says which tables have changed since their last migration was generated. `undefined` if none has. */
+/** Says which tables have changed since the last migration was generated. `undefined` if none has. */
 export async function unmigrated(
   tables?: Config,
-  remedy = 'run npm run db:generate, and commit the migration that it writes',
+  remedy = 'run npm run db:generate and commit the new migration',
 ): Promise<string | undefined> {
   const { schema, out = '' } = tables ?? (await importFrom('drizzle.config.ts')).default;
   const files = [schema ?? []].flat().map(importFrom);
@@ -23,15 +23,15 @@ function importFrom(file: string) {
   return import(pathToFileURL(resolve(file)).href);
 }
 
-/** For a check. */
+/** Throws if a table has changed. */
 export async function assertMigrated(...set: Parameters<typeof unmigrated>): Promise<void> {
   const problem = await unmigrated(...set);
   if (problem) throw new UserError(problem);
 }
 
-/** Says in a few words what has changed. `undefined` if nothing has. */
+/** Describes what has changed. `undefined` if nothing has. */
 export async function changesBetween(before: Snapshot, now: Snapshot): Promise<string | undefined> {
-  // Before drizzle-kit is called: if tables were added and others removed, it would ask which of them were renamed.
+  // Compare names before calling drizzle-kit, because it would ask whether a removed table was renamed to an added one.
   const created = namesMissingIn(before, now);
   const dropped = namesMissingIn(now, before);
   if (created.length > 0) return `no migration creates ${created.join(', ')}`;
@@ -46,7 +46,7 @@ function namesMissingIn(snapshot: Snapshot, other: Snapshot): string[] {
     .map((key) => other.tables[key]?.name ?? key);
 }
 
-/** What the tables were after the last migration. Without a migration, there are none. */
+/** The tables after the last migration, or none without a migration. */
 function newestSnapshot(folder: string): Snapshot {
   const meta = join(folder, 'meta');
   const names = existsSync(meta) ? readdirSync(meta).filter((name) => name.endsWith('_snapshot.json')) : [];

@@ -8,32 +8,33 @@ import { asOwner } from './connect.ts';
 import { engineTables, type Rights, rightsOf } from './rights.ts';
 
 /**
- * A Worker gives up after 10 s, and Neon then cancels its statement. These are for a cancel that is lost. They are not
- * shorter, because a Worker tries again after its own time-out, and Postgres's error for a lock counts as an attempt.
+ * A Worker gives up after 10 s, and Neon then cancels its statement. These time-outs apply if the cancel gets lost.
+ * They must not be shorter, because a Worker retries after its own time-out, but Postgres's error for a lock counts as
+ * an attempt.
  */
 const TIMEOUTS = { lock_timeout: '10s', statement_timeout: '15s', idle_in_transaction_session_timeout: '10s' };
 
 export interface RolesPlan {
   readonly statements: readonly string[];
-  /** For each role that gets a password: the URL for the Worker's secret DATABASE_URL. */
+  /** For each role with a new password, the URL for the Worker's secret DATABASE_URL. */
   readonly urls: Partial<Record<WorkerKind, string>>;
 }
 
 export interface RolesOptions {
-  /** The roles that get a new password although they exist. */
+  /** Existing roles that get a new password. */
   readonly rotate: readonly WorkerKind[];
-  /** Changes nothing. */
+  /** Only returns the statements. */
   readonly dryRun?: boolean;
 }
 
-/** Creates the three roles if they are missing, and gives them exactly the rights that this version needs. */
+/** Creates missing roles, and gives all three exactly the rights that this version needs. */
 export async function createWorkerRoles(
   databaseUrl: string,
   { rotate, dryRun = false }: RolesOptions,
 ): Promise<RolesPlan> {
   return asOwner(databaseUrl, async (client) => {
     const plan = await planRoles(client, databaseUrl, rotate);
-    // One transaction: no Worker ever sees its rights revoked and not yet granted.
+    // One transaction, so that no Worker loses its rights in between.
     if (!dryRun) await client.query(plan.statements.join(';\n'));
     return plan;
   });
@@ -83,8 +84,8 @@ function withRole(databaseUrl: string, name: string, password: string): string {
 }
 
 /**
- * After a migration: grants what its tables and columns need to those roles that exist, and returns the Workers that have
- * none. It revokes nothing, because the Workers of the previous version still run, and may come back by a rollback.
+ * After a migration, grants existing roles the rights on new tables and columns, and returns the Workers without a
+ * role. It revokes nothing, because Workers of the previous version still run, and a rollback may bring them back.
  */
 export async function grantRights(client: pg.Client): Promise<readonly WorkerKind[]> {
   const roles = await rolesOf(client);
@@ -95,10 +96,16 @@ export async function grantRights(client: pg.Client): Promise<readonly WorkerKin
   return WORKERS.filter((worker) => !present.includes(worker));
 }
 
-/** The Workers that have no role in this database. */
+/** The Workers without a role in this database. */
 export async function workersWithoutRole(client: pg.Client): Promise<readonly WorkerKind[]> {
   const roles = await rolesOf(client);
   return WORKERS.filter((worker) => !roles[worker].exists);
+}
+
+/** The names of the Workers' roles that this database has. */
+export async function workerRoles(client: pg.Client): Promise<readonly string[]> {
+  const roles = Object.values(await rolesOf(client));
+  return roles.filter(({ exists }) => exists).map(({ name }) => name);
 }
 
 interface WorkerRole {
@@ -107,7 +114,7 @@ interface WorkerRole {
   readonly isTooPowerful: boolean;
 }
 
-/** A role belongs to all databases of a server. With the database in its name, two databases don't share one. */
+/** Roles are shared by all databases of a server, so their names include the database. */
 async function rolesOf(client: pg.Client): Promise<Readonly<Record<WorkerKind, WorkerRole>>> {
   const { rows } = await client.query<WorkerRole & { worker: WorkerKind }>(
     `select worker, current_database() || '_' || worker as name, pg_roles.oid is not null as exists,
@@ -123,11 +130,11 @@ async function rolesOf(client: pg.Client): Promise<Readonly<Record<WorkerKind, W
 interface Relation {
   readonly schema: string;
   readonly kind: 'table' | 'sequence';
-  /** Its name as it is written in a statement. */
+  /** The name, quoted for a statement. */
   readonly sql: string;
 }
 
-/** The tables, views and sequences of the role that we are. An extension's belong to another, who decides about them. */
+/** The tables, views and sequences that the current role owns. Those of extensions may belong to another role. */
 async function ownedRelations(client: pg.Client): Promise<readonly Relation[]> {
   const { rows } = await client.query<Relation>(
     `select nspname as schema, format('%I.%I', nspname, relname) as sql,
@@ -140,7 +147,7 @@ async function ownedRelations(client: pg.Client): Promise<readonly Relation[]> {
   return rows;
 }
 
-/** The engine's tables, and where drizzle-orm notes which migrations were applied. Everything else is the app's. */
+/** The schemas of the engine's tables and of drizzle-orm's journals. All other schemas belong to the app. */
 const NOT_THE_APPS = new Set([...engineTables.map((table) => getTableConfig(table).schema), 'drizzle']);
 
 function grants(worker: WorkerKind, role: string, relations: readonly Relation[]): string[] {
@@ -151,7 +158,7 @@ function grants(worker: WorkerKind, role: string, relations: readonly Relation[]
   const schemas = new Set(rightsOf(worker).map(([table]) => getTableConfig(table).schema ?? 'public'));
   const apps: string[] = [];
   if (worker === 'consumer') {
-    // The handlers' changes: rows of the app's tables, whatever they are.
+    // Handlers may change rows of all the app's tables.
     schemas.add('public');
     for (const { schema, kind, sql } of relations) {
       if (NOT_THE_APPS.has(schema)) continue;
@@ -167,7 +174,7 @@ function grants(worker: WorkerKind, role: string, relations: readonly Relation[]
   return [...usage, ...engine, ...apps];
 }
 
-/** As Postgres's `format('%I.%I', …)` writes it: the engine's names need no quotes. */
+/** Matches Postgres's `format('%I.%I', …)`, because the engine's names need no quotes. */
 function sqlName(table: PgTable): string {
   const { schema, name } = getTableConfig(table);
   return `${schema}.${name}`;

@@ -8,7 +8,7 @@ import type { Stack } from '../local/stack.ts';
 import { devFolder, frontConfig, guarded, localConfig, valuesFor, writeCopy } from '../local/worker-copies.ts';
 import { watchFiles } from './watch.ts';
 
-/** What `npm run dev` starts with. It is read once: a change of these files needs a restart. */
+/** The configuration of `npm run dev`. It is read once, so a change of these files requires a restart. */
 export interface DevConfiguration {
   readonly configs: WorkerConfigs;
   readonly devVars: Readonly<Record<string, string>>;
@@ -24,8 +24,8 @@ export async function readConfiguration(sources: Sources, say: (text: string) =>
 }
 
 /**
- * Writes the copies of the wrangler files. `frontSecret` is what the proxy adds to its requests. Without it there is a tunnel,
- * which goes past the proxy, and the console is not open to whoever reaches the port.
+ * Writes the copies of the wrangler files. `frontSecret` is what the proxy adds to its requests. It is absent if there
+ * is a tunnel, which bypasses the proxy. The console is then not open to everybody who reaches the port.
  */
 export function writeCopies(
   { configs, devVars }: DevConfiguration,
@@ -36,7 +36,7 @@ export function writeCopies(
     const config = configs[worker];
     if (!config) continue;
     const values = { ...valuesFor(worker, config, devVars), DATABASE_URL: workerUrls[worker] };
-    // Without `minify` the names in the frames of errors stay readable.
+    // Disable `minify`, so that names in stack frames stay readable.
     const copy = { ...localConfig(config, outside.url, values), minify: false };
     const folder = devFolder(worker);
     writeCopy(folder, worker === 'consumer' ? guarded(folder, copy, 'src') : copy);
@@ -46,7 +46,7 @@ export function writeCopies(
   writeCopy(devFolder('front'), frontConfig(receiver, consumer, ops, front));
 }
 
-/** Says when a file has changed that is only read at the start, or when a new source has no secret yet. */
+/** Reports changes of files that are only read at the start, and new sources without a secret. */
 export function watchConfiguration({ devVars }: DevConfiguration, say: (text: string) => void): () => void {
   const contentOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
   const stops = [...Object.values(CONFIGS), DEV_VARS].map((file) => {
@@ -56,11 +56,11 @@ export function watchConfiguration({ devVars }: DevConfiguration, say: (text: st
     });
   });
   const askForSecrets = async () => {
-    // If it can't be loaded, wrangler says so: it builds the same file.
+    // Ignore a load error, because wrangler builds the same file and reports it.
     const sources = await loadSources(AGAIN()).catch((): Sources => ({}));
     const tenantsKey = Object.values(sources).some(({ tenants }) => tenants) ? ['TENANTS_KEY'] : [];
     const missing = [...Object.keys(sources).map(secretName), ...tenantsKey].filter((name) => !devVars[name]);
-    if (missing.length > 0) say(`${SOURCES} needs ${missing.join(', ')}: restart npm run dev, which makes it up`);
+    if (missing.length > 0) say(`${SOURCES} needs ${missing.join(', ')}: restart npm run dev, which generates it`);
   };
   stops.push(watchFiles([SOURCES], () => void askForSecrets()));
   return () => {

@@ -8,24 +8,24 @@ import type { OutsideRequest } from '../local/outside.ts';
 import { devFolder } from '../local/worker-copies.ts';
 import { type Bundle, mapPosition, readDevBundle } from '../ops/decode.ts';
 import { printable } from '../ops/print.ts';
-import type { Printed } from './wrangler.ts';
+import type { WranglerOutput } from './wrangler.ts';
 
 export interface PrinterOptions {
   readonly events: Pick<LocalEvents, 'detailsOf' | 'keepPlace'>;
-  /** The log lines as they are. */
+  /** Prints the log lines unchanged. */
   readonly json: boolean;
   readonly say: (text: string) => void;
 }
 
-/** Prints what happens, one line for each step of an event's path, in the order in which it happened. */
+/** Prints one line for each step of an event's path, in order. */
 export function createPrinter({ events, json, say }: PrinterOptions) {
   let last: Promise<void> = Promise.resolve();
   const inOrder = (print: () => Promise<void>) => {
     last = last.then(print).catch((error) => console.error(error));
   };
-  // Read when the Workers have started: after a build that fails there is none, and the former code still runs.
+  // Read once the Workers have started. After a failed build there is no bundle, and the previous code still runs.
   const bundles = new Map<WorkerKind, Bundle | undefined>();
-  // By SQLSTATE: what Postgres said last. Its sentences quote data, so the Workers log only the SQLSTATE.
+  // Postgres's last message for each SQLSTATE. Its messages quote data, so the Workers log only the SQLSTATE.
   const refusals = new Map<string, string>();
   const framesOf = ({ position }: LogLine, worker: WorkerKind) =>
     typeof position === 'string' ? mapPosition(position, bundles.get(worker)) : [];
@@ -36,14 +36,14 @@ export function createPrinter({ events, json, say }: PrinterOptions) {
     return readable(line, { ...details, said, frames: helpfulFrames(frames, line) });
   };
   return {
-    /** To be called whenever new code runs. */
+    /** Must be called whenever new code runs. */
     readBundles(): void {
       for (const worker of WORKERS) bundles.set(worker, readDevBundle(devFolder(worker)));
     },
-    worker(printed: Exclude<Printed, { kind: 'reloaded' }>): void {
+    worker(printed: Exclude<WranglerOutput, { kind: 'reloaded' }>): void {
       inOrder(async () => {
         if (printed.kind === 'text') return say(printed.text);
-        // The console shows what is stored.
+        // Store the translated position, so that the console shows it.
         const frames = framesOf(printed.line, printed.worker);
         if (printed.worker === 'consumer' && frames.length > 0 && printed.line.event_id) {
           void events.keepPlace(printed.line, frames.join(' < ')).catch(() => {});
@@ -67,27 +67,27 @@ function sqlStateOf({ reason }: LogLine): string | undefined {
 }
 
 /**
- * The frames in the user's own files, if there are any. Others help only if the handler threw the error: what it returned,
- * and its payload, are judged in the engine.
+ * The stack frames in the user's own files, if there are any. Other frames help only if the handler threw the error,
+ * because its return value and payload are checked in the engine.
  */
 export function helpfulFrames(frames: readonly string[], { failure }: Partial<LogLine>): readonly string[] {
   const own = frames.filter((frame) => /(^|\()src\//.test(frame));
   return own.length > 0 || (failure !== undefined && failure !== 'handler') ? own : frames;
 }
 
-/** What Postgres knows of an event or an effect, and the log may not say. */
+/** What Postgres knows about an event or effect but the log must not contain. */
 export interface Details {
   readonly type?: string | null | undefined;
   readonly attempts?: number | undefined;
-  /** The message of the last failure. */
+  /** The last failure's message. */
   readonly error?: string | null | undefined;
-  /** What Postgres said. */
+  /** Postgres's message. */
   readonly said?: string | undefined;
-  /** `position`, translated into the user's files. */
+  /** `position`, translated to the user's files. */
   readonly frames?: readonly string[] | undefined;
 }
 
-/** They have a place of their own in the line, or are of no use to a reader. */
+/** Fields that are printed separately, or are useless to a reader. */
 const PLACED = new Set(
   'step source type event_id event_ids name outcome reason error position ms idempotency_key'.split(' '),
 );
@@ -95,7 +95,7 @@ const PLACED = new Set(
 /** The longest step is `configuration`. */
 const STEP_WIDTH = 13;
 
-/** A line of the log as a person reads it. */
+/** Formats a log line for a person. */
 export function readable(line: LogLine, details: Details = {}): string {
   const rest = Object.entries(line)
     .filter(([field, value]) => !PLACED.has(field) && value !== undefined && value !== null)
@@ -122,10 +122,10 @@ export function readable(line: LogLine, details: Details = {}): string {
   return [first, ...below.map((one) => ' '.repeat(STEP_WIDTH + 4) + one)].map((one) => printable(one)).join('\n');
 }
 
-/** How a second ticket ends, and one that comes too early. */
+/** The outcomes of a second or early ticket. */
 const NOTHING_DONE = ['deferred', 'not_due', 'already_finished'];
 
-/** The cron is ticked every minute, and mostly finds nothing to do. */
+/** The cron runs every minute and usually finds nothing to do. */
 export function saysNothing(line: LogLine): boolean {
   if (NOTHING_DONE.includes(line.outcome)) return true;
   if (line.step !== 'sweep' && line.step !== 'prune') return false;
@@ -151,20 +151,20 @@ function text(value: LogLine[string]): string | undefined {
 const LOOKS = 10;
 const LOOK_EVERY_MS = 50;
 
-/** The line of an effect is logged before its failure is written: it is there soon after. */
+/** Waits, because an effect's line is logged shortly before its failure is written. */
 async function untilWritten(isWritten: () => Promise<boolean>): Promise<void> {
   for (let look = 1; !(await isWritten()) && look < LOOKS; look++) await sleep(LOOK_EVERY_MS);
 }
 
-/** What `npm run dev` reads and changes in the local database, beside the Workers. */
+/** What `npm run dev` itself reads and changes in the local database. */
 export interface LocalEvents {
-  /** The type, attempts and last error behind a line of the log. */
+  /** The type, attempts and last error for a log line. */
   detailsOf(line: LogLine): Promise<Details>;
-  /** Puts the lines of the files into the place of a `position` that the consumer has stored. */
+  /** Replaces a stored `position` with the lines of the source files. */
   keepPlace(line: LogLine, place: string): Promise<void>;
   /**
-   * Makes what is pending due now, and says how much that is. What asked to wait (RetryLater, must()) still does. The attempt
-   * that is made now was not asked for by the event, so it doesn't count.
+   * Makes pending events and effects due now and returns their number. Those that asked to wait (RetryLater, must())
+   * still wait. The extra attempt doesn't count.
    */
   makePendingDue(): Promise<number>;
   close(): Promise<void>;
@@ -172,7 +172,7 @@ export interface LocalEvents {
 
 export function openLocalEvents(databaseUrl: string): LocalEvents {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  // Postgres may be stopped while dev runs. The next query connects again.
+  // Postgres may be stopped while dev runs. The next query reconnects.
   pool.on('error', () => {});
   return {
     async keepPlace({ source, event_id, name, step, position }, place) {
@@ -209,7 +209,7 @@ const EFFECT = `
   from webhooks.effects effect join webhooks.events event using (source, event_id)
   where source = $1 and event_id = $2 and name = $3`;
 
-/** The place of an error that `must()` has made begins with it (`keepPlace`). */
+/** The stored position of an error from `must()` begins with `must (` (see `keepPlace`). */
 const DUE_NOW = `
   due_at = now(), not_before = null, attempts = greatest(attempts - 1, 0)
   where status = 'pending' and failure is distinct from 'retry_later' and coalesce(position, '') not like 'must (%'

@@ -4,9 +4,9 @@ import { LOOPBACK, listen } from '../lib/port.ts';
 import { SECRET_HEADER } from '../local/front-header.ts';
 
 /**
- * Everything local comes through here before wrangler sees it. A page of another site may have a name that resolves to
- * 127.0.0.1 (DNS rebinding), and the browser then lets it read our answers: only `Host` tells. Wrangler takes the URL, and
- * with it the host, from a header `MF-Original-URL` of the request, so no Worker can see what `Host` was.
+ * All local requests pass this proxy before they reach wrangler. The name of another site may resolve to 127.0.0.1 (DNS
+ * rebinding), and the browser then lets that site read our answers. Only the `Host` header reveals this. Workers can't
+ * check it, because wrangler takes the URL from a request header `MF-Original-URL`, which a page can set.
  */
 export async function startProxy(port: number, to: { port: number; secret: string }, remedy: string) {
   const server = createServer((request, response) => {
@@ -20,7 +20,7 @@ export async function startProxy(port: number, to: { port: number; secret: strin
   };
 }
 
-/** An absolute URL in the request line would count more than `Host`. */
+/** An absolute URL in the request line would take precedence over `Host`. */
 function isForUs({ headers: { host }, url }: IncomingMessage): boolean {
   return url?.startsWith('/') === true && isLoopback(URL.parse(`http://${host}`)?.hostname);
 }
@@ -40,7 +40,7 @@ function passOn(
     response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
     answer.pipe(response);
   });
-  // If wrangler is away, a caller should see the same as without this proxy.
+  // If wrangler is down, behave as if there were no proxy.
   onward.on('error', () => response.destroy());
   response.on('close', () => onward.destroy());
   request.pipe(onward);

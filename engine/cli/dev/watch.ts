@@ -2,9 +2,9 @@ import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
 /** An editor may write a file in several steps. */
-const SETTLED_AFTER_MS = 100;
+const QUIET_MS = 100;
 
-/** Calls back after any of the files has changed. Their folders are watched, because editors replace files. */
+/** Calls back after any of the files has changed. Watches their folders, because editors replace files. */
 export function watchFiles(files: readonly string[], onChange: () => void): () => void {
   const stops = [...new Set(files.map(dirname))].map((folder) => {
     const names = new Set(files.filter((file) => dirname(file) === folder).map((file) => basename(file)));
@@ -15,7 +15,7 @@ export function watchFiles(files: readonly string[], onChange: () => void): () =
   };
 }
 
-/** Calls back after any file in the folder, or in a folder below it, has changed. */
+/** Calls back after any file in the folder or below it has changed. */
 export function watchFolder(
   folder: string,
   onChange: () => void,
@@ -25,7 +25,7 @@ export function watchFolder(
   const watcher = watch(folder, { recursive }, (_event, name) => {
     if (name !== null && !isWatched(name)) return;
     clearTimeout(timer);
-    timer = setTimeout(onChange, SETTLED_AFTER_MS);
+    timer = setTimeout(onChange, QUIET_MS);
   });
   return () => {
     clearTimeout(timer);

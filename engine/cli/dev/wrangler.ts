@@ -8,51 +8,54 @@ import { LOOPBACK } from '../lib/port.ts';
 import { eachLine } from '../lib/processes.ts';
 import { copyIn, devFolder } from '../local/worker-copies.ts';
 
-/** `wrangler dev` usually ends within a second. If it hangs it can be killed, because it holds no data. */
+/** `wrangler dev` usually ends within a second. If it hangs, it can be killed, because it has no data. */
 const STOPS_WITHIN_MS = 5000;
 
-/** wrangler names files relative to its configuration, which is a copy in .data/dev/<worker>. */
+/** Wrangler prints paths relative to its configuration, which is a copy in .data/dev/<worker>. */
 const FROM_COPY_TO_CHECKOUT = '../../../';
 
 export interface Wrangler {
   readonly exited: Promise<unknown>;
-  /** What workerd said about a Worker that throws while it is loaded: in lines of the bundle, so Node may say it better. */
+  /**
+   * workerd's output about a Worker that throws while it is loaded. It names lines of the bundle, so Node may explain
+   * it better.
+   */
   readonly thrown: () => string;
   /** Resolves when the Workers answer. */
   ready(url: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-export type Printed =
+export type WranglerOutput =
   /** A line of a Worker's log. */
   | { kind: 'log'; worker: WorkerKind; line: LogLine }
-  /** What a handler or an effect has printed itself. */
+  /** Text that a handler or an effect has printed. */
   | { kind: 'text'; text: string }
-  /** The Workers run with the new code. */
+  /** The Workers are now running new code. */
   | { kind: 'reloaded' };
 
 export interface WranglerOptions {
   readonly port: number;
-  /** The Workers, by their names. */
+  /** The Workers by name. */
   readonly names: ReadonlyMap<WorkerKind, string>;
   /** Whether wrangler opens a Quick Tunnel to the port. */
   readonly tunnel: boolean;
-  readonly onPrinted: (printed: Exclude<Printed, { kind: 'reloaded' }>) => void;
+  readonly onPrinted: (printed: Exclude<WranglerOutput, { kind: 'reloaded' }>) => void;
   readonly onReload: () => Promise<void>;
 }
 
-/** Starts the Workers from the copies of their configurations. HTTP and the cron are given to the first, the front. */
+/** Starts the Workers from the copies of their configurations. The first Worker, the front, gets HTTP and the cron. */
 export function startWrangler({ port, names, tunnel, onPrinted, onReload }: WranglerOptions): Wrangler {
   const configs = (['front', ...names.keys()] as const).flatMap((worker) => ['-c', copyIn(devFolder(worker))]);
   const options = ['--ip', LOOPBACK, '--port', String(port), '--inspector-port', '0', ...(tunnel ? ['--tunnel'] : [])];
-  // The program itself: a wrapper such as npx would end alone at a signal, and leave wrangler running.
+  // Run the program itself. A wrapper such as npx would end at a signal and leave wrangler running.
   const program = [programOf('wrangler'), 'dev', '--show-interactive-dev-session=false'];
   const child = spawn(process.execPath, [...program, ...configs, ...options], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a process group of its own, because a Ctrl-C in the terminal must not end it before we stop it.
+    // Use a separate process group, so that Ctrl-C in the terminal doesn't end it before we stop it.
     detached: true,
-    // A registry of our own: in the shared one, wrangler could find the queues of another checkout under the same names.
-    // Its lines are read below, so a level of the shell must not hide them.
+    // Use our own registry, because the shared one could contain queues of another checkout with the same names. Set
+    // the log level, because the code below reads wrangler's lines.
     env: { ...process.env, ...OFFLINE, WRANGLER_LOG: 'log', WRANGLER_REGISTRY_PATH: '.data/dev/registry' },
   });
   let stopping = false;
@@ -70,10 +73,10 @@ export function startWrangler({ port, names, tunnel, onPrinted, onReload }: Wran
     if (line === undefined) return;
     if (line.includes('Build failed')) {
       if (started) console.error('the previous version stays in use:');
-      // After a first build that fails, wrangler notices no correction.
+      // If the first build fails, wrangler doesn't notice corrections.
       else child.kill('SIGINT');
     }
-    // It leaves several lines blank after each message.
+    // Skip repeated blank lines after a message.
     if (!stopping && !(blank && line === '')) console.error(line.replaceAll(FROM_COPY_TO_CHECKOUT, ''));
     blank = line === '';
   });
@@ -103,21 +106,24 @@ async function answers(url: string): Promise<boolean> {
   );
 }
 
-/** workerd and esbuild, if wrangler was stopped before it could stop them. */
+/** Ends workerd and esbuild if wrangler couldn't stop them itself. */
 function endGroup(pid: number | undefined): void {
   try {
     if (pid) process.kill(-pid, 'SIGKILL');
   } catch {
-    // No process is left in the group.
+    // The group has no processes left.
   }
 }
 
-/** Holds back what hides the line that matters: workerd's words about the bundle, and where esbuild was when it was ended. */
+/**
+ * Filters output that distracts from the actual error: workerd's lines about the bundle, and esbuild's stack traces
+ * when it is ended.
+ */
 function createErrorFilter() {
   const held: string[] = [];
   let part: 'wanted' | 'thrown' | 'noise' | 'deadlock' = 'wanted';
   return {
-    /** The line, if it is to be printed. */
+    /** Returns the line if it should be printed. */
     pass(line: string): string | undefined {
       if (part === 'deadlock' || /^fatal error: all goroutines are asleep|^goroutine \d+ \[/.test(line))
         part = 'deadlock';
@@ -131,17 +137,17 @@ function createErrorFilter() {
   };
 }
 
-/** How wrangler begins its own lines. All it says there is known to `npm run dev`: bindings, requests, its state. */
+/** How wrangler's own lines begin. They contain nothing new for `npm run dev`: bindings, requests, its state. */
 const WRANGLERS_OWN =
   /^(\[wrangler[:\]]|⎔ |Using secrets |Using vars |Your Worker has access |\S+ has access to the following bindings)/;
 
-/** How wrangler says where its tunnel begins. */
+/** Wrangler's line with the address of its tunnel. */
 const TUNNEL = /^\S+ Sharing via Cloudflare Tunnel: (https:\S+)$/;
 
-/** Sorts what wrangler prints on its standard output, line by line. Errors and warnings are on its standard error. */
-export function createSorter(names: ReadonlyMap<WorkerKind, string>): (line: string) => Printed | undefined {
+/** Classifies the lines of wrangler's standard output. Errors and warnings are on standard error. */
+export function createSorter(names: ReadonlyMap<WorkerKind, string>): (line: string) => WranglerOutput | undefined {
   const prefixes = Array.from(names, ([worker, name]) => ({ worker, prefix: `[${name}] ` }));
-  // A text of several lines has the Worker's name only on the first.
+  // A text with several lines has the Worker's name only on the first.
   let inText = false;
   return (line) => {
     const found = prefixes.find(({ prefix }) => line.startsWith(prefix));

@@ -5,11 +5,11 @@ import { pathToFileURL } from 'node:url';
 import type { Handlers, OutsideAnswer, Samples, Seed, Source } from '../../src/kit/index.ts';
 import { UserError } from './user-error.ts';
 
-// The app: every command runs in its root (claimcheck.mjs).
+// Loads the app. Every command runs in the app's root (claimcheck.mjs).
 
 export type Sources = Readonly<Record<string, Source>>;
 
-/** What takes the place of the real world on this machine. */
+/** Replaces the real world on this machine. */
 export interface AppSamples {
   readonly samples?: Samples;
   readonly answers?: OutsideAnswer;
@@ -24,7 +24,7 @@ export async function loadHandlers(): Promise<Handlers> {
   return (await importFromApp<{ handlers: Handlers }>('src/handlers/index.ts')).handlers;
 }
 
-/** An app without the file has the providers' samples alone. */
+/** Without the file, an app has only the providers' samples. */
 export async function loadSamples(query = ''): Promise<AppSamples> {
   return existsSync(SAMPLES) ? importFromApp<AppSamples>(SAMPLES, query) : {};
 }
@@ -32,7 +32,7 @@ export async function loadSamples(query = ''): Promise<AppSamples> {
 export const SOURCES = 'src/sources.ts';
 export const SAMPLES = 'src/samples.ts';
 
-/** Node imports a module only once. With another query it is another module. */
+/** A query that makes Node import a module again. */
 export const AGAIN = () => `?${Date.now()}`;
 
 async function importFromApp<Exports>(file: string, query = ''): Promise<Exports> {
@@ -44,7 +44,7 @@ async function importFromApp<Exports>(file: string, query = ''): Promise<Exports
   }
 }
 
-/** Where a package is installed, or a program of one (`.bin/tsc`): here or in a folder above, as in a monorepo. */
+/** The folder of a package or of a program (`.bin/tsc`), here or in a parent folder, as in a monorepo. */
 export function folderOf(name: string): string {
   for (let folder = resolve('.'); ; folder = dirname(folder)) {
     const found = join(folder, 'node_modules', name);
@@ -53,7 +53,7 @@ export function folderOf(name: string): string {
   }
 }
 
-/** A program of a package, to be run by Node: a wrapper such as npx would end alone at a signal. */
+/** The file of a package's program, to be run with Node. A wrapper such as npx would end without it at a signal. */
 export function programOf(name: string, program = name): string {
   const { bin } = createRequire(import.meta.url)(join(folderOf(name), 'package.json'));
   return join(folderOf(name), typeof bin === 'string' ? bin : bin[program]);

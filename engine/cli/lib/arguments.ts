@@ -4,22 +4,19 @@ import { UserError } from './user-error.ts';
 interface Usage {
   /** What `--help` prints. */
   readonly usage?: string;
-  /** How many words that are not options it takes. Default: none. */
+  /** How many positional arguments the command takes. Default: none. */
   readonly words?: number;
-  /** What the command ends with if it refuses its arguments. */
+  /** The exit code for wrong arguments. */
   readonly exitCode?: number;
 }
 
-type Parsed<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config & { allowPositionals: true }>>;
+type Arguments<Config extends ParseArgsConfig> = ReturnType<typeof parseArgs<Config & { allowPositionals: true }>>;
 
-/** npm knows these itself, so somebody may have set them for npm. */
+/** npm has options with these names itself, so they may be meant for npm. */
 const OF_NPM = ['help', 'json', 'yes', 'dry-run'];
 
-/**
- * Reads the command line of a script. With `--help`, the script only says how it is used. Anything that it doesn't know is
- * refused with one line.
- */
-export function readArguments<const Config extends ParseArgsConfig & Usage>(config: Config): Parsed<Config> {
+/** Reads the command line. `--help` only prints the usage. Anything unknown is refused with one line. */
+export function readArguments<const Config extends ParseArgsConfig & Usage>(config: Config): Arguments<Config> {
   const options = { ...config.options, help: { type: 'boolean' } } as const;
   const known = `its options are ${Object.keys(options)
     .map((name) => `--${name}`)
@@ -36,10 +33,10 @@ export function readArguments<const Config extends ParseArgsConfig & Usage>(conf
     const parsed = parseArgs({ ...config, allowPositionals: true, options });
     const extra = parsed.positionals[config.words ?? 0];
     if (extra !== undefined) throw new UserError(`unexpected argument ${extra}: ${known}`, config.exitCode);
-    if (!Reflect.get(parsed.values, 'help')) return parsed as Parsed<Config>;
+    if (!Reflect.get(parsed.values, 'help')) return parsed as Arguments<Config>;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // Node's own sentence also explains `--`, which our scripts don't use.
+    // Node's own message also explains `--`, which our commands don't use.
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
       throw new UserError(`there is no option ${/'(.+?)'/.exec(message)?.[1]}: ${known}`, config.exitCode);
     }

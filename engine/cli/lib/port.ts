@@ -4,13 +4,13 @@ import { UserError } from './user-error.ts';
 export const LOOPBACK = '127.0.0.1';
 
 /**
- * Many servers have a fixed port below 10000. From 32768 on, Linux gives a port to every program that asks for any, so
- * such a port could be taken before the server starts that it was chosen for.
+ * Many servers have a fixed port below 10000. From 32768 on, Linux assigns ports to any program, so such a port could
+ * be taken before our server starts.
  */
 const LOWEST = 10_000;
 const END = 32_768;
 
-/** A port that is free right now. */
+/** Finds a port that is free now. */
 export async function freePort(): Promise<number> {
   const port = LOWEST + Math.floor(Math.random() * (END - LOWEST));
   const server = createServer();
@@ -23,13 +23,16 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Listens on loopback and resolves to the port. If it is taken, the error ends with `remedy`: how to choose another. */
+/**
+ * Listens on loopback and resolves to the port. If the port is taken, the error ends with `remedy`, which says how to
+ * choose another.
+ */
 export function listen(server: Server, port: number, remedy = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new UserError(`port ${port} is taken (lsof -i :${port} shows by whom): ${remedy}`)
+          ? new UserError(`port ${port} is in use (lsof -i :${port} shows by what): ${remedy}`)
           : error,
       ),
     );

@@ -3,29 +3,29 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 
-/** Enough to recognise a program by. */
+/** Enough characters to recognize a program. */
 const MAX_SHOWN = 100;
 
-/** The program of a process and its arguments. `undefined` if there is no such process, or no /proc as on Linux. */
+/** A process's program and arguments. `undefined` without such a process, or without Linux's /proc. */
 export function commandOf(pid: number): string[] | undefined {
   return readIfAllowed(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.split('\0');
 }
 
-/** `process 7 (node claimcheck dev)`: without the folder of the program, which may be long. */
+/** `process 7 (node claimcheck dev)`. Omits the program's folder, which may be long. */
 export function describeProcess(pid: number | string): string {
   const [program = '', ...args] = commandOf(Number(pid)) ?? [];
   const command = [basename(program), ...args].join(' ').trim().slice(0, MAX_SHOWN);
   return command === '' ? `process ${pid}` : `process ${pid} (${command})`;
 }
 
-/** The parent of a process. `undefined` if there is no such process, or no /proc. */
+/** The parent of a process. `undefined` without such a process, or without /proc. */
 export function parentOf(pid: number): number | undefined {
-  // The name of the program comes before, in brackets, and may have brackets and spaces itself.
+  // Skip the program's name, which is in brackets and may itself contain brackets and spaces.
   const parent = readIfAllowed(() => /.*\) \S (\d+) /s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
   return parent === undefined ? undefined : Number(parent);
 }
 
-/** Processes end while we look at them, and those of other users are closed to us. */
+/** Reading fails if a process has just ended or belongs to another user. */
 function readIfAllowed<Value>(read: () => Value): Value | undefined {
   try {
     return read();
@@ -34,7 +34,7 @@ function readIfAllowed<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Node's own `readline` would also end a line at U+2028, which the id of an event in a log line may contain. */
+/** Node's `readline` would also split a line at U+2028, which an event's id in a log line may contain. */
 export function eachLine(output: Readable, onLine: (line: string) => void): void {
   let rest = '';
   output.setEncoding('utf8').on('data', (chunk: string) => {
@@ -45,7 +45,7 @@ export function eachLine(output: Readable, onLine: (line: string) => void): void
   output.on('end', () => rest !== '' && onLine(rest));
 }
 
-/** Keeps the end of what a process prints, to explain why it failed. */
+/** Keeps the end of a process's output, to explain a failure. */
 export function collect(child: ChildProcess): () => string {
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -57,12 +57,12 @@ export function lastLine(output: string): string {
   return output.trim().split('\n').at(-1) ?? '';
 }
 
-/** How long a closed terminal may go unnoticed. */
+/** How often to check whether the terminal was closed. */
 const PARENT_EVERY_MS = 1000;
 
 /**
- * If npm is killed, we get no signal. But a process without its parent gets another one: we do, or on Linux the shell in
- * which npm starts us. (On macOS that shell has replaced itself by us.)
+ * If npm is killed, we get no signal. But then a process gets a new parent: on Linux the shell in which npm starts us,
+ * on macOS we ourselves, because that shell has replaced itself with us.
  */
 function parentsNow(): string {
   const { ppid, env } = process;
@@ -70,15 +70,15 @@ function parentsNow(): string {
 }
 
 export interface Lifetime {
-  /** Takes how to end what has been started. The last is ended first. */
+  /** Registers how to end what has been started. The last registered function runs first. */
   readonly ends: { defer(end: () => unknown): void };
   readonly stop: (code: number) => Promise<void>;
   readonly isStopping: () => boolean;
 }
 
-/** Starts what runs until Ctrl-C, and then ends it again. */
+/** Runs something until Ctrl-C, and then ends it. */
 export async function untilStopped(start: (lifetime: Lifetime) => Promise<void>): Promise<void> {
-  // Node 22 has no AsyncDisposableStack.
+  // Node 22 doesn't have AsyncDisposableStack.
   const ends: (() => unknown)[] = [];
   const endAll = async () => {
     for (const end of ends.splice(0).reverse()) {
@@ -93,13 +93,13 @@ export async function untilStopped(start: (lifetime: Lifetime) => Promise<void>)
   const stop = async (code: number) => {
     if (stopping) return;
     stopping = true;
-    // A server that is still starting can be stopped only when it has started.
+    // A server can be stopped only after it has started.
     await starting.catch(() => {});
     await endAll();
     process.exit(code);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
-  // Node would end at once, and leave wrangler, workerd and Postgres with their ports.
+  // Otherwise Node would exit and leave wrangler, workerd and Postgres running.
   process.on('uncaughtException', (error) => {
     console.error(error);
     void stop(1);
@@ -110,14 +110,14 @@ export async function untilStopped(start: (lifetime: Lifetime) => Promise<void>)
   try {
     await starting;
   } catch (error) {
-    // A Ctrl-C in a terminal also ends initdb, and its failure is then expected.
+    // Ctrl-C in a terminal also ends initdb, so its failure is expected.
     if (stopping) return;
     await endAll();
     throw error;
   }
 }
 
-/** Where `npm run dev` notes its port while it runs. */
+/** `npm run dev` stores its port in this file while it runs. */
 const FILE = '.data/dev.json';
 
 export function noteRunning(port: number): void {
@@ -126,32 +126,32 @@ export function noteRunning(port: number): void {
   process.once('exit', () => rmSync(FILE, { force: true }));
 }
 
-/** The `npm run dev` that runs in this checkout, if one does. */
+/** The running `npm run dev` of this checkout, if any. */
 export function runningDev(): { readonly port: number; readonly pid: number } | undefined {
   if (!existsSync(FILE)) return undefined;
   const noted = JSON.parse(readFileSync(FILE, 'utf8')) as { port: number; pid: number };
   return isAlive(noted.pid) ? noted : undefined;
 }
 
-/** Where the Workers are on this machine: at PORT, where that `npm run dev` is, or at the usual address. */
+/** The address of the Workers on this machine: PORT, the port of a running `npm run dev`, or the default. */
 export function localAddress(): string {
   return `http://localhost:${process.env.PORT ?? runningDev()?.port ?? 8787}`;
 }
 
-/** What to do if nobody answers there. */
+/** What to do if nothing answers there. */
 export function remedyAt(origin: string): string {
-  // Its Workers may have ended: dev then waits for a correction.
+  // The Workers may have failed, while dev waits for a correction.
   return runningDev() && origin === localAddress() ? 'see what npm run dev prints' : 'start it with npm run dev';
 }
 
-/** The command `claimcheck`, as npm links it and as it is. */
+/** The command `claimcheck`, as npm's link or as a file. */
 const PROGRAM = /\bclaimcheck(\.mjs)?$/;
 
 function isAlive(pid: number): boolean {
-  // After a crash another process may have got the number since. Not every system tells which program it is.
+  // After a crash, another process may have the same id. Not every system tells which program it is.
   if (commandOf(pid)?.some((part) => PROGRAM.test(part)) === false) return false;
   try {
-    // Signal 0 is not sent: it only tells whether the process exists.
+    // Signal 0 only checks whether the process exists.
     process.kill(pid, 0);
     return true;
   } catch {

@@ -1,5 +1,5 @@
-// In tests of an app, a Worker's clock is that of the test (`app.now`). The stand-in for the outside tells it before each call of
-// the Worker. Never deployed.
+// In an app's tests, Workers use the test's clock (`app.now`), which they get from the stand-in for the outside before
+// each call. Never deployed.
 
 const RealDate = Date;
 let aheadMs = 0;
@@ -15,7 +15,7 @@ function now(): number {
 
 type Call = (first: unknown, env: { readonly CLOCK_URL: string }, context: unknown) => unknown;
 
-/** The Worker with that clock. */
+/** Wraps a Worker so that it uses the test's clock. */
 export function onTestClock(worker: object): object {
   const calls = ['fetch', 'queue', 'scheduled'].flatMap((name): [string, Call][] => {
     const call: unknown = Reflect.get(worker, name);
@@ -24,7 +24,7 @@ export function onTestClock(worker: object): object {
       [
         name,
         async (first, env, context) => {
-          // Between two test files, nobody answers.
+          // Between two test files, nothing answers.
           const told = await fetch(env.CLOCK_URL).then(
             (response) => response.text(),
             () => undefined,

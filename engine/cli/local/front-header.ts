@@ -1,2 +1,5 @@
-/** What the proxy of `npm run dev` (engine/cli/dev/proxy.ts) tells the front Worker. A file of its own, because a Worker exports nothing else. */
+/**
+ * The header with which the proxy of `npm run dev` (engine/cli/dev/proxy.ts) proves itself to the front Worker. In a
+ * separate file, because a Worker's file must not export anything else.
+ */
 export const SECRET_HEADER = 'x-local-front';

@@ -1,19 +1,22 @@
 import { SECRET_HEADER } from './front-header.ts';
 
-/** A Worker that can also be called as its cron calls it: the compatibility flag in worker-copies.ts allows this. */
-interface Scheduled {
+/** A Worker whose cron handler can be called too, which a compatibility flag in worker-copies.ts allows. */
+interface CronWorker {
   scheduled(options: { cron: string; scheduledTime: Date }): Promise<unknown>;
 }
 
 interface FrontEnv {
-  /** If it is set, only requests that bring it came through the proxy of `npm run dev`. */
+  /** If set, requests without it are refused, because they did not come through the proxy of `npm run dev`. */
   readonly SECRET?: string;
   readonly RECEIVER: Fetcher;
-  readonly CONSUMER: Scheduled;
+  readonly CONSUMER: CronWorker;
   readonly OPS?: Fetcher;
 }
 
-/** wrangler gives HTTP and the cron only to its first Worker: this one passes them on, so that all have one local port. */
+/**
+ * Wrangler gives HTTP and the cron only to its first Worker. This one passes them on, so that all Workers share one
+ * local port.
+ */
 export default {
   fetch(request, { SECRET, RECEIVER, OPS }) {
     if (SECRET !== undefined && request.headers.get(SECRET_HEADER) !== SECRET) {

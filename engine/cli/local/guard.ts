@@ -5,20 +5,20 @@ import { isLoopback } from '../../src/shared/loopback.ts';
 import { cleanText } from '../../src/shared/text.ts';
 
 /**
- * On this machine the consumer loads this file first (worker-copies.ts): `fetch` then refuses every host that is neither
- * local nor in a variable of the Worker. Otherwise a URL that is written into the code, or into a package, would be called
- * for real while somebody tries an event. It is never deployed.
+ * On this machine the consumer loads this file first (worker-copies.ts). It makes `fetch` refuse every host that is
+ * neither local nor in one of the Worker's variables. Otherwise a URL in the code, or in a package, would really be
+ * called while somebody tries an event. Never deployed.
  */
 const known = new Set(Object.values(env).map(hostOf));
 const call = globalThis.fetch;
 
-// Packages call the global function, so that is the one to replace.
+// Replace the global function, because packages call it.
 globalThis.fetch = async (...request) => {
   const [input] = request;
   const host = hostOf(input instanceof Request ? input.url : String(input));
   if (host !== undefined && !isLoopback(host) && !known.has(host)) {
     throw new Error(
-      `no call to ${host} from a local run: put its URL into [vars] of wrangler.consumer.toml (or into a secret whose name ends in _URL) and read it from env`,
+      `a local run must not call ${host}: put its URL into [vars] of wrangler.consumer.toml (or into a secret whose name ends in _URL) and read it from env`,
     );
   }
   return call(...request);
@@ -28,13 +28,13 @@ function hostOf(url: unknown): string | undefined {
   return typeof url === 'string' ? URL.parse(url)?.hostname : undefined;
 }
 
-/** A screen has no room for more. */
+/** More would not fit on a screen. */
 const MAX_ISSUES = 5;
 const MAX_LENGTH = 200;
 
 /**
- * Prints what the schema of a handler or an effect expected. The log names only the path: the messages of schemas quote
- * payloads.
+ * Prints what the schema of a handler or an effect expected. The log contains only the path, because schema messages
+ * quote payloads.
  */
 export function printMismatches(
   handlers: Handlers | undefined,
@@ -54,14 +54,14 @@ export function printMismatches(
       }
       return result;
     };
-    // Some libraries make it anew whenever it is read, and it may be frozen.
+    // Replace the whole property, because some libraries recreate it on each access and it may be frozen.
     Reflect.defineProperty(schema, '~standard', { value: { ...standard, validate } });
   }
 }
 
 const WRITES: readonly PropertyKey[] = ['insert', 'update', 'delete'];
 
-/** Prints that a handler has built a statement and not returned it: nothing else would show that it changes nothing. */
+/** Reports statements that a handler has built but not returned. They have no effect, and nothing else shows this. */
 export function printUnreturned(handlers: Handlers | undefined): void {
   for (const handler of handlersIn(handlers)) {
     const { handle } = handler;
@@ -80,19 +80,19 @@ export function printUnreturned(handlers: Handlers | undefined): void {
         const { source, type } = event;
         if (returned < built) {
           const counts = `built ${built} statements and returned ${returned}`;
-          console.log(`not returned   ${source}/${type} ${counts}: only what is returned is committed`);
+          console.log(`not returned   ${source}/${type} ${counts}. Only returned statements are committed`);
         }
         return changes;
       };
       const changes = handle.call(handler, event, { ...tools, db });
-      // A statement that is returned without an array would run if it were awaited.
+      // Don't await anything else: a statement that is returned without an array would run.
       return changes instanceof Promise ? changes.then(compare) : compare(changes);
     };
     Reflect.set(handler, 'handle', counting);
   }
 }
 
-/** Also those of lists. `check` names what is no handler. */
+/** All handlers, including those in lists. `check` reports entries that aren't handlers. */
 function handlersIn(handlers: Handlers | undefined): Set<Handler> {
   const entries = Object.values(handlers ?? {}).flatMap((ofSource) => Object.values(ofSource ?? {}));
   const all = entries.flatMap((entry = {}) =>

@@ -4,7 +4,7 @@ import { LOOPBACK, listen } from '../lib/port.ts';
 /** A call that a handler or an effect made to the outside. */
 export interface OutsideRequest {
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly idempotencyKey: string | undefined;
   readonly headers: IncomingHttpHeaders;
@@ -12,21 +12,21 @@ export interface OutsideRequest {
   readonly body: string;
 }
 
-/** Takes the place of the whole outside on this machine, so that nothing local ever reaches a real API. */
+/** Replaces the whole outside on this machine, so that local runs never reach a real API. */
 export interface Outside {
   readonly url: string;
-  /** All calls so far, in their order. */
+  /** All calls so far, in order. */
   readonly requests: OutsideRequest[];
-  /** What it answers, or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` means `{}`. */
+  /** Returns the answer or a promise of it: a `Response`, or an object that is sent as JSON. `undefined` means `{}`. */
   answer: ((request: OutsideRequest) => object | undefined) | undefined;
-  /** How far the clock of the Workers is ahead of the real one, in tests of an app. */
+  /** How far the Workers' clock is ahead of the real time, in an app's tests. */
   aheadMs: number;
-  /** Is called for every request: `npm run dev` prints them. */
+  /** Called for every request. `npm run dev` prints them. */
   onRequest: ((request: OutsideRequest) => void) | undefined;
   close(): Promise<void>;
 }
 
-/** Where the Workers of tests ask for their clock (clock.ts). */
+/** The path at which Workers in tests ask for the time (clock.ts). */
 export const CLOCK_PATH = '/claimcheck/clock';
 
 export async function startOutside(port = 0): Promise<Outside> {
@@ -47,7 +47,7 @@ export async function startOutside(port = 0): Promise<Outside> {
   };
   const server = createServer((incoming, response) => {
     serve(incoming, response).catch((error) => {
-      // Whoever hangs up in the middle of a body gets no answer.
+      // Ignore a caller that has hung up in the middle of a body.
       if (incoming.complete) console.error('the stand-in for the outside could not answer:', error);
       response.destroy();
     });
@@ -76,7 +76,7 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
 async function responseOf({ answer }: Outside, request: OutsideRequest): Promise<Response> {
   try {
     const given = (await answer?.(request)) ?? {};
-    // A copy, because a body can be read only once, and the next request may be given the same Response.
+    // Clone, because a body can be read only once and the next request may get the same Response.
     return given instanceof Response ? given.clone() : Response.json(given);
   } catch (error) {
     console.error('answers in src/samples.ts threw, so the stand-in for the outside answers 500:', error);

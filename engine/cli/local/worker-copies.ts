@@ -1,23 +1,30 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
+import { TENANTS_KEY } from '../config/secret-form.ts';
 import { type RawConfig, standInVars, type WorkerConfig, type WorkerKind } from '../config/worker-config.ts';
 
-// The Workers as they run on this machine. wrangler reads copies of their files and never the files themselves, so that no
-// `.dev.vars` beside a file reaches a Worker that should not have it, and a URL that is added to [vars] is never called: the
-// copy has the stand-in for the outside in its place.
+// The Workers as they run on this machine. Wrangler reads copies of their files. So a Worker doesn't get all of
+// `.dev.vars`, which wrangler would read next to the original file, and URLs in [vars] are replaced with the stand-in
+// for the outside.
 
-/** A file beside this one: TypeScript in a workspace, JavaScript in the package. */
+/** A file next to this one: TypeScript in a workspace, JavaScript in the package. */
 const OWN = (name: string) => resolve(import.meta.dirname, name + extname(import.meta.filename));
 
 export type LocalConfig = RawConfig & { readonly name: string; readonly main: string };
 
-/** What a Worker reads besides what its wrangler file names. The receiver reads secrets of its sources. */
+/** Optional settings that a Worker's wrangler file doesn't list. The receiver also reads its sources' secrets. */
 const OPTIONAL: Readonly<Record<Exclude<WorkerKind, 'receiver'>, readonly string[]>> = {
   consumer: ['OPS_URL', 'ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET', 'ALERT_PENDING_MINUTES'],
   ops: ['OPS_TOKEN', 'ACCESS_AUD'],
 };
 
-/** As in production, a Worker doesn't get what is another's: a handler never sees the secret of a source. */
+/** The secrets that receiver and ops share. */
+const OF_TENANTS = [TENANTS_KEY, `${TENANTS_KEY}_PREVIOUS`];
+
+/**
+ * The values for one Worker. As in production, it doesn't get those of others, so a handler never sees a source's
+ * secret.
+ */
 export function valuesFor(
   worker: WorkerKind,
   { vars, secrets }: WorkerConfig,
@@ -25,18 +32,19 @@ export function valuesFor(
 ): Record<string, string> {
   const named = new Set([...Object.keys(vars), ...secrets, ...(worker === 'receiver' ? [] : OPTIONAL[worker])]);
   const others = new Set(Object.values(OPTIONAL).flat());
-  const isFor = (name: string) => named.has(name) || (worker === 'receiver' && !others.has(name));
+  const isShared = (name: string) => worker === 'ops' && OF_TENANTS.includes(name);
+  const isFor = (name: string) => named.has(name) || isShared(name) || (worker === 'receiver' && !others.has(name));
   return Object.fromEntries(Object.entries(values).filter(([name]) => isFor(name)));
 }
 
-/** `values` become variables: wrangler passes on no secret that `secrets.required` doesn't list. */
+/** Turns `values` into variables, because wrangler only passes on secrets that `secrets.required` lists. */
 export function localConfig(
   config: WorkerConfig,
   outsideUrl: string,
   values: Readonly<Record<string, string>>,
 ): LocalConfig {
-  // The cron is ticked through the front Worker, and wrangler would warn that it doesn't run. With a route, wrangler would
-  // give the Worker another URL than the one that was called.
+  // Remove the cron, which runs through the front Worker, because wrangler would warn that it doesn't run. Remove
+  // routes, because wrangler would change the URL of each request.
   const { secrets: _secrets, triggers: _triggers, route: _route, routes: _routes, ...raw } = config.raw;
   return {
     ...raw,
@@ -47,8 +55,9 @@ export function localConfig(
 }
 
 /**
- * See front.ts. If the console is open, it has the [access.dev] of the ops Worker, because wrangler fills `ctx.access` where
- * HTTP comes in. With a secret it refuses what has not come through the proxy (engine/cli/dev/proxy.ts).
+ * The configuration of the front Worker (front.ts). Wrangler fills `ctx.access` in the Worker that receives HTTP, so
+ * this one gets the ops Worker's [access.dev] if the console is open. With a secret it refuses requests that didn't
+ * come through the proxy (engine/cli/dev/proxy.ts).
  */
 export function frontConfig(
   receiver: WorkerConfig,
@@ -73,8 +82,8 @@ export function frontConfig(
 }
 
 /**
- * A consumer whose `fetch` calls no real host: its entry is a file in `folder` that loads guard.ts first. With the folder of
- * the app, it also prints what a schema of it expected, and which statements a handler has built in vain.
+ * A consumer whose `fetch` can't call real hosts, because its entry is a file in `folder` that loads guard.ts first.
+ * With the app's folder, it also prints what a schema expected, and which statements a handler didn't return.
  */
 export function guarded(folder: string, config: LocalConfig, app?: string): LocalConfig {
   const main = resolve(folder, 'index.ts');
@@ -87,7 +96,7 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
       `import { printMismatches, printUnreturned } from ${guard};`,
       `import { handlers } from ${file('handlers')};`,
       `import { effects } from ${file('effects')};`,
-      // For a moment while an editor saves it, the file is empty.
+      // The file may be empty for a moment while an editor saves it.
       'printMismatches(handlers, effects);',
       'printUnreturned(handlers);',
     );
@@ -96,11 +105,11 @@ export function guarded(folder: string, config: LocalConfig, app?: string): Loca
   return { ...config, main };
 }
 
-/** A Worker whose clock a test sets. */
+/** A Worker that uses a test's clock. */
 export function onTestClock(folder: string, config: LocalConfig): LocalConfig {
   const main = resolve(folder, 'on-test-clock.ts');
   const [worker, clock] = [config.main, OWN('clock')].map((path) => JSON.stringify(path));
-  // The clock first: what the Worker's modules do when they are loaded sees it too.
+  // Import the clock first, so that it also applies while the Worker's modules are loaded.
   writeIfChanged(
     main,
     `import { onTestClock } from ${clock};\nimport worker from ${worker};\nexport * from ${worker};\nexport default onTestClock(worker);\n`,
@@ -108,12 +117,12 @@ export function onTestClock(folder: string, config: LocalConfig): LocalConfig {
   return { ...config, main };
 }
 
-/** Each copy has a folder of its own, because wrangler keeps the bundle beside it. */
+/** Writes a copy to its own folder, because wrangler puts the bundle next to it. */
 export function writeCopy(folder: string, config: LocalConfig): void {
   writeIfChanged(copyIn(folder), JSON.stringify(config, undefined, 2));
 }
 
-/** Where `npm run dev` keeps the copy of a Worker's file. */
+/** The folder in which `npm run dev` keeps the copy of a Worker's file. */
 export function devFolder(worker: WorkerKind | 'front'): string {
   return join('.data/dev', worker);
 }
@@ -122,10 +131,10 @@ export function copyIn(folder: string): string {
   return join(folder, 'wrangler.json');
 }
 
-/** Unchanged if it is the same: another process may be reading it. */
+/** Doesn't touch an unchanged file, because another process may be reading it. */
 function writeIfChanged(path: string, text: string): void {
   if (existsSync(path) && readFileSync(path, 'utf8') === text) return;
   mkdirSync(dirname(path), { recursive: true });
-  // Those of npm run dev hold secrets.
+  // The copies of npm run dev contain secrets.
   writeFileSync(path, text, { mode: 0o600 });
 }

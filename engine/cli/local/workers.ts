@@ -24,12 +24,12 @@ import {
   writeCopy,
 } from './worker-copies.ts';
 
-/** The Workers in a real workerd, built as `wrangler deploy` builds them, on a port of their own. */
+/** The Workers in a real workerd on their own port, built as `wrangler deploy` builds them. */
 export interface Workers {
   readonly url: string;
   readonly secrets: Record<string, string>;
   readonly harness: TestHarness;
-  /** Runs the consumer's cron, as if it were this time. */
+  /** Runs the consumer's cron as if at this time. */
   readonly tick: (at: Date) => Promise<void>;
 }
 
@@ -37,13 +37,13 @@ const CACHE = 'node_modules/.cache/claimcheck/workers';
 
 export interface WorkersOptions {
   readonly sources: Readonly<Record<string, Source>>;
-  /** Their wrangler files. Without a consumer, events stay as they were claimed. */
+  /** The wrangler files. Without a consumer, events are claimed but not worked. */
   readonly receiver: string;
   readonly consumer?: string | undefined;
   readonly ops?: string | undefined;
-  /** Whether their clock is that of a test: see clock.ts. */
+  /** Whether the Workers use a test's clock (clock.ts). */
   readonly onTestClock?: boolean;
-  /** In addition to the random ones of the sources or instead of them, and what the other Workers may read. */
+  /** Secrets that extend or replace the sources' random ones, and optional settings of the other Workers. */
   readonly secrets?: Record<string, string>;
 }
 
@@ -51,7 +51,7 @@ export async function startWorkers(
   { workerUrls, outside }: Pick<Stack, 'workerUrls'> & { readonly outside: Pick<Stack['outside'], 'url'> },
   options: WorkersOptions,
 ): Promise<Workers> {
-  // Otherwise wrangler reports every batch of the queue.
+  // Lower levels would report every batch of the queue.
   Object.assign(process.env, OFFLINE, { WRANGLER_LOG: 'warn' });
   const secrets = { ...madeUpSecrets(options.sources), ...options.secrets };
   const read = (path: string | undefined) => (path ? readConfig(path) : undefined);
@@ -61,7 +61,7 @@ export async function startWorkers(
   const copies = Object.entries({ receiver, consumer, ops }).flatMap(([kind, config]) => {
     if (!config) return [];
     const worker = kind as WorkerKind;
-    // What differs from run to run is not in the copy, or each run would leave another one.
+    // Keep values that differ from run to run out of the copy, or each run would create another copy.
     const urls = standInVars(config, outside.url);
     const values = {
       DATABASE_URL: workerUrls[worker],
@@ -78,7 +78,7 @@ export async function startWorkers(
         )
       : copyOf(local, values, timed);
   });
-  // HTTP goes to the first.
+  // The first Worker gets HTTP.
   const workers = ops ? [copyOf(frontConfig(receiver, consumer, ops)), ...copies] : copies;
   const harness = loadWrangler().createTestHarness({ workers });
   const { url } = await harness.listen();
@@ -92,7 +92,10 @@ export async function startWorkers(
   };
 }
 
-/** The same configuration has the same copy, because checkouts may share node_modules. So it holds no secret. */
+/**
+ * Writes a copy to a folder that depends only on its content, because checkouts may share node_modules. So it must not
+ * contain secrets.
+ */
 function copyOf(
   config: LocalConfig,
   secrets: Record<string, string> = {},
@@ -104,7 +107,7 @@ function copyOf(
   return { configPath: copyIn(folder), secrets };
 }
 
-/** It doesn't wait a second for a batch to fill: tests would take that long for each event. */
+/** Removes the second that a queue waits for a batch to fill, which tests would need for each event. */
 function withoutWaiting(config: LocalConfig): LocalConfig {
   const consumers = config.queues?.consumers?.map((consumer: object) => ({ ...consumer, max_batch_timeout: 0 }));
   return { ...config, queues: { ...config.queues, consumers } };

@@ -65,7 +65,13 @@ function bodyOf({ name, reason, effects }: Action): object {
   return { ...(reason === undefined ? {} : { reason }), ...(name === 'rerun' ? { effects } : {}) };
 }
 
-async function confirm(what: string, { name, yes }: Action, ask: Ask, parts: readonly string[] = []): Promise<void> {
+/** `name` is that of the action. */
+export async function confirm(
+  what: string,
+  { name, yes }: { readonly name: string; readonly yes: boolean },
+  ask: Ask,
+  parts: readonly string[] = [],
+): Promise<void> {
   if (yes) return;
   const warning = name === 'rerun' ? ' THEIR CHANGES ARE MADE A SECOND TIME.' : '';
   if (!ask) throw new UserError(`this would ${what}.${warning} Say --yes if you mean it`, WRONG_USAGE);

@@ -12,17 +12,24 @@ export const NOTHING_MATCHED = 3;
 /** Problem details, RFC 9457. */
 const Problem = v.object({ title: v.string(), detail: v.optional(v.string()) });
 
+/** The most that the API returns at a time. */
+export const MAX_PAGE = 500;
+
 /** A bulk action on many thousand events also sends their tickets, and takes its time. */
 const TIMEOUT_MS = 60_000;
 
 export interface OpsApi {
   readonly get: <Schema extends v.GenericSchema>(path: string, schema: Schema) => Promise<v.InferOutput<Schema>>;
-  readonly post: <Schema extends v.GenericSchema>(
-    path: string,
-    body: object,
-    schema: Schema,
-  ) => Promise<v.InferOutput<Schema>>;
+  readonly post: Change;
+  readonly put: Change;
+  readonly delete: <Schema extends v.GenericSchema>(path: string, schema: Schema) => Promise<v.InferOutput<Schema>>;
 }
+
+type Change = <Schema extends v.GenericSchema>(
+  path: string,
+  body: object,
+  schema: Schema,
+) => Promise<v.InferOutput<Schema>>;
 
 /** The API of the ops Worker at `--url`, or of the `npm run dev` of this checkout. */
 export function connect(urlOption: string | undefined): OpsApi {
@@ -58,15 +65,20 @@ export function connect(urlOption: string | undefined): OpsApi {
       `${origin} answers in a form that this version does not know: check --url, and run the version that is deployed there`,
     );
   };
-  return {
-    get: (path, schema) => call(path, schema, {}),
-    post: (path, body, schema) =>
+  const change =
+    (method: string): Change =>
+    (path, body, schema) =>
       call(path, schema, {
-        method: 'POST',
+        method,
         // Cloudflare Access lets browsers in, too, so a change must come from the same origin.
         headers: { 'content-type': 'application/json', origin },
         body: JSON.stringify(body),
-      }),
+      });
+  return {
+    get: (path, schema) => call(path, schema, {}),
+    post: change('POST'),
+    put: change('PUT'),
+    delete: (path, schema) => change('DELETE')(path, {}, schema),
   };
 }
 
@@ -106,9 +118,10 @@ function errorOf({ status }: Response, json: unknown, origin: string, token: str
       );
     case 404:
       if (title === NO_SUCH_EVENT) return new UserError('there is no such event', NOTHING_MATCHED);
+      if (title === NO_SUCH_TENANT) return new UserError(words, NOTHING_MATCHED);
       return new UserError(`${origin} is not an ops Worker: check --url. It has an address of its own`);
     case 409:
-      return new UserError(`${words}. Run the command again to see them`);
+      return new UserError(title === NOTHING_CHANGED ? `${words}. Run the command again to see them` : words);
     default:
       // The 403 of Cloudflare Access is a page, and not problem details.
       if (status !== 403 || problem.success) return new UserError(`${origin}: ${words}`);
@@ -116,8 +129,11 @@ function errorOf({ status }: Response, json: unknown, origin: string, token: str
   }
 }
 
-/** The title of the API's answer. Other Workers answer 404 too. */
+/** The titles of the API's answers. Other Workers answer 404 too. */
 const NO_SUCH_EVENT = 'There is no such event';
+const NO_SUCH_TENANT = 'There is no such tenant';
+/** Other events match than expected. */
+const NOTHING_CHANGED = 'Nothing was changed';
 
 export function pathOf(source: string, eventId: string): string {
   return `/events/${encodeURIComponent(source)}/${encodeURIComponent(eventId)}`;

@@ -1,12 +1,14 @@
-import type { ReconcileStatus, Status } from '../../src/db/status.ts';
+import type { PauseStatus, ReconcileStatus, Status } from '../../src/db/status.ts';
 import type { ListedEvent } from '../../src/db/views.ts';
 import type { ShownEvent } from '../../src/ops/api.ts';
+import type { ListedTenant } from '../../src/ops/tenants.ts';
 import {
   attemptsOf,
   clock,
   duration,
   headline,
   originOf,
+  pauseText,
   placeOf,
   reconcileText,
   relative,
@@ -47,7 +49,12 @@ export function statusText(status: Status, now: Date): string {
   const { pending, oldest_pending_at: oldest, parked, sent_last_day: sent } = status.effects;
   const effects = `effects: ${sent} sent in 24 h  ${waiting(pending, oldest, parked)}`;
   const reconciles = status.reconciles.map((row) => reconcileLine(row, now));
-  return [headline(status, now), ...problems, '', ...sources, effects, ...reconciles].join('\n');
+  const pauses = status.pauses.map((row) => pauseLine(row, now));
+  return [headline(status, now), ...problems, ...pauses, '', ...sources, effects, ...reconciles].join('\n');
+}
+
+export function pauseLine(row: PauseStatus, now: Date): string {
+  return line(pauseText(row, now));
 }
 
 /** What asking the provider of a source has shown. */
@@ -63,6 +70,18 @@ export function listLine(event: ListedEvent): string {
     status === 'ignored' && summary ? [summary] : [placeOf(event.position)?.short, last_error ?? effect_error];
   const time = new Date(event.received_at).toISOString().slice(0, 19);
   return line(`${time}Z`, source, event_id, type, shown, `attempts ${attemptsOf(event)}`, failure, ...why);
+}
+
+/** Of a tenant that is made again, the times of its erasure are those of its old events. */
+export function tenantLine(tenant: ListedTenant, now: Date): string {
+  const { address, secret, key, is_rotating, disabled_at: disabled, erase_asked_at: asked, erased_at: erased } = tenant;
+  if (disabled === null) {
+    return line(tenant.tenant, `${secret}, ${key} key`, is_rotating && 'two secrets', address);
+  }
+  const isMarked = asked !== null && asked >= disabled;
+  const isErased = isMarked && erased !== null && erased >= asked;
+  const erasure = isErased ? `erased ${relative(erased, now)}` : 'being erased';
+  return line(tenant.tenant, `disabled ${relative(disabled, now)}`, isMarked && erasure);
 }
 
 /** The body as it was received: parsing would change long numbers. */

@@ -8,7 +8,7 @@ import { sampleOf } from './samples.ts';
 import { encodeBody, sign } from './sign.ts';
 import { openOwnToken } from './sign-jose.ts';
 
-/** A signed delivery, ready to be sent to a receiver. */
+/** A signed delivery, ready to send. */
 export interface SignedDelivery {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -16,26 +16,26 @@ export interface SignedDelivery {
 }
 
 export interface Wanted {
-  /** The source's name: a path segment of the receiver, and the key of its samples. */
+  /** The source's name, which is also a segment of the receiver's path and the key of the samples. */
   readonly name: string;
   readonly source: Source;
-  /** What the provider signs with. */
+  /** The key that the provider signs with. */
   readonly key: string;
   /** The receiver's address. */
   readonly receiver: string;
   /** The last segment of a tenant's address. */
   readonly segment?: string | undefined;
-  /** Default: the first type that the source is subscribed to, or else the first of the provider's sample. */
+  /** Default: the source's first type, or otherwise the first type of the provider's sample. */
   readonly type?: string | undefined;
   readonly id?: string | undefined;
   readonly now?: Date;
-  /** The app's own. */
+  /** The app's own samples. */
   readonly samples?: Samples | undefined;
-  /** Default: the app's sample for this type, or else the provider's. */
+  /** Default: the app's sample for this type, or otherwise the provider's. */
   readonly body?: object | string | undefined;
 }
 
-/** A delivery as its provider would send it. */
+/** Makes a delivery as the provider would send it. */
 export function makeDelivery({
   name,
   source,
@@ -58,7 +58,7 @@ export function makeDelivery({
   return { url: url.href, headers: signed.headers, body: signed.body };
 }
 
-/** The types that a source names, or else those of its samples in the app. */
+/** The types that a source names, or otherwise those of the app's samples. */
 export function typesToSend(name: string, { types }: Source, samples: Samples = {}): readonly string[] {
   return types === '*' ? Object.keys(samples[name] ?? {}) : namedTypes(types);
 }
@@ -66,13 +66,13 @@ export function typesToSend(name: string, { types }: Source, samples: Samples = 
 export interface ExpectedEvent {
   readonly eventId: string;
   readonly type: string | null;
-  /** What the sender says. */
+  /** The time that the sender gives. */
   readonly occurredAt: Date | null;
   /** The hashed replay key. */
   readonly fingerprint: string | null;
 }
 
-/** The events of a delivery, with the ids under which the ledger knows them. None if it holds nothing to claim. */
+/** The events of a delivery, with the ids that they have in Postgres. Empty if there is nothing to claim. */
 export async function eventsIn(
   source: Source,
   delivery: SignedDelivery,

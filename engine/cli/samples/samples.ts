@@ -7,7 +7,7 @@ export function sampleOf(provider: Provider): Sample {
   const sample = { ...sampleFrom(provider), ...samples[provider.name] };
   const body: Sample['body'] = (id, type, now) => {
     const made = sample.body(id, type, now);
-    // The places of a batch are those of its items. A form is never a batch.
+    // In a batch, places refer to the items. A form is never a batch.
     if (!provider.batch || provider.form) for (const [place, value] of partsOf(provider, type)) put(made, place, value);
     return made;
   };
@@ -15,8 +15,8 @@ export function sampleOf(provider: Provider): Sample {
 }
 
 /**
- * A type, split as the provider composes it: the values by their places. GitHub's `issues.opened` is `issues` in a header
- * and `opened` in the body.
+ * Splits a type into the values at its places. GitHub's `issues.opened` is `issues` in a header and `opened` in the
+ * body.
  */
 export function partsOf({ type: templates }: Pick<Provider, 'type'>, type: string): [place: string, value: string][] {
   for (const template of templates) {
@@ -29,19 +29,22 @@ export function partsOf({ type: templates }: Pick<Provider, 'type'>, type: strin
 
 const PLACEHOLDER = /\{([^}]+)\}/;
 
-/** Node 22 has no `RegExp.escape`. */
+/** Node 22 doesn't have `RegExp.escape`. */
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** It has an id, a type, a time and a signature where the provider's data names them: all that the receiver reads. */
+/**
+ * Makes a sample with everything that the receiver reads: an id, a type, a time and a signature, at the places in the
+ * provider's data.
+ */
 function sampleFrom({ scheme, batch, form, type, id, occurredAt }: Provider): Sample {
   const [signature, timestamp] =
     scheme.token !== undefined ? [scheme.token, undefined] : [[scheme.signature].flat()[0], scheme.timestamp?.at];
   const [idAt = ''] = [id.at].flat();
   const [happened] = [occurredAt ?? []].flat();
   const [happenedAt] = [happened?.at ?? []].flat();
-  // The path of the items that a batch lists first: `*`, or `events.*`.
+  // The path of the first list of items: `*` or `events.*`.
   const [list] = form ? [] : (batch?.each ?? []);
   const wanted: [place: string, value: string][] = [
     ...(timestamp ? [[timestamp, '{timestamp}'] as [string, string]] : []),
@@ -54,7 +57,7 @@ function sampleFrom({ scheme, batch, form, type, id, occurredAt }: Provider): Sa
     headers: headersFrom(wanted),
     body: (eventId, eventType, now) => {
       const time = happened?.unit === 'iso' ? now.toISOString() : now.getTime() / (happened?.unit === 's' ? 1000 : 1);
-      // Where the id is a hash of the body, or is in a header, this makes the body another one.
+      // Makes the body unique if the id is a hash of the body or is in a header.
       const item = { sample: eventId };
       for (const [place, value] of wanted) put(item, place, value.replace('{id}', eventId));
       if (happenedAt) put(item, happenedAt, time);
@@ -66,7 +69,7 @@ function sampleFrom({ scheme, batch, form, type, id, occurredAt }: Provider): Sa
   };
 }
 
-/** `order.created` where the provider says it in one word or composes it of two. */
+/** The type `order.created`, whether it has one place or is composed of two. */
 function typeFrom([template = '']: Provider['type']): string {
   const words = ['sample', 'created'];
   return placesIn(template).length === 1 && template.startsWith('{') && template.endsWith('}')
@@ -78,7 +81,7 @@ function placesIn(template: string): string[] {
   return template.split(PLACEHOLDER).filter((_, index) => index % 2 === 1);
 }
 
-/** The values of one list header are joined: `k=v,k=v`. */
+/** Joins the values of a list header: `k=v,k=v`. */
 function headersFrom(wanted: readonly [place: string, value: string][]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [place, value] of wanted) {

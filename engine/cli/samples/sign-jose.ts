@@ -1,19 +1,19 @@
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { Certified, Jose } from '../../src/providers/types.ts';
+import type { CertificateScheme, Jose } from '../../src/providers/types.ts';
 import { parseJson } from '../../src/shared/json.ts';
 import { DeliveryValues } from '../../src/verify/delivery.ts';
 import { fillBytes, meets, textAt } from '../../src/verify/places.ts';
 import { filled, type Settings, settingsOf } from '../../src/verify/settings.ts';
 import { UserError } from '../lib/user-error.ts';
 
-/** Words that are sent around a body, and the body itself. */
+/** A token, and the body that is sent with it. */
 export interface SignedToken {
   readonly signature: string;
   readonly body: string;
 }
 
-/** The token of a delivery. Its key is the source's secret, with a private key in place of the public one. */
+/** Makes the token of a delivery. The key is the source's secret with a private key instead of the public one. */
 export function signJose(scheme: Jose, key: string, text: string, now: Date): SignedToken {
   const settings = settingsOf(scheme, key);
   if (!settings) throw new UserError(`the key is not in the form that the provider uses: ${formOf(scheme)}`);
@@ -32,9 +32,9 @@ function signatureOf({ algorithm }: Jose, { secret, publicKey = '' }: Settings, 
   return sign('sha256', Buffer.from(signed), { ...key, dsaEncoding: 'ieee-p1363' });
 }
 
-/** The certificate's address and the signature of a delivery, in its headers or in its JSON. */
-export function signCertified(
-  scheme: Certified,
+/** Adds the certificate's URL and the signature to a delivery's headers or JSON. */
+export function signWithCertificate(
+  scheme: CertificateScheme,
   key: string,
   {
     text,
@@ -49,7 +49,7 @@ export function signCertified(
   const parsed = parseJson(text);
   const json = parsed.outcome === 'parsed' ? parsed.json : undefined;
   if (isInside && (typeof json !== 'object' || json === null)) {
-    throw new UserError('the signature of this provider is inside of the body, which must be a JSON object');
+    throw new UserError('the signature of this provider is inside the body, so the body must be a JSON object');
   }
   const put = (place: string, value: string) => {
     const [kind = '', name = ''] = place.split(':');
@@ -65,7 +65,7 @@ export function signCertified(
   values.crc32 = String(crc32(values.body));
   const template = scheme.signed.find(({ when = [] }) => meets(when, values))?.text;
   const signed = template === undefined ? undefined : fillBytes(filled(template, settings), values);
-  if (!signed) throw new UserError('the delivery has not all that its provider signs');
+  if (!signed) throw new UserError('the delivery lacks a value that its provider signs');
   const privateKey = { key: Buffer.from(settings.publicKey ?? '', 'base64'), type: 'pkcs8', format: 'der' } as const;
   put(scheme.signature, sign('sha256', signed, privateKey).toString('base64'));
   return {
@@ -74,8 +74,8 @@ export function signCertified(
   };
 }
 
-/** What the receiver reads after it has verified a token: of one that we have made ourselves. */
-export function openOwnToken(scheme: Jose | Certified, delivery: DeliveryValues): void {
+/** Opens a token that we have made ourselves, as the receiver does after verification. */
+export function openOwnToken(scheme: Jose | CertificateScheme, delivery: DeliveryValues): void {
   if (scheme.kind !== 'jose') return;
   if (scheme.signature.startsWith('json:')) delivery.parse();
   const payload = Buffer.from((textAt(scheme.signature, delivery) ?? '').split('.')[1] ?? '', 'base64url');
@@ -102,7 +102,7 @@ function base64url(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-/** Each setting of a provider fits one of these. */
+/** Each provider's setting matches one of these. */
 const SAMPLE_WORDS = [
   'com.example.app',
   'Sandbox',
@@ -115,7 +115,7 @@ const SAMPLE_WORDS = [
   '0123456789abcdef01234567',
 ];
 
-/** A secret of made-up words. Behind them is the public key; in the signing key, it is the private one. */
+/** A secret of made-up words, followed by the public key. The signing key has the private key instead. */
 export function madeUpSettings({ settings = {} }: Pick<Jose, 'settings'>, kind: 'rsa' | 'ec') {
   const { publicKey, privateKey } =
     kind === 'ec'

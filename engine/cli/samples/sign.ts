@@ -6,7 +6,7 @@ import { signedTexts } from '../../src/verify/index.ts';
 import { itemsOf } from '../../src/verify/items.ts';
 import { UserError } from '../lib/user-error.ts';
 import { partsOf, sampleOf } from './samples.ts';
-import { madeUpSettings, signCertified, signJose } from './sign-jose.ts';
+import { madeUpSettings, signJose, signWithCertificate } from './sign-jose.ts';
 
 export interface Signed {
   readonly headers: Record<string, string>;
@@ -19,17 +19,15 @@ export interface ToSign {
   readonly id: string;
   readonly type: string;
   readonly now: Date;
-  /** Default: the provider's sample. */
+  /** Default: the body of the provider's sample. */
   readonly body?: string | undefined;
-  /** The URL that is configured at the provider. Some providers sign it. */
+  /** The URL as configured at the provider. Some providers sign it. */
   readonly url?: string;
-  /** Beside those of the sample. */
+  /** Headers in addition to the sample's. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * A delivery as the provider would send it. It is made from the same data that verifies it. `key` is the signing key.
- */
+/** Signs a delivery with the same provider data that verifies it. `key` is the signing key. */
 export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const { id, type, now, body, url = 'https://example.com/', headers = {} } = toSign;
   const sample = sampleOf(provider);
@@ -57,7 +55,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   }
 
   if (scheme.check !== undefined && scheme.kind === 'certificate') {
-    return { ...signCertified(scheme, key, { text, headers: headersWith(''), now }), query: {} };
+    return { ...signWithCertificate(scheme, key, { text, headers: headersWith(''), now }), query: {} };
   }
   if (scheme.check !== undefined) {
     const { signature, body } = signJose(scheme, key, text, now);
@@ -65,8 +63,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
     return { headers: { ...headersWith(signature), ...sent }, body, query: {} };
   }
 
-  // At this point a signature inside the body is still the placeholder `{signature}`. It is never part of the signed
-  // text.
+  // A signature inside the body is still the placeholder `{signature}` here. It is never part of the signed text.
   const delivery = { method: 'POST', url, headers: new Headers(headersWith('')), body: new TextEncoder().encode(text) };
   const inside = [scheme.signature].flat().some((place) => place.startsWith('json:'));
   const json = inside ? parseBody(text) : undefined;
@@ -74,7 +71,7 @@ export function sign(provider: Provider, key: string, toSign: ToSign): Signed {
   const [signed] = signedTexts(scheme, inside ? { ...delivery, json: item } : delivery);
   if (!signed) {
     throw new UserError(
-      `${provider.name} signs a header or a value that the sample delivery doesn't have: compare signed with the sample`,
+      `${provider.name} signs a header or value that the sample delivery lacks: compare the provider's signed with the sample`,
     );
   }
   const signature = signatureOf(scheme, key, signed);
@@ -114,13 +111,13 @@ function fill(text: string, values: Record<string, string>): string {
 }
 
 export interface Keys {
-  /** The secret that the provider shows to its users: what the receiver is configured with. */
+  /** The secret that the provider shows to its users, for the receiver's configuration. */
   readonly secret: string;
-  /** The key that the provider signs with: the same as the secret, unless the secret is a public key. */
+  /** The key that the provider signs with. Equals the secret unless the secret is a public key. */
   readonly signingKey: string;
 }
 
-/** Random keys in the provider's own form. */
+/** Random keys in the provider's format. */
 export function madeUpKeys({ scheme, secretPrefix = '' }: Provider): Keys {
   if (scheme.token !== undefined) return same(scheme.basic ? `sample:${random('hex')}` : random('hex'));
   if (scheme.check !== undefined) {
@@ -131,7 +128,7 @@ export function madeUpKeys({ scheme, secretPrefix = '' }: Provider): Keys {
   return same(`${secretPrefix}${scheme.keyPrefix ?? ''}${random(scheme.key === 'base64' ? 'base64' : 'hex')}`);
 }
 
-/** If so, a receiver only has the public key, which can't sign a sample. */
+/** Whether the scheme has a key pair. A receiver then has only the public key, which can't sign a sample. */
 export function hasPair(scheme: Exclude<Scheme, Token>): boolean {
   if (scheme.check !== undefined) return scheme.kind !== 'jose' || scheme.algorithm !== 'HS256';
   return scheme.algorithm === 'ed25519' || scheme.algorithm === 'ecdsa-p256-der';
@@ -141,7 +138,7 @@ function madeUpPair({ algorithm, key, keyPrefix = '' }: Signature): Keys {
   const { publicKey, privateKey } =
     algorithm === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const spki = publicKey.export({ type: 'spki', format: 'der' });
-  // Providers show an Ed25519 key without its SPKI wrapping: only its last 32 bytes (RFC 8410, section 4).
+  // Providers show only the last 32 bytes of an Ed25519 key, without the SPKI header (RFC 8410, section 4).
   const bytes = algorithm === 'ed25519' ? spki.subarray(-32) : spki;
   return {
     secret: keyPrefix + bytes.toString(key === 'hex' ? 'hex' : 'base64'),

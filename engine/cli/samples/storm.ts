@@ -1,5 +1,5 @@
 import type { Source } from '../../src/kit/index.ts';
-import type { Certified, Scheme, Token } from '../../src/providers/types.ts';
+import type { CertificateScheme, Scheme, Token } from '../../src/providers/types.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import { signingKeyName } from '../config/dev-vars.ts';
 import type { AppSamples, Sources } from '../lib/app.ts';
@@ -9,15 +9,15 @@ import { eventsIn, makeDelivery, type SignedDelivery, typesToSend } from './deli
 import { madeUpKeys } from './sign.ts';
 import { sampleTenant } from './tenants.ts';
 
-/** Enough to overlap, few enough to take seconds. */
+/** Enough events to overlap, but few enough to take seconds. */
 const MAX_EVENTS_PER_SOURCE = 25;
-/** Of all sources together, if there are many. */
+/** The limit for all sources together. */
 const MAX_EVENTS = 300;
 const BAD_PER_SOURCE = 5;
-/** Every delivery is sent once, and up to this many times more. */
+/** Every delivery is sent once and repeated up to this many times. */
 const MAX_REPEATS = 4;
 
-/** What the receiver must answer to each kind. */
+/** The status that the receiver must answer for each kind. */
 export const KINDS = {
   good: 200,
   forged: 401,
@@ -32,17 +32,17 @@ export interface StormDelivery extends SignedDelivery {
 }
 
 export interface Storm {
-  /** In random order, with all the repeats. */
+  /** In random order, including repeats. */
   readonly deliveries: readonly StormDelivery[];
-  /** How many different deliveries there are among the good ones. */
+  /** The number of different good deliveries. */
   readonly distinct: number;
-  /** How many events each source has sent. */
+  /** The number of events from each source. */
   readonly events: ReadonlyMap<string, number>;
-  /** `source id` of every event whose id doesn't change from delivery to delivery. */
+  /** `source id` of every event whose id is the same in each delivery. */
   readonly ids: ReadonlySet<string>;
-  /** `source id` of the events of each of these deliveries, and the type that its sample was asked for. */
+  /** For each good delivery, the requested type of its sample and the `source id` of its events. */
   readonly asked: readonly { readonly source: string; readonly type: string; readonly ids: readonly string[] }[];
-  /** Sources whose samples hold no event. */
+  /** Sources whose samples contain no event. */
   readonly silent: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export interface StormApp {
   readonly stack: Pick<Stack, 'databaseUrl'>;
 }
 
-/** A mixed load for all sources of the app: duplicates, forged, tampered, stale and malformed deliveries. */
+/** Makes a mixed load for all sources of the app: duplicate, forged, tampered, stale and malformed deliveries. */
 export async function makeStorm({ sources, samples, workers, stack }: StormApp): Promise<Storm> {
   const deliveries: StormDelivery[] = [];
   const events = new Map<string, number>();
@@ -93,11 +93,11 @@ interface GoodDelivery {
   readonly delivery: StormDelivery;
   readonly type: string | undefined;
   readonly eventIds: readonly string[];
-  /** False for a provider without ids: there each delivery is a new event. */
+  /** False for a provider without ids, because each delivery is then a new event. */
   readonly repeatable: boolean;
 }
 
-/** Different events only: two samples with the same id or the same replay key would be one event. */
+/** Only distinct events: two samples with the same id or replay key would be one event. */
 async function goodDeliveries(
   name: string,
   source: Source,
@@ -123,7 +123,7 @@ async function goodDeliveries(
   return good;
 }
 
-/** What a provider's scheme allows to tell: a body that isn't signed can't be recognised as tampered. */
+/** Bad deliveries that the provider's scheme can detect. If the body isn't signed, tampering can't be detected. */
 function badDeliveries(name: string, { provider }: Source, make: Make): StormDelivery[] {
   const now = Date.now();
   const bad = (kind: StormDelivery['kind'], made: () => SignedDelivery): StormDelivery[] =>
@@ -155,12 +155,12 @@ function signsBodyAsText(scheme: Exclude<Scheme, Token>): boolean {
   return !inside && typeof signed === 'string' && signed.includes('{body}');
 }
 
-/** Of the body. */
-function signsChecksum({ signed }: Certified): boolean {
+/** Whether the scheme signs only a checksum of the body. */
+function signsChecksum({ signed }: CertificateScheme): boolean {
   return signed.some(({ text }) => text.includes('{crc32}'));
 }
 
-/** Makes deliveries of one source. */
+/** Makes a delivery of one source. */
 type Make = (changes: { type?: string | undefined; key?: string; now?: Date; body?: string }) => SignedDelivery;
 
 function shuffled<Value>(values: readonly Value[]): Value[] {

@@ -1,13 +1,22 @@
+import { randomBytes } from 'node:crypto';
 import { type Account, ApiError } from '../cloudflare/api.ts';
 import { listed, type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
+import type { Terminal } from './terminal.ts';
 
 /** The most that Cloudflare keeps a message, on a paid plan. An event that was forwarded is nowhere else. */
 const LONGEST_RETENTION_S = 14 * 86_400;
 
 interface Queue {
+  readonly queue_id: string;
   readonly queue_name: string;
-  readonly consumers?: readonly { readonly script?: string; readonly service?: string; readonly type?: string }[];
+  readonly jurisdiction?: string;
+  readonly consumers?: readonly {
+    readonly consumer_id: string;
+    readonly script?: string;
+    readonly service?: string;
+    readonly type?: string;
+  }[];
 }
 
 /** What there is of a Worker. */
@@ -28,10 +37,9 @@ export async function existing(account: Account, configs: WorkerConfigs): Promis
   // By name: a list has pages.
   const queues = queuesOf(configs).map((name) => account.get<Queue[]>(`/queues?${new URLSearchParams({ name })}`));
   const workers = listed(configs).map(async ({ name }) => [name, await workerAt(account, name)] as const);
-  return {
-    queues: (await Promise.all(queues)).flatMap((found) => found ?? []),
-    workers: Object.fromEntries(await Promise.all(workers)),
-  };
+  // At once: otherwise, of two that fail, nobody would wait for the second.
+  const [found, states] = await Promise.all([Promise.all(queues), Promise.all(workers)]);
+  return { queues: found.flatMap((one) => one ?? []), workers: Object.fromEntries(states) };
 }
 
 interface Settings {
@@ -73,7 +81,7 @@ export function assertFree(configs: WorkerConfigs, { queues, workers }: Existing
   }
 }
 
-function missingQueues(configs: WorkerConfigs, queues: readonly Queue[]): string[] {
+export function missingQueues(configs: WorkerConfigs, queues: readonly Queue[]): string[] {
   return queuesOf(configs).filter((name) => !queues.some((queue) => queue.queue_name === name));
 }
 
@@ -96,17 +104,39 @@ export function missingAtCloudflare(configs: WorkerConfigs, { queues, workers }:
 }
 
 /** Creates the queues that are missing. Says which, and how long they keep a message. */
-export async function ensureQueues(account: Account, configs: WorkerConfigs, { queues }: Existing): Promise<string> {
+export async function ensureQueues(
+  account: Account,
+  configs: WorkerConfigs,
+  { queues }: Existing,
+  jurisdiction?: string,
+): Promise<string> {
   const missing = missingQueues(configs, queues);
   let kept = '14 days';
   for (const queue_name of missing) {
+    const queue = { queue_name, ...(jurisdiction && { jurisdiction }) };
     const settings = { message_retention_period: LONGEST_RETENTION_S };
-    await account.send('POST', '/queues', { queue_name, settings }).catch((error) => {
+    await account.send('POST', '/queues', { ...queue, settings }).catch((error) => {
       // The Free plan keeps every message for one day, and refuses any other time.
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
       kept = 'one day, as the Free plan does';
-      return account.send('POST', '/queues', { queue_name });
+      return account.send('POST', '/queues', queue);
     });
   }
-  return missing.length > 0 ? `created ${missing.join(', ')}: they keep a message for ${kept}` : '';
+  const where = jurisdiction ? `, in ${jurisdiction}` : '';
+  return missing.length > 0 ? `created ${missing.join(', ')}: they keep a message for ${kept}${where}` : '';
+}
+
+/** The name that is part of the addresses of all Workers of an account: a new account has none. */
+export async function makeSubdomain(terminal: Terminal, account: Account, receiver: string): Promise<void> {
+  const proposed = `${receiver.replace(/-receiver$/, '')}-${randomBytes(2).toString('hex')}`;
+  for (;;) {
+    const answer = await terminal.ask(`name of the account's subdomain of workers.dev [${proposed}]`);
+    try {
+      return await account.send('PUT', '/workers/subdomain', { subdomain: answer || proposed });
+    } catch (error) {
+      const isTaken = error instanceof ApiError && (error.status === 400 || error.status === 409);
+      if (!isTaken || !terminal.isAsking) throw error;
+      terminal.note(error.reason);
+    }
+  }
 }

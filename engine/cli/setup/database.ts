@@ -16,10 +16,11 @@ export interface OwnerDatabase {
   readonly region: string;
 }
 
-/** The owner's URL: from the environment, or from the person. */
-export async function findDatabase(terminal: Terminal): Promise<OwnerDatabase> {
-  const question = `connection string of the database's owner (${NEON_CONSOLE}, Connect; not shown)`;
-  const text = process.env.DATABASE_URL || (await terminal.askHidden(question));
+/** The owner's URL: from the environment, or from the person, who may have one of try-live. */
+export async function findDatabase(terminal: Terminal, ofTrial?: string): Promise<OwnerDatabase> {
+  const hint = ofTrial && `; Enter takes that of npm run try-live, on ${databaseUrlOf(ofTrial).hostname}`;
+  const question = `connection string of the database's owner (${NEON_CONSOLE}, Connect; not shown${hint ?? ''})`;
+  const text = process.env.DATABASE_URL || (await terminal.askHidden(question)) || (terminal.isAsking ? ofTrial : '');
   if (!text) {
     throw new UserError(`set DATABASE_URL to the connection string of the database's owner: ${NEON_CONSOLE}, Connect`);
   }
@@ -39,6 +40,8 @@ export interface LockedDatabase {
   readonly client: pg.Client;
   /** The Workers that have the URL of their role in it. */
   readonly served: readonly string[];
+  /** Otherwise they have the owner's. */
+  readonly mayMakeRoles: boolean;
 }
 
 /** Keeps other setups and deploys of this database out while it works. */
@@ -48,18 +51,20 @@ export function withDatabase<Result>(
   work: (database: LockedDatabase) => Promise<Result>,
 ): Promise<Result> {
   const locked = async (client: pg.Client) => {
-    const { rows } = await client.query<{ may: boolean }>(
-      `select rolcreaterole and has_database_privilege(current_database(), 'create') as may
+    const { rows } = await client.query<{ roles: boolean; schemas: boolean }>(
+      `select rolcreaterole as roles, has_database_privilege(current_database(), 'create') as schemas
        from pg_roles where rolname = current_user`,
     );
-    if (!rows[0]?.may) {
-      throw new UserError(
-        `the role ${decodeURIComponent(url.username)} may not create roles and schemas: use the URL of the database's owner (neondb_owner)`,
-      );
-    }
-    return work({ client, served: await ownerOf(client, url, receiver) });
+    if (!rows[0]?.schemas) throw ownerNeeded(url, 'schemas');
+    return work({ client, served: await ownerOf(client, url, receiver), mayMakeRoles: rows[0].roles });
   };
   return asOwner(url.href, locked, DEPLOYING);
+}
+
+export function ownerNeeded({ username }: URL, what: 'roles' | 'schemas'): UserError {
+  return new UserError(
+    `the role ${decodeURIComponent(username)} may not create ${what}: use the URL of the database's owner (neondb_owner)`,
+  );
 }
 
 export function describe({ url, region }: OwnerDatabase): string {

@@ -5,6 +5,7 @@ import type { Source } from '../../src/kit/index.ts';
 import type { Provider } from '../../src/providers/index.ts';
 import { secretName } from '../../src/receiver/secrets.ts';
 import type { Account } from '../cloudflare/api.ts';
+import { TENANTS_KEY } from '../config/secret-form.ts';
 import { type WorkerConfigs, wranglerFlags } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Secrets } from './workers.ts';
@@ -17,14 +18,21 @@ export class Terminal {
   private readline: Interface | undefined;
   private lines: AsyncIterator<string> | undefined;
   private hidden = false;
+  private readonly isTimed: boolean;
+  /** When the last step was done. */
+  private last = performance.now();
 
-  /** Without `asks` every answer is empty. */
-  constructor({ asks }: { readonly asks: boolean }) {
+  /** Without `asks` every answer is empty. `timed`: says how long each step has taken. */
+  constructor({ asks, timed = false }: { readonly asks: boolean; readonly timed?: boolean }) {
     this.isAsking = asks;
+    this.isTimed = timed;
   }
 
   step(outcome: Outcome, name: string, text: string): void {
-    console.log(`${outcome.padEnd(6)}${name.padEnd(11)}${text}`);
+    const now = performance.now();
+    const seconds = this.isTimed ? ` (${((now - this.last) / 1000).toFixed(1)} s)` : '';
+    this.last = now;
+    console.log(`${outcome.padEnd(6)}${name.padEnd(11)}${text}${seconds}`);
   }
 
   note(text: string): void {
@@ -39,7 +47,11 @@ export class Terminal {
 
   /** The empty answer is yes, and so is the answer if nobody is asked. */
   async confirm(question: string): Promise<boolean> {
-    return /^(y|yes)?$/i.test(await this.answer(`${question} (y/n) [y]: `));
+    return /^(y|yes)?$/i.test(await this.ask(`${question} (y/n) [y]`));
+  }
+
+  ask(question: string): Promise<string> {
+    return this.answer(`${question}: `);
   }
 
   close(): void {
@@ -88,22 +100,30 @@ export interface Made {
 }
 
 /**
- * Where the Workers are, and what only a person can do: never more than five things, each with a link or a command. It goes by what there is and not by what
+ * Where the Workers are, and what only a person can do: never more than six things, each with a link or a command. It goes by what there is and not by what
  * this run has made, so that a second run forgets nothing.
  */
 export function summary({ configs, sources, account, address, console, secrets, stored, silent }: Made): string {
   const { receiver, consumer, ops } = configs;
   const todo: string[] = [];
-  if (silent.length > 0) {
-    const lines = silent.map((name) => {
+  const withTenants = silent.filter((name) => sources[name]?.tenants);
+  const registered = silent.filter((name) => !withTenants.includes(name));
+  if (registered.length > 0) {
+    const lines = registered.map((name) => {
       const { provider } = sources[name] ?? {};
       return `     ${address}/webhooks/${name}  ${provider ? pageOf(provider) : ''}`.trimEnd();
     });
     todo.push(['register these addresses at the senders, of which nothing has arrived yet:', ...lines].join('\n'));
-    const madeUp = secrets.madeUp.filter((name) => name !== 'OPS_TOKEN').join(', ');
-    const put = `npx wrangler secret put ${secretName(silent[0] ?? '')} ${wranglerFlags(receiver)}`;
+    const madeUp = secrets.madeUp.filter((name) => name !== 'OPS_TOKEN' && name !== TENANTS_KEY).join(', ');
+    const put = `npx wrangler secret put ${secretName(registered[0] ?? '')} ${wranglerFlags(receiver)}`;
     const made = madeUp && ` (made up now: ${madeUp})`;
     todo.push(`give the receiver the secret of each sender that shows one${made}: ${put}`);
+  }
+  if (withTenants.length > 0) {
+    const add = withTenants.map(
+      (name) => `     npm run ops -- tenants add ${name} <tenant> --env=${receiver.environment}`,
+    );
+    todo.push(['make the tenants of these sources, which have an address each (docs/tenants.md):', ...add].join('\n'));
   }
   if (ops && !ops.vars.ACCESS_AUD) {
     const untilThen = stored[ops.name]?.includes('OPS_TOKEN') ? 'any name and the OPS_TOKEN open it' : 'nobody gets in';

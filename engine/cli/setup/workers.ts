@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Source } from '../../src/kit/index.ts';
 import { secretName, verifyTokenName } from '../../src/receiver/secrets.ts';
-import { type Account, changeSecrets, PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
+import { type Account, ApiError, changeSecrets, PERMISSIONS, TOKENS_PAGE } from '../cloudflare/api.ts';
 import { deployWorker, type Release } from '../cloudflare/deploys.ts';
 import { withSecretsFile } from '../cloudflare/wrangler.ts';
-import { madeUpSecrets, signingKeyName } from '../config/dev-vars.ts';
-import { judgeSecret } from '../config/secret-form.ts';
+import { madeUpSecrets, madeUpTenantsKey, signingKeyName } from '../config/dev-vars.ts';
+import { judgeSecret, TENANTS_KEY } from '../config/secret-form.ts';
 import { listed, type WorkerConfig, type WorkerConfigs } from '../config/worker-config.ts';
 import { UserError } from '../lib/user-error.ts';
 import type { Existing } from './account.ts';
@@ -44,20 +44,29 @@ export async function askForSecrets(
         const finding = await judgeSecret(name, value, provider);
         if (finding.outcome === 'wrong') throw new UserError(where + finding.sentence);
         if (finding.outcome === 'suspicious') terminal.note(finding.sentence);
-        if (source !== undefined) keys[source] = value;
+        // A key pair's private half is only in the environment: npm run try-live makes it up.
+        if (source !== undefined) keys[source] = process.env[signingKeyName(source)] || value;
       };
       const given = process.env[name];
       if (given) await judge(given, 'in the environment, ');
       if (name === 'DATABASE_URL' || workers[config.name]?.secrets.includes(name)) continue;
+      // Receiver and ops need the same one. What one of them has can't be read again.
+      const isNewKey =
+        name === TENANTS_KEY && !listed(configs).some((one) => workers[one.name]?.secrets.includes(name));
+      const ofOther = isNewKey ? values[receiver.name]?.[name] : undefined;
       if (given) own[name] = given;
+      else if (ofOther) own[name] = ofOther;
       // One that is made up must be shown, and with --yes nobody may be there to see it.
       else if (!terminal.isAsking) missing.push(name);
       else {
         if (provider) console.log(`\n${source}: register ${address}/${source} there. ${pageOf(provider)}`.trimEnd());
-        const hint = provider ? 'not shown; Enter makes one up' : 'not shown';
+        const hint = provider || isNewKey ? 'not shown; Enter makes one up' : 'not shown';
         const answer = await askUntilRight(terminal, `${name} of ${config.path} (what you type is ${hint})`, judge);
         if (answer) own[name] = answer;
-        else if (source === undefined) {
+        else if (isNewKey) {
+          own[name] = madeUpTenantsKey();
+          madeUp.push(name);
+        } else if (source === undefined) {
           throw new UserError(`${config.path} requires ${name}: set it in the environment, and run this again`);
         } else {
           const made = madeUpSecrets({ [source]: sources[source] as Source });
@@ -70,7 +79,7 @@ export async function askForSecrets(
       }
     }
   }
-  if (missing.length > 0) throw new UserError(`missing in the environment: ${missing.join(', ')}`);
+  if (missing.length > 0) throw new UserError(`missing in the environment: ${[...new Set(missing)].join(', ')}`);
   if (ops && !ops.vars.ACCESS_AUD && !workers[ops.name]?.secrets.includes('OPS_TOKEN')) {
     // With --yes nobody would see it.
     const token = process.env.OPS_TOKEN || (terminal.isAsking ? randomBytes(32).toString('hex') : '');
@@ -98,14 +107,24 @@ async function askUntilRight(
   }
 }
 
+interface EnsureOptions {
+  readonly isDeployed: boolean;
+  readonly secrets: Readonly<Record<string, string>>;
+  /** An account that refuses its cron is no failure. */
+  readonly mayLackCron: boolean;
+}
+
+/** What wrangler says if a Worker is deployed, and only its cron is not. */
+const ONLY_CRON =
+  /only partially updated: Cron schedules:(?!.* (Queue consumers|Routes|Custom domains|workers\.dev):)/i;
+
 /** Deploys a Worker with its secrets. One that was deployed whole only gets those that it lacks. */
 export async function ensureWorker(
   account: Account,
   config: WorkerConfig,
   release: Release,
-  isDeployed: boolean,
-  secrets: Readonly<Record<string, string>>,
-): Promise<'ok' | 'deployed' | 'secrets'> {
+  { isDeployed, secrets, mayLackCron }: EnsureOptions,
+): Promise<'ok' | 'deployed' | 'without cron' | 'secrets'> {
   if (isDeployed && Object.keys(secrets).length === 0) return 'ok';
   if (isDeployed) {
     await changeSecrets(account, config, secrets);
@@ -115,6 +134,7 @@ export async function ensureWorker(
     deployWorker(config, release, { secrets: file }),
   );
   if (isDone) return 'deployed';
+  if (mayLackCron && ONLY_CRON.test(problem)) return 'without cron';
   const remedy = /code: 10000\]/.test(problem) ? `A token needs ${PERMISSIONS} (${TOKENS_PAGE})` : 'Run this again';
-  throw new UserError(`${config.name} was not deployed: ${problem}. ${remedy}`);
+  throw new ApiError(`${config.name} was not deployed: ${problem}`, remedy, 0);
 }

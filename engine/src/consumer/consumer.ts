@@ -1,10 +1,13 @@
 import { type Database, openDatabase } from '../db/client.ts';
+import { eraseEvents, findMarkedTenants, finishErasure } from '../db/erase.ts';
 import { DatabaseError } from '../db/errors.ts';
+import { prunePauses, takeWaiting } from '../db/pauses.ts';
 import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import { isReconcileMessage, sendReconciles, sendTickets } from '../queue/tickets.ts';
 import type { Log, LogLine } from '../shared/log.ts';
 import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
 import { parkDeadLetters, settleDeadLetter } from './dead-letters.ts';
+import { PAUSE_SECONDS } from './judge.ts';
 import { type ConsumerDependencies, type Portion, type Reconcile, workInPortions } from './portions.ts';
 import { sendAlerts } from './send-alerts.ts';
 import { sendEffects } from './send-effects.ts';
@@ -36,7 +39,13 @@ export function createConsumer(dependencies: ConsumerDependencies) {
       }
     },
     async scheduled(controller: { readonly scheduledTime: number }, env: ConsumerBindings): Promise<void> {
-      await tick(env, new Date(controller.scheduledTime), dependencies.log, dependencies.reconcile);
+      await tick(
+        env,
+        new Date(controller.scheduledTime),
+        dependencies.log,
+        dependencies.reconcile,
+        dependencies.effects,
+      );
     },
   };
 }
@@ -70,16 +79,29 @@ const MAX_SWEEP_CHUNKS = 10;
  */
 export const MAX_PRUNE_CHUNKS = 300;
 
+/** As for `MAX_PRUNE_CHUNKS`. The next run goes on. */
+const MAX_ERASE_CHUNKS = 300;
+
+/** A receiver takes deliveries of a tenant for a minute after it was disabled. What it claims then must be erased as well. */
+const ERASE_AFTER_MS = 5 * 60_000;
+
 /**
  * The work of the cron, every 15 minutes: it sends overdue tickets again, alerts the operator, asks for a run of
- * reconcile for each of its sources, and deletes old events and bodies. Pruning comes last, because it may take minutes, and
+ * reconcile for each of its sources, erases tenants, and deletes old events and bodies. Pruning comes last, because it may take minutes, and
  * may use up the requests that the run is allowed to make (50 on Cloudflare's Free plan).
  */
-export async function tick(env: ConsumerBindings, now: Date, log: Log, reconcile?: Reconcile): Promise<void> {
+export async function tick(
+  env: ConsumerBindings,
+  now: Date,
+  log: Log,
+  reconcile?: Reconcile,
+  effects: ConsumerDependencies['effects'] = {},
+): Promise<void> {
   const steps = [
-    () => logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, now, log)),
+    () => logFailure('sweep', log, () => sweep(openDatabase(env.DATABASE_URL), env, effects, now, log)),
     () => logFailure('alert', log, () => sendAlerts(env, now, log, reconcile?.sources)),
     () => askToReconcile(env, log, reconcile?.sources ?? []),
+    () => logFailure('erase', log, () => eraseTenants(openDatabase(env.DATABASE_URL), now, log)),
     () => logFailure('prune', log, () => pruneOld(openDatabase(env.DATABASE_URL), env, now, log)),
   ];
   const errors: unknown[] = [];
@@ -88,17 +110,36 @@ export async function tick(env: ConsumerBindings, now: Date, log: Log, reconcile
   if (errors.length > 0) throw errors[0];
 }
 
-async function sweep(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {
+async function sweep(
+  db: Database,
+  env: ConsumerBindings,
+  effects: ConsumerDependencies['effects'],
+  now: Date,
+  log: Log,
+): Promise<void> {
+  const kinds = Object.entries(effects).flatMap(([kind, { pauseFor: seconds }]) =>
+    seconds === undefined ? [] : [{ kind, seconds }],
+  );
+  const patience = { usual: PAUSE_SECONDS, kinds };
   const swept = { events: 0, effects: 0 };
   let sent = true;
   for (let chunk = 0; chunk < MAX_SWEEP_CHUNKS && sent; chunk++) {
-    const { events, effects } = await takeOverdue(db, now);
+    const { events, effects } = await takeOverdue(db, now, patience);
     const sentBoth = [await sendTickets(env.EVENTS, events), await sendTickets(env.EFFECTS, effects)];
     sent = sentBoth.every(Boolean);
     swept.events += events.length;
     swept.effects += effects.length;
     if (events.length < SWEEP_CHUNK && effects.length < SWEEP_CHUNK) break;
   }
+  // The next of those that wait, in case the run that was to send its ticket was killed.
+  const waiting = await takeWaiting(db, now);
+  sent =
+    (await sendTickets(
+      env.EFFECTS,
+      waiting.map(({ source, eventId, name }) => ({ source, eventId, name })),
+    )) && sent;
+  swept.effects += waiting.length;
+  await prunePauses(db, now);
   // Tickets that the queue did not take are overdue again after their interval.
   log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
 }
@@ -111,6 +152,22 @@ async function askToReconcile(env: ConsumerBindings, log: Log, sources: readonly
     sources.map((reconcile) => ({ reconcile })),
   );
   if (!isSent) log({ step: 'reconcile', outcome: 'not_sent' });
+}
+
+async function eraseTenants(db: Database, now: Date, log: Log): Promise<void> {
+  const before = new Date(now.getTime() - ERASE_AFTER_MS);
+  let chunks = 0;
+  for (const tenant of await findMarkedTenants(db, before, MAX_ERASE_CHUNKS)) {
+    let events = 0;
+    for (let after: string | undefined = ''; after !== undefined; chunks++) {
+      if (chunks === MAX_ERASE_CHUNKS) return log({ step: 'erase', outcome: 'unfinished', ...tenant, events });
+      const erased = await eraseEvents(db, tenant, after, now);
+      events += erased.events;
+      after = erased.last;
+    }
+    await finishErasure(db, tenant, before, now);
+    log({ step: 'erase', outcome: 'done', ...tenant, events });
+  }
 }
 
 async function pruneOld(db: Database, env: ConsumerBindings, now: Date, log: Log): Promise<void> {

@@ -2,6 +2,7 @@ import type { Database } from '../db/client.ts';
 import { DatabaseError, isCompletedBefore } from '../db/errors.ts';
 import { type FailedAttempt, recordFailures } from '../db/events.ts';
 import type { EventKey } from '../db/keys.ts';
+import { noteSuccess } from '../db/pauses.ts';
 import { openReadOnlyDatabase } from '../db/user-statement.ts';
 import { withFailure } from '../kit/errors.ts';
 import type { ConsumerEnv, Tools } from '../kit/index.ts';
@@ -13,13 +14,16 @@ import { fetchInTrace } from '../shared/trace.ts';
 import { askHandler } from './ask-handler.ts';
 import { type Asked, commitRuns, type Run, type ToCommit } from './commit.ts';
 import { type Entry, handlerOf, limitsOf } from './find-handler.ts';
-import { judge } from './judge.ts';
+import { judge, LAST_SECONDS, PAUSE_SECONDS } from './judge.ts';
 import { databaseUnavailable, NOT_ITS_TURN, type Outcome, record, secondsUntilDue } from './outcomes.ts';
+import { markLate, watchCalls, withHost } from './outside.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
 /** An event to work now, and its outcome so far. */
 export interface Workable extends EventKey, Asked {
   outcome: Outcome | 'alone';
+  /** The hosts that its handler has called with success. */
+  called?: readonly string[];
 }
 
 /**
@@ -67,24 +71,39 @@ export async function workGroup(
   if (forNow.length > 0) await sendTickets(env.EFFECTS, forNow);
 
   const attempts: FailedAttempt[] = [];
+  const waiting: (EventKey & { readonly delaySeconds: number })[] = [];
   for (const { events: ofRun, line } of asked) {
     for (const [n, work] of ofRun.entries()) {
       // An event behind one that was not committed has read what is not there. It has not failed.
       const isTooEarly = line && work.failure && ofRun.slice(0, n).some(({ failure }) => failure);
       const outcome = isTooEarly ? NOT_ITS_TURN : outcomeOf(work, env, dependencies);
       work.outcome = outcome;
-      if (outcome.outcome !== 'retry' && outcome.outcome !== 'parked') continue;
+      if (outcome.outcome !== 'retry' && outcome.outcome !== 'parked' && outcome.outcome !== 'waiting') continue;
       const { source, eventId } = work;
+      const waits = outcome.outcome === 'waiting';
+      // Of an event with an order key, whoever works its line sends the ticket.
+      if (waits && !line) waiting.push({ source, eventId, delaySeconds: outcome.seconds });
       const notBefore = new Date(now().getTime() + outcome.seconds * 1000);
       const holds = holdsWhenParked(source, dependencies);
       const parked = outcome.outcome === 'parked';
-      attempts.push({ source, eventId, ...outcome, parked, holds, turn: line?.turn, notBefore });
+      attempts.push({ source, eventId, ...outcome, parked, waits, holds, turn: line?.turn, notBefore });
     }
   }
   // This write also tests whether Postgres works. If it succeeds, the events failed because of themselves: a statement that
   // crashes Postgres must count as a failure too. If it doesn't, the error is thrown, and no attempt is counted.
   if (attempts.length > 0) await record(() => recordFailures(db, attempts, now()));
+  if (waiting.length > 0) await sendTickets(env.EVENTS, waiting);
+  await noteSuccesses(events, db, now());
   return asked;
+}
+
+/** A success of a host that has failed lately makes later failures count. Of all other hosts, nothing is written. */
+async function noteSuccesses(events: readonly Workable[], db: Database, now: Date): Promise<void> {
+  const hosts = events.flatMap(({ called = [], failure, event: { failingHosts } }) =>
+    failure || !failingHosts ? [] : called.filter((host) => Object.hasOwn(failingHosts, host)),
+  );
+  // The next success is noted as well.
+  if (hosts.length > 0) await noteSuccess(db, [...new Set(hosts)], now).catch(() => {});
 }
 
 const wantsCommit = (work: Workable): work is Workable & ToCommit => work.result !== undefined;
@@ -152,15 +171,19 @@ async function ask(
     return fetch(...call);
   };
   let handler: string | undefined;
+  const outside = watchCalls(fetchInTrace(fetchAndNote, event.headers.traceparent, random));
   try {
-    const fetchInItsTrace = fetchInTrace(fetchAndNote, event.headers.traceparent, random);
-    const asking = askHandler(event, dependencies, { ...tools, fetch: fetchInItsTrace }, (name) => {
+    const asking = askHandler(event, dependencies, { ...tools, fetch: outside.fetch }, (name) => {
       handler = name;
     });
     work.result = await withTimeLimit(handlerMs, asking, () => {
-      throw withFailure(new Error(`the handler took longer than ${handlerMs / 1000} s`), 'time_limit');
+      const late = withFailure(new Error(`the handler took longer than ${handlerMs / 1000} s`), 'time_limit');
+      markLate(late, outside.last());
+      throw late;
     });
-  } catch (error) {
+    work.called = outside.succeeded();
+  } catch (thrown) {
+    const error = withHost(thrown, outside.last());
     // If a handler's query fails while other events are worked, Postgres may be away. The event comes again alone.
     const isAboutPostgres = isGroup && DatabaseError.isRetryable(error);
     work.failure = { error, handler, ...(isAboutPostgres && { outcome: databaseUnavailable(error) }) };
@@ -171,7 +194,7 @@ async function ask(
 function outcomeOf(
   { event, result, failure }: Asked,
   env: ConsumerBindings,
-  { handlers, random }: ConsumerDependencies,
+  { handlers, random, now }: ConsumerDependencies,
 ): Outcome {
   if (failure === undefined) {
     return result?.status === 'ignored' ? { outcome: 'ignored', reason: result.summary } : { outcome: 'done' };
@@ -183,5 +206,16 @@ function outcomeOf(
   const isBlameless = entry === undefined && DatabaseError.isFromDatabase(error) && !isCompletedBefore(error);
   if (isBlameless) return databaseUnavailable(error);
   const limits = entry && limitsOf(entry);
-  return judge(error, { attemptsBefore: event.attempts, random: random(), env, handler, ...limits });
+  const { attempts: attemptsBefore, failingSince, failingHosts } = event;
+  const patience = {
+    now: now(),
+    failingSince,
+    okAt: (host: string) => {
+      const time = failingHosts?.[host];
+      return time ? new Date(time) : null;
+    },
+    pauseSeconds: PAUSE_SECONDS,
+    longestSeconds: LAST_SECONDS,
+  };
+  return judge(error, { attemptsBefore, random: random(), env, handler, ...limits, patience });
 }

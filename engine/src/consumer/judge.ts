@@ -1,6 +1,6 @@
 import { DatabaseError, isCompletedBefore, isTurnLost } from '../db/errors.ts';
 import type { Failure } from '../db/schema.ts';
-import { failureOf, PermanentError, RetryLater } from '../kit/errors.ts';
+import { failureOf, type OtherSide, otherSideOf, PermanentError, RetryLater } from '../kit/errors.ts';
 import { nameOf, positionOf } from '../shared/log.ts';
 import { MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { cleanText } from '../shared/text.ts';
@@ -17,9 +17,9 @@ export type Judgement =
   | { readonly outcome: 'database_unavailable'; readonly reason: string }
   | FailureOutcome;
 
-/** An attempt that failed and is counted. */
+/** An attempt that failed. It is counted, unless it is `waiting` for the other side. */
 export interface FailureOutcome {
-  readonly outcome: 'retry' | 'parked';
+  readonly outcome: 'retry' | 'parked' | 'waiting';
   /** How long to wait for the next attempt. 0 if there is none. */
   readonly seconds: number;
   readonly failure: Failure;
@@ -31,6 +31,10 @@ export interface FailureOutcome {
   readonly position: string | undefined;
   /** After how many attempts it is parked. Undefined if nothing was tried. */
   readonly maxAttempts?: number | undefined;
+  /** Who may be at fault. */
+  readonly otherSide?: OtherSide | undefined;
+  /** How many seconds the other side has asked to wait. */
+  readonly toldSeconds?: number | undefined;
 }
 
 /** Attempts before an event or an effect is parked, unless its handler says otherwise. */
@@ -48,6 +52,21 @@ const MAX_INTEGER = 2_147_483_647;
 
 const THROW_INSTEAD = 'throw an Error, or a PermanentError or RetryLater of claimcheck';
 
+/** An outage of a day parks nothing. */
+export const PAUSE_SECONDS = 86_400;
+
+/** How long the failures of an other side don't count. */
+export interface Patience {
+  readonly now: Date;
+  /** When the work has first failed because of the other side. */
+  readonly failingSince: Date | null;
+  /** When another call to the host has last succeeded, as far as it is known. */
+  readonly okAt: (host: string) => Date | null;
+  readonly pauseSeconds: number;
+  /** The longest wait for the next try. */
+  readonly longestSeconds: number;
+}
+
 /** What a judgement depends on besides the error. */
 export interface Attempt {
   readonly attemptsBefore: number;
@@ -59,6 +78,8 @@ export interface Attempt {
   readonly maxAttempts?: number | undefined;
   /** Breaking one of these constraints parks the event at once. */
   readonly parkOn?: readonly string[] | undefined;
+  /** Without it, each failure counts. */
+  readonly patience?: Patience | undefined;
 }
 
 /**
@@ -77,7 +98,7 @@ export function judge(error: unknown, attempt: Attempt): Judgement {
 }
 
 function judgeReadable(error: unknown, attempt: Attempt): Judgement {
-  const { attemptsBefore, random, env, handler, maxAttempts = ATTEMPTS, parkOn = [] } = attempt;
+  const { attemptsBefore, random, env, handler, maxAttempts = ATTEMPTS, parkOn = [], patience } = attempt;
   if (isCompletedBefore(error)) return { outcome: 'already_finished' };
   if (isTurnLost(error)) return { outcome: 'not_its_turn' };
   const described = describe(error, handler === undefined ? '' : `${handler}: `);
@@ -89,21 +110,41 @@ function judgeReadable(error: unknown, attempt: Attempt): Judgement {
   const attempts = attemptsBefore + 1;
   const problem = problemOf(error, maxAttempts);
   const isPermanent = error instanceof PermanentError || (isOfDatabase && breaksParkingConstraint(parkOn, error));
-  const isParked = problem !== undefined || isPermanent || attempts >= maxAttempts;
-  const wait = error instanceof RetryLater ? error.seconds : backoff(attempts, random);
+  const isHopeless = problem !== undefined || isPermanent;
+  const otherSide = isHopeless ? undefined : otherSideOf(error);
+  const isWaiting = otherSide !== undefined && patience !== undefined && !counts(otherSide, patience);
+  const isParked = !isWaiting && (isHopeless || attempts >= maxAttempts);
+  const toldSeconds = error instanceof RetryLater ? error.seconds : undefined;
+  const wait = toldSeconds ?? (isWaiting ? growingWait(patience, random) : backoff(attempts, random));
   return {
-    outcome: isParked ? 'parked' : 'retry',
+    outcome: isWaiting ? 'waiting' : isParked ? 'parked' : 'retry',
     seconds: isParked ? 0 : Math.min(MAX_DELAY_SECONDS, Math.max(1, Math.ceil(wait))),
     failure: isOfDatabase ? 'database' : failure,
     // The paths hold keys of the payload. Text that Postgres refuses would fail the whole batch.
     failedPaths: failedPaths?.slice(0, MAX_FAILED_PATHS).map((path) => cleanText(path, MAX_PATH_LENGTH)) ?? null,
     // Secrets are hidden before the text is cut: half a secret would not be recognized.
     error: cleanText(hideSecrets([problem, described.error].filter(Boolean).join('. '), env), MAX_ERROR_LENGTH),
-    reason: described.reason,
+    reason: otherSide?.problem ?? described.reason,
     // The names of functions may have been made of anything.
     position: isOfDatabase ? undefined : cleanText(inAppLines(positionOf(error)) ?? '', MAX_ERROR_LENGTH) || undefined,
     maxAttempts: problem === undefined ? Math.min(maxAttempts, MAX_INTEGER) : undefined,
+    ...(otherSide && { otherSide, toldSeconds }),
   };
+}
+
+/**
+ * Whether a failure of the other side is an attempt like any other: if another call to it has succeeded since this work has first
+ * failed, it is the work that fails. And an outage has an end.
+ */
+function counts({ host }: OtherSide, { now, failingSince, okAt, pauseSeconds }: Patience): boolean {
+  const since = failingSince ?? now;
+  return now.getTime() - since.getTime() >= pauseSeconds * 1000 || (okAt(host) ?? since) > since;
+}
+
+/** It doubles the time since the first failure, so that no number has to be kept. */
+function growingWait({ now, failingSince, longestSeconds }: Patience, random: number): number {
+  const elapsed = (now.getTime() - (failingSince ?? now).getTime()) / 1000;
+  return Math.min(longestSeconds, Math.max(FIRST_SECONDS, elapsed)) * (1 - random / 2);
 }
 
 function breaksParkingConstraint(constraints: readonly string[], error: unknown): boolean {
@@ -139,7 +180,7 @@ function describe(error: unknown, prefix: string): { reason: string; error: stri
 /** The first wait: long enough for a short disturbance to pass. */
 const FIRST_SECONDS = 5;
 /** The longest wait: work goes on within an hour after the end of an outage. */
-const LAST_SECONDS = 3600;
+export const LAST_SECONDS = 3600;
 
 /**
  * Seconds to wait after this many failures: exponential, capped, with full jitter, so that work that failed together

@@ -1,5 +1,6 @@
 import { claim } from '../db/claim.ts';
 import type { Database } from '../db/client.ts';
+import { isErased } from '../db/erase.ts';
 import { DatabaseError } from '../db/errors.ts';
 import type { EventKey } from '../db/keys.ts';
 import { type ForwardedDelivery, unpack } from '../queue/forwarded.ts';
@@ -22,22 +23,33 @@ export async function readMessage({ body, attempts }: Message, db: Database, log
   return { events: [], unreadable: true };
 }
 
-/** Claims a delivery that Postgres could not take when it arrived. An event that is claimed already stays as it is. */
+/** The largest integer of Postgres. */
+const EVERY_REPLAY = 2_147_483_647;
+
+/**
+ * Claims a delivery that Postgres could not take when it arrived. An event that is claimed already stays as it is. What came for
+ * a tenant before it was erased is dropped, or its body would be there again.
+ */
 export async function claimForwarded(
   db: Database,
   { unreadable, ...request }: ForwardedDelivery,
   log: Log,
   step: LogLine['step'],
 ): Promise<MessageContents> {
-  const { source } = request;
+  const { source, tenant, receivedAt } = request;
   const ids = request.events.map(({ eventId }) => eventId);
   const logUnreadable = (eventIds: readonly string[], reason: string) =>
     log({ step, outcome: 'unreadable', source, ...eventIdFields(eventIds), reason });
   if (unreadable.length > 0) logUnreadable(unreadable, 'not a forwarded event as this version knows it');
   if (ids.length === 0) return { events: [], unreadable: true };
+  if (tenant !== undefined && (await isErased(db, { source, tenant }, receivedAt))) {
+    log({ step, outcome: 'erased', source, tenant, ...eventIdFields(ids) });
+    return { events: [], unreadable: false };
+  }
   try {
-    const { claimed, known, parked, dropped } = await claim(db, request);
-    const keys = [...claimed, ...known, ...parked, ...dropped];
+    // It was answered 200, so nothing of it may be refused.
+    const { claimed, known, parked } = await claim(db, request, EVERY_REPLAY);
+    const keys = [...claimed, ...known, ...parked];
     return { events: keys.map((eventId) => ({ source, eventId })), unreadable: unreadable.length > 0 };
   } catch (error) {
     const { isAboutData, message } = DatabaseError.fromThrown(error);

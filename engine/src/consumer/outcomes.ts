@@ -21,6 +21,8 @@ export type Outcome =
   | { readonly outcome: 'deferred' }
   /** Another ticket of an event or an effect that waits for its next attempt. */
   | { readonly outcome: 'not_due'; readonly seconds: number }
+  /** An effect whose kind or host is paused, or limited. Somebody sends its next ticket. */
+  | { readonly outcome: 'held'; readonly reason: string }
   | Judgement;
 
 export const ALREADY_FINISHED: Outcome = { outcome: 'already_finished' };
@@ -46,7 +48,7 @@ export function secondsUntilDue({ notBefore }: { readonly notBefore: Date | null
 const WAITS_MS = [1000, 2000, 4000];
 
 /** Writes what became of some work. Without it, the work would be done again, so it is tried for some seconds. */
-export async function record(write: () => Promise<void>): Promise<void> {
+export async function record<Result>(write: () => Promise<Result>): Promise<Result> {
   for (const wait of WAITS_MS) {
     try {
       return await write();
@@ -55,7 +57,7 @@ export async function record(write: () => Promise<void>): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, wait));
     }
   }
-  await write();
+  return write();
 }
 
 /** By then Postgres has been away for hours. The ticket can be dropped, because the sweep sends another afterwards. */
@@ -79,6 +81,9 @@ function secondsToRetry(outcome: Outcome, message: Message, random: number): num
     case 'already_finished':
     case 'not_its_turn':
     case 'not_found':
+    // These get tickets of their own: the queue counts how often it brings a ticket again, and gives it up at last.
+    case 'held':
+    case 'waiting':
       return 'never';
     case 'deferred':
       return 1;
@@ -97,11 +102,13 @@ function secondsToRetry(outcome: Outcome, message: Message, random: number): num
 export function outcomeFields(outcome: Outcome): LogFields {
   switch (outcome.outcome) {
     case 'retry':
+    case 'waiting':
     case 'parked': {
       const { failure, reason, position } = outcome;
       return { outcome: outcome.outcome, failure, reason, position };
     }
     case 'ignored':
+    case 'held':
     case 'database_unavailable':
       return { outcome: outcome.outcome, reason: outcome.reason };
     case 'done':

@@ -19,6 +19,8 @@ export interface ConsumerDependencies {
   readonly handlerMs: number;
   /** Time limit of an effect. */
   readonly effectMs: number;
+  /** Waits until the turn of a limited effect, at most a second. Only a test replaces it. */
+  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
   /** What `defineReconcile` returns. Only an app that uses it has its code in the bundle. */
   readonly reconcile?: Reconcile | undefined;
 }

@@ -97,7 +97,7 @@ function messageOf(env: ConsumerBindings, alerts: readonly Alert[], now: Date, p
   const opsUrl = settingOf(env, 'OPS_URL');
   const consoleUrl = opsUrl && `${opsUrl.replace(/\/+$/, '')}/ops`;
   const linked = alerts.map((alert) => ({ ...alert, links: consoleUrl ? linksOf(alert, consoleUrl) : [] }));
-  const lines = linked.map((alert) => [lineOf(alert, pendingMinutes), ...alert.links].join(' '));
+  const lines = linked.map((alert) => [lineOf(alert, pendingMinutes, now), ...alert.links].join(' '));
   while (lines.join('\n').length > MAX_LENGTH) lines.pop();
   const more = lines.length < alerts.length ? [`… and ${alerts.length - lines.length} more`] : [];
   const text = [name, ...lines, ...more, consoleUrl].filter((line) => line !== undefined).join('\n');
@@ -118,15 +118,15 @@ function linksOf({ state, condition, source, failure, events, effects }: Alert, 
   const link = (fields: Record<string, string>) =>
     `${consoleUrl}/events?${new URLSearchParams({ source, ...fields, ...(failure && { failure }) })}`;
   if (condition === 'silent' || condition === 'missing') return [link({})];
-  if (condition === 'unconfirmed' || condition === 'not_asked') return [consoleUrl];
+  if (condition === 'unconfirmed' || condition === 'not_asked' || condition === 'paused') return [consoleUrl];
   return [
     ...(events > 0 ? [link({ status: condition })] : []),
     ...(effects > 0 ? [link({ effect_status: condition })] : []),
   ];
 }
 
-function lineOf(alert: Alert, pendingMinutes: number): string {
-  const { condition, state, source, failure, events, effects, waiting, oldest } = alert;
+function lineOf(alert: Alert, pendingMinutes: number, now: Date): string {
+  const { condition, state, source, failure, events, effects, waiting, oldest, reason, nextAt } = alert;
   const behind = waiting > 0 ? `. ${counted(waiting, 'event')} ${waiting === 1 ? 'waits' : 'wait'} behind` : '';
   const count = `${countedBoth({ events, effects })} ${events + effects === 1 ? 'is' : 'are'}`;
   const isOver = state === 'over';
@@ -157,6 +157,12 @@ function lineOf(alert: Alert, pendingMinutes: number): string {
         ? `OK    ${source}: the provider is asked again what it has sent`
         : `ALERT ${source}: the provider could not be asked since ${minute(oldest)} what it has sent. ` +
             `npm run ops -- reconcile ${source} says why`;
+    case 'paused': {
+      const next = nextAt && `; next try in ${Math.max(0, Math.round((nextAt.getTime() - now.getTime()) / 1000))} s`;
+      return isOver
+        ? `OK    ${source} is not paused any more`
+        : `ALERT ${source} is paused since ${minute(oldest)}: ${reason}; ${counted(effects, 'effect')} ${effects === 1 ? 'waits' : 'wait'}${next ?? ''}`;
+    }
   }
 }
 

@@ -1,14 +1,16 @@
 import { openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
 import { type EffectKey, idempotencyKeyOf, keyText } from '../db/keys.ts';
+import { LAST_PROBE_SECONDS } from '../db/pauses.ts';
 import { withFailure } from '../kit/errors.ts';
 import { type ConsumerEnv, errorFromResponse, PermanentError } from '../kit/index.ts';
-import { isEffectTicket, reasonUnreadable } from '../queue/tickets.ts';
+import { isEffectTicket, reasonUnreadable, sendTickets } from '../queue/tickets.ts';
 import type { ConsumerBindings, Message } from '../shared/runtime.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace, traceFields } from '../shared/trace.ts';
 import { kindOf, matching } from './ask-handler.ts';
-import { type Judgement, judge } from './judge.ts';
+import { type Judgement, judge, PAUSE_SECONDS } from './judge.ts';
+import { heldBy, kindIn, Learnt, limitsOf, sendOn, type WaitingResult } from './learnt.ts';
 import {
   ALREADY_FINISHED,
   NOT_FOUND,
@@ -18,6 +20,7 @@ import {
   secondsUntilDue,
   UNREADABLE,
 } from './outcomes.ts';
+import { markLate, type Outside, watchCalls, withHost } from './outside.ts';
 import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
 import { tenantOf } from './tenant-of.ts';
 
@@ -27,33 +30,71 @@ interface Work extends EffectKey {
   outcome: Outcome | 'alone';
 }
 
+/** A probe, or a run that has taken a limited place, may have ended without a word. Then these places are free again. */
+const UNTIL_MS = 30_000;
+
+/** A shared `Retry-After` holds up a host for so long at most. A longer one holds for its own effect. */
+const MAX_SHARED_SECONDS = LAST_PROBE_SECONDS;
+
 /** Sends the effects of a portion of tickets, each at least once and always with the same idempotency key. */
 export async function sendEffects(
   { messages, begun }: Portion,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
 ): Promise<Settled> {
-  const { now, log } = dependencies;
+  const { now, log, effectMs } = dependencies;
   const db = openDatabase(env.DATABASE_URL);
   // Two tickets of one effect are one piece of work.
   const works = new Map<string, Work>();
   for (const { body } of messages) {
     if (isEffectTicket(body)) works.set(keyText(body), { ...body, outcome: NOT_FOUND });
   }
-  const effects = works.size > 0 ? await loadEffects(db, [...works.values()], begun) : [];
+  const id = crypto.randomUUID();
+  const kinds = Object.values(dependencies.effects);
+  const begins = {
+    id,
+    now: now(),
+    begun,
+    limits: limitsOf(dependencies.effects),
+    until: new Date(now().getTime() + effectMs + UNTIL_MS),
+    withAge: kinds.some((kind) => kind?.expiresAfter !== undefined),
+  };
+  const load = async () => (works.size > 0 ? loadEffects(db, [...works.values()], begins) : []);
+  let effects = await load();
+  // The row of a limited kind was inserted just now, and the statement could not see it.
+  if (effects.some(({ place }) => place === 'new')) effects = await load();
+  const again = new Set(
+    messages.flatMap(({ body, attempts }) => (attempts > 1 && isEffectTicket(body) ? [keyText(body)] : [])),
+  );
   const results: EffectResult[] = [];
+  const waiting: WaitingResult[] = [];
+  const learnt = new Learnt(dependencies.effects);
   const sendOne = async (effect: LoadedEffect) => {
     const work = works.get(keyText(effect));
     if (!work) return;
     const obstacle = obstacleTo(effect, messages.length > 1, now());
     work.outcome = obstacle ?? NOT_FOUND;
-    if (obstacle) return;
-    const outcome = effect.isCancelled ? cancel(effect, dependencies) : await send(effect, env, dependencies);
+    if (obstacle) return effect.place === 'goes' ? learnt.ended(effect) : undefined;
+    const outcome = await outcomeFor(effect, learnt, env, dependencies);
     work.outcome = outcome;
-    results.push(...resultOf(effect, outcome, now()));
+    const result = resultOf(effect, outcome, learnt, now());
+    if (result) results.push(result);
+    if (result?.waits) waiting.push({ ...result, kind: effect.kind });
   };
   await Promise.all(effects.map(sendOne));
-  if (results.length > 0) await record(() => recordEffectResults(db, results, now()));
+  if (results.length > 0 || learnt.hasPlaces(effects)) {
+    const answers = learnt.all();
+    const at = now();
+    const noted = await record(() => recordEffectResults(db, results, at, { id, answers }));
+    await sendOn(noted, waiting, again, db, env, dependencies);
+  }
+  const inLine = effects.flatMap(({ source, eventId, name, place, slotAt }) => {
+    if (place !== 'waits') return [];
+    // Without a place in a line, it gets a ticket from a run that ends. But if its own run was killed, its place is taken until then.
+    const notBefore = slotAt ?? (again.has(keyText({ source, eventId, name })) ? begins.until : null);
+    return notBefore ? [{ source, eventId, name, delaySeconds: secondsUntilDue({ notBefore }, now()) }] : [];
+  });
+  if (inLine.length > 0) await sendTickets(env.EFFECTS, inLine);
 
   const settled = new Map<Message, readonly Outcome[] | 'alone'>();
   for (const message of messages) {
@@ -71,47 +112,107 @@ function obstacleTo(effect: LoadedEffect, isGroup: boolean, now: Date): Work['ou
   // Its last group never ended, so it may kill its isolate.
   if (isGroup && effect.neverEnded) return 'alone';
   if (effect.status !== 'pending') return ALREADY_FINISHED;
+  if (effect.place === 'waits') return { outcome: 'held', reason: 'limited' };
   const seconds = secondsUntilDue(effect, now);
   return seconds > 0 ? { outcome: 'not_due', seconds } : undefined;
 }
 
-/** The outcome of a call to the outside. */
-type SendOutcome = { readonly outcome: 'sent' | 'cancelled' } | Judgement;
+/** The outcome of an effect that is due. */
+type SendOutcome =
+  | { readonly outcome: 'sent' }
+  | { readonly outcome: 'cancelled'; readonly error?: string }
+  | { readonly outcome: 'held'; readonly reason: string; readonly host: string }
+  | Judgement;
 
 /** The row to write into the outbox, if any. */
-function resultOf(effect: LoadedEffect, outcome: SendOutcome, now: Date): EffectResult[] {
+function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, now: Date): EffectResult | undefined {
   const { source, eventId, name, generation, attempts } = effect;
   const key = { source, eventId, name, generation, attempts };
+  const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000);
   switch (outcome.outcome) {
     case 'sent':
+      return { ...key, status: 'sent', failure: null, error: null, notBefore: null };
     case 'cancelled':
-      return [{ ...key, status: outcome.outcome, failure: null, error: null, notBefore: null }];
+      learnt.ended(effect);
+      return { ...key, status: 'cancelled', failure: null, error: outcome.error ?? null, notBefore: null };
+    case 'held': {
+      const { host, reason: error } = outcome;
+      learnt.held(effect, host);
+      const isFailing = effect.paused?.[host] !== true;
+      return { ...key, status: 'pending', failure: null, error, notBefore: null, waits: 'held', host, isFailing };
+    }
     case 'parked':
-      return [{ ...key, ...outcome, status: 'parked', notBefore: null }];
-    case 'retry':
-      return [{ ...key, ...outcome, status: 'pending', notBefore: new Date(now.getTime() + outcome.seconds * 1000) }];
+      learnt.failed(effect, outcome, now);
+      return { ...key, ...outcome, status: 'parked', notBefore: null };
+    case 'waiting':
+    case 'retry': {
+      learnt.failed(effect, outcome, now);
+      const { otherSide, toldSeconds = 0, seconds } = outcome;
+      const toldAt = toldSeconds > MAX_SHARED_SECONDS ? inSeconds(seconds) : undefined;
+      const waits = outcome.outcome === 'waiting' ? ('failing' as const) : undefined;
+      const isFailing = otherSide !== undefined;
+      const notBefore = inSeconds(seconds);
+      return { ...key, ...outcome, status: 'pending', notBefore, waits, host: otherSide?.host, isFailing, toldAt };
+    }
     case 'already_finished':
     case 'not_its_turn':
     case 'database_unavailable':
-      return [];
+      learnt.ended(effect);
+      return undefined;
   }
 }
 
-/** It was cancelled before it was added, or at the same moment. */
-function cancel({ source, eventId, name }: LoadedEffect, { log }: ConsumerDependencies): SendOutcome {
-  log({ step: 'effect', source, event_id: eventId, name, outcome: 'cancelled' });
-  return { outcome: 'cancelled' };
-}
-
-async function send(
+/** Sends an effect, unless something ends it or keeps it waiting. */
+async function outcomeFor(
   effect: LoadedEffect,
+  learnt: Learnt,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
 ): Promise<SendOutcome> {
   const { now, log } = dependencies;
-  const started = now();
+  const { source, eventId, name } = effect;
+  const fields = { step: 'effect', source, event_id: eventId, name } as const;
+  const kind = kindIn(dependencies.effects, effect.kind);
+  const isHeld = heldBy(effect, kind, now());
+  const holder = [effect.host ?? '', ''].find(isHeld);
+  if (effect.isCancelled) {
+    log({ ...fields, outcome: 'cancelled' });
+    return { outcome: 'cancelled' };
+  }
+  const { sendableSince } = effect;
+  const age = sendableSince ? (now().getTime() - sendableSince.getTime()) / 1000 : 0;
+  if (kind?.expiresAfter !== undefined && age > kind.expiresAfter) {
+    log({ ...fields, outcome: 'cancelled', reason: 'expired' });
+    return { outcome: 'cancelled', error: `expired: it could not be sent within ${kind.expiresAfter} s` };
+  }
+  if (holder !== undefined) {
+    log({ ...fields, outcome: 'held', reason: 'paused' });
+    return heldFor(effect.kind, holder);
+  }
+  return send(effect, isHeld, learnt, env, dependencies);
+}
+
+const sleepFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function heldFor(kind: string, host: string): SendOutcome & { readonly outcome: 'held' } {
+  return { outcome: 'held', reason: `waits: ${host === '' ? kind : `calls to ${host}`} paused`, host };
+}
+
+async function send(
+  effect: LoadedEffect,
+  isHeld: (host: string) => boolean,
+  learnt: Learnt,
+  env: ConsumerBindings,
+  dependencies: ConsumerDependencies,
+): Promise<SendOutcome> {
+  const { now, log, sleep = sleepFor } = dependencies;
   const key = await idempotencyKeyOf(effect);
-  const outcome = await outcomeOfCall(effect, key, env, dependencies);
+  // It is one of a kind with a limit per second.
+  const wait = (effect.slotAt?.getTime() ?? 0) - now().getTime();
+  if (wait > 0) await sleep(wait);
+  const started = now();
+  const outside = watchCalls(fetchInTrace(fetch, effect.traceparent, dependencies.random), isHeld);
+  const outcome = await outcomeOfCall(effect, key, outside, learnt, env, dependencies);
   const { source, eventId, name } = effect;
   const fields = { ...outcomeFields(outcome), ...traceFields(effect.traceparent) };
   const ms = now().getTime() - started.getTime();
@@ -123,11 +224,13 @@ async function send(
 async function outcomeOfCall(
   effect: LoadedEffect,
   key: string,
+  outside: Outside,
+  learnt: Learnt,
   env: ConsumerBindings,
   { effects, sources, effectMs, now, random }: ConsumerDependencies,
 ): Promise<SendOutcome> {
+  const kind = kindIn(effects, effect.kind);
   try {
-    const kind = Object.hasOwn(effects, effect.kind) ? effects[effect.kind] : undefined;
     if (kind === undefined) {
       const message = `there is no effect ${effect.kind} in src/effects`;
       throw withFailure(new PermanentError(message), 'no_handler');
@@ -138,7 +241,7 @@ async function outcomeOfCall(
       tenant: tenantOf(effect, { sources }),
       env: env as ConsumerEnv,
       signal: limit.signal,
-      fetch: fetchInTrace(fetch, effect.traceparent, random),
+      fetch: outside.fetch,
     };
     // `effect()` compiles only with the payload of its kind. But the payload may be older than the code.
     const problem = `the stored payload does not match the schema of effect ${effect.kind}`;
@@ -147,6 +250,7 @@ async function outcomeOfCall(
     );
     const returned = await withTimeLimit<unknown, never>(effectMs, sending, () => {
       const late = withFailure(new Error(`the effect took longer than ${effectMs / 1000} s`), 'time_limit');
+      markLate(late, outside.last());
       limit.abort(late);
       throw late;
     });
@@ -157,10 +261,22 @@ async function outcomeOfCall(
     // The effect may have read the body, or still have a reader on it, and the Response of a library may have another body.
     if (!returned.bodyUsed) await returned.body?.cancel?.().catch(() => {});
     const error = errorFromResponse(returned, now());
-    if (error) throw error;
+    if (error) throw withHost(error, outside.last());
+    const hosts = outside.succeeded();
+    learnt.succeeded(effect, hosts.length > 0 ? hosts : [URL.parse(returned.url)?.host ?? '']);
     return { outcome: 'sent' };
   } catch (error) {
-    return judge(error, { attemptsBefore: effect.attempts, random: random(), env });
+    const refused = outside.refused();
+    if (refused !== undefined) return heldFor(effect.kind, refused);
+    const { attempts, failingSince, okAt, host } = effect;
+    const patience = {
+      now: now(),
+      failingSince,
+      okAt: (failed: string) => (failed === host ? okAt : null),
+      pauseSeconds: kind?.pauseFor ?? PAUSE_SECONDS,
+      longestSeconds: LAST_PROBE_SECONDS,
+    };
+    return judge(error, { attemptsBefore: attempts, random: random(), env, patience });
   }
 }
 

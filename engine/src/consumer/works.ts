@@ -38,7 +38,7 @@ export function obstacleTo(event: LoadedEvent, isGroup: boolean, now: Date): Wor
   if (!event.hasBody) return BODY_GONE;
   const seconds = secondsUntilDue(event, now);
   if (seconds > 0) return { outcome: 'not_due', seconds };
-  if (isGroup && (event.attempts > 0 || event.neverEnded)) return 'alone';
+  if (isGroup && (event.attempts > 0 || event.failingSince || event.neverEnded)) return 'alone';
   return isWorkable(event) ? undefined : DEFERRED;
 }
 

@@ -1,37 +1,43 @@
-// What an operator does: retry, discard and rerun.
+// An operator's actions: retry, discard and rerun.
 import { type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
 import { type EventFilter, failedFor, matches } from './filter.ts';
 import type { EffectKey, EventKey } from './keys.ts';
-import { type ActionName, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
+import { type ActionName, bodies, effects, events, FAILURES, itsBody, itsEvent, type WorkTable } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 import { Count } from './views.ts';
 
 export interface OperatorAction {
   readonly action: ActionName;
   readonly filter: EventFilter;
-  /** As loadMatching gave it. Nothing is changed if other events match by now: the operator has not seen those. */
+  /**
+   * The value from loadMatching. If other events match by now, nothing is changed, because the operator hasn't seen
+   * them.
+   */
   readonly expected?: string | undefined;
-  /** When the event of a rerun was finished, as the operator saw it. Nothing is changed if it has run again since. */
+  /**
+   * The `finished_at` that the operator saw, for the rerun of one event. If the event has run again since, nothing is
+   * changed.
+   */
   readonly finishedAt?: Date | undefined;
-  /** A discard needs one: nothing else will say why. */
+  /** Required for a discard, because nothing else records why. */
   readonly reason?: string | undefined;
-  /** For a rerun. */
+  /** Only for a rerun. */
   readonly sendEffectsAgain: boolean;
-  /** Kept in the event's `actions`, with the action and its reason. */
+  /** Recorded in the event's `actions`, with the action and its reason. */
   readonly who: string;
   readonly at: Date;
 }
 
-/** How many an action has changed. */
+/** How many events and effects an action has changed. */
 export const ActionCounts = v.strictObject({ events: Count, effects: Count });
 export type ActionCounts = v.InferOutput<typeof ActionCounts>;
 
 interface Changes extends ActionCounts {
-  /** The order keys of discarded events: the next events of these can be worked now. */
+  /** The order keys of discarded events, whose next events can be worked now. */
   readonly lines: readonly { readonly source: string; readonly orderKey: string }[];
-  /** Those that need a ticket now: MAX_KEYS of each at most. */
+  /** The events and effects that need a ticket now, at most MAX_KEYS of each. */
   readonly eventKeys: readonly EventKey[];
   readonly effectKeys: readonly EffectKey[];
 }
@@ -39,15 +45,15 @@ interface Changes extends ActionCounts {
 export type ActionResult =
   | (Changes & {
       readonly outcome: 'changed';
-      /** When the first and the last of the events were received, if there are any. */
+      /** When the first and the last of the changed events were received, if any were changed. */
       readonly received: readonly [from: Date, to: Date] | undefined;
     })
   | { readonly outcome: 'unexpected' | 'too_many'; readonly matching: number };
 
-/** At most this many events run again at a time: their changes are made twice, and no index finds them. */
+/** The most events of one rerun. A mistaken rerun makes changes twice, and no index finds finished events. */
 export const MAX_RERUN = 5000;
 
-/** Their tickets take 200 calls of a queue, a few seconds. The sweep sends those of the rest, which are due as well. */
+/** Sending this many tickets takes 200 calls and a few seconds. The sweep sends the other tickets. */
 const MAX_KEYS = 20_000;
 
 export async function runAction(db: Database, operation: OperatorAction): Promise<ActionResult> {
@@ -85,7 +91,7 @@ export async function runAction(db: Database, operation: OperatorAction): Promis
   return { outcome: 'changed', events, effects, lines, eventKeys, effectKeys, received };
 }
 
-/** What an action on many events would change. */
+/** The events that an action would change. */
 export const Matching = v.strictObject({
   matching: v.pipe(Count, v.description(`Events. More than ${MAX_RERUN} cannot be run again at a time`)),
   expected: v.pipe(v.string(), v.description('Send it with the action: nothing is changed if other events match then')),
@@ -102,7 +108,7 @@ export const Matching = v.strictObject({
 });
 export type Matching = v.InferOutput<typeof Matching>;
 
-/** What an action would change, by source and failure. */
+/** Loads what an action would change, by source and failure. */
 export async function loadMatching(db: Database, action: ActionName, filter: EventFilter): Promise<Matching> {
   const [row] = await run<Matching>(
     db,
@@ -120,15 +126,18 @@ export async function loadMatching(db: Database, action: ActionName, filter: Eve
   return row as Matching;
 }
 
-/** A hash of the events that an action is about. Their number is not enough: others may take their place meanwhile. */
+/**
+ * A hash of the events that an action is about. Their number is not enough, because other events may have replaced
+ * them.
+ */
 const EXPECTED = sql`(select concat(count(*), '-', to_hex(bit_xor(hash))) from parts)`;
 
 type Target = Pick<OperatorAction, 'action' | 'filter' | 'finishedAt'>;
 
 /**
- * The CTEs that find what an action is about: `target` has its events, and `parts` each event and effect that it
- * changes, with a hash that differs once the event has failed or run again. Only a change locks the rows: a lock is a
- * write to each of them.
+ * The CTEs that find the rows of an action: `target` has its events, and `parts` each event and effect that it changes,
+ * with a hash that changes if the event fails or runs again. Rows are locked only for a change, because a lock writes
+ * to each row.
  */
 function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQL {
   const lock = (table: WorkTable) => (isChange ? sql`for update of ${lockName(table)}` : sql``);
@@ -137,13 +146,13 @@ function targetOf({ action, filter, finishedAt }: Target, isChange: boolean): SQ
 
 type Lock = (table: WorkTable) => SQL;
 
-/** What a handler ignores is completed, and a discarded event was not. */
+/** A discarded event has no completion. An event that its handler ignored has one. */
 const IS_DISCARDED = sql`(${events.status} = 'ignored' and ${events.completions} = 0)`;
 
 /**
- * Events and effects are found by two queries, because each table has its own index of what is parked. One with an `or`
- * would read the whole table. A retry of one event takes it also if it waits for its next attempt or was discarded. A
- * retry of many takes these only if the filter says `pending` or `ignored`.
+ * Finds events and effects with two queries, because each table has its own index of parked rows; one query with an
+ * `or` would read the whole table. A retry of one event also works if it waits for its next attempt or was discarded. A
+ * retry of many events includes such events only if the filter says `pending` or `ignored`.
  */
 function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const { failure, error, ...filter } = all;
@@ -151,7 +160,7 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
   const isOne = filter.source !== undefined && filter.q !== undefined;
   const isStuck = (table: WorkTable, wanted: string | undefined) => {
     const isParked = sql`${table.status} = 'parked'`;
-    // An effect that is for later waits as well, but not for its next attempt.
+    // An effect for later has no attempts yet, so it doesn't wait for its next attempt.
     const hasFailed = table === effects ? sql`${effects.attempts} > 0` : sql`true`;
     const isWaiting = sql`(${table.status} = 'pending' and ${table.notBefore} is not null and ${hasFailed})`;
     const isDiscarded = table === events ? IS_DISCARDED : sql`false`;
@@ -184,20 +193,18 @@ function parkedTarget(action: ActionName, all: EventFilter, lock: Lock): SQL {
 }
 
 /**
- * Finished events that can run again: their bodies are still there. The search stops at one too many, and at the oldest
- * body.
+ * Finds finished events that can run again because their bodies still exist. Stops at MAX_RERUN + 1 events and at the
+ * oldest body.
  */
 function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock: Lock): SQL {
-  // The operator saw this time in milliseconds, and Postgres has microseconds.
+  // The operator saw this time in milliseconds, but Postgres stores microseconds.
   const asSeen = finishedAt ? sql`date_trunc('milliseconds', ${events.finishedAt}) = ${at(finishedAt)}` : sql`true`;
   return sql`target as (
       select ${events.source} as source, ${events.eventId} as event_id, ${events.finishedAt} as finished_at from ${events}
-      -- Discarded events were never completed: they can be retried.
+      -- Discarded events were never completed, so they can be retried instead.
       where ${events.status} in ('done', 'ignored') and ${events.completions} = 1
         and ${events.receivedAt} >= (select min(${bodies.receivedAt}) from ${bodies}) and ${asSeen} and ${matches(filter)}
-        and exists (
-          select from ${bodies} where (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
-          offset 0)
+        and exists (select from ${bodies} where ${itsBody} offset 0)
       order by ${events.receivedAt} desc limit ${MAX_RERUN + 1}
       ${lock(events)}
     ),
@@ -210,16 +217,16 @@ function finishedTarget(filter: EventFilter, finishedAt: Date | undefined, lock:
 const eventColumn = columnNames(events);
 const effectColumn = columnNames(effects);
 
-/** Appends the action to those before it. */
+/** Appends the action to the event's earlier actions. */
 function noteAction({ at: time, who, action, reason }: OperatorAction, more: SQL): SQL {
   const entry = JSON.stringify({ at: time.toISOString(), who, action, reason: reason ?? null });
   return sql`${eventColumn.actions} = coalesce(${events.actions}, '[]') || (${entry}::jsonb || ${more})`;
 }
 
-/** In characters. Each retry keeps the error before it, and its beginning is enough to recognise it. */
+/** In characters. Each action keeps the previous error, and its beginning is enough to recognize it. */
 const MAX_PAST_ERROR = 200;
 
-/** What an action overwrites, for the history of the event. */
+/** The values that an action overwrites, for the event's history. */
 const WAS = sql`jsonb_build_object('was', jsonb_build_object('status', ${events.status},
           'finished_at', ${events.finishedAt}, 'attempts', ${events.attempts},
           'error', left(${events.lastError}, ${MAX_PAST_ERROR})))`;
@@ -234,13 +241,13 @@ const returningEvent = sql`
 const returningEffect = sql`
       returning ${effects.source} as source, ${effects.eventId} as event_id, ${effects.name} as name`;
 
-/** The names of the effects that it is about, because other effects of the same event stay as they are. */
+/** The names of the effects that an action changes. Other effects of the same event stay unchanged. */
 const NAMED_EFFECTS = sql`
     named_effects as (
       select source, event_id, string_agg(name, ', ') as names, jsonb_build_object('effects', jsonb_agg(name)) as named
       from parked_effects group by 1, 2
     )`;
-/** The end of an update of events that stay as they are, because an action was about their effects alone. */
+/** Selects events whose effects an action changes, but not the events themselves. */
 const ofEffectsAlone = sql`
       from named_effects, checked where as_expected and ${isEvent('named_effects')}
         and not exists (select from parked_events where ${isEvent('parked_events')})
@@ -248,8 +255,8 @@ const ofEffectsAlone = sql`
 const ALL_NOTED = sql`noted as (select * from changed_events union all select * from noted_only)`;
 
 /**
- * Makes events and effects pending, and all their attempts start again. The caller sends their tickets. The summary of a
- * discarded event is the reason, which its `actions` keep.
+ * Makes events and effects pending and resets their attempts. The caller sends their tickets. The summary is cleared:
+ * for a discarded event it is the reason, which `actions` keep.
  */
 function retry(operation: OperatorAction): SQL {
   const now = at(operation.at);
@@ -258,8 +265,8 @@ function retry(operation: OperatorAction): SQL {
     changed_events as (
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.attempts} = 0, ${eventColumn.dueAt} = ${now},
-        ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null, ${eventColumn.summary} = null,
-        ${noteAction(operation, sql`${WAS} || coalesce(named, '{}')`)}
+        ${eventColumn.notBefore} = null, ${eventColumn.failingSince} = null, ${eventColumn.finishedAt} = null,
+        ${eventColumn.summary} = null, ${noteAction(operation, sql`${WAS} || coalesce(named, '{}')`)}
       from parked_events left join named_effects using (source, event_id), checked
       where as_expected and ${isEvent('parked_events')}
       ${returningEvent}
@@ -267,7 +274,7 @@ function retry(operation: OperatorAction): SQL {
     changed_effects as (
       update ${effects} set
         ${effectColumn.status} = 'pending', ${effectColumn.attempts} = 0, ${effectColumn.dueAt} = ${now},
-        ${effectColumn.notBefore} = null
+        ${effectColumn.notBefore} = null, ${effectColumn.failingSince} = null
       from parked_effects, checked where as_expected and ${isEffect}
       ${returningEffect}
     ),
@@ -276,9 +283,9 @@ function retry(operation: OperatorAction): SQL {
 }
 
 /**
- * Discards parked events for a reason, which is kept. They become ignored, and their error stays readable. They are
- * finished only now, so that their bodies are kept for another BODY_DAYS, and a retry finds them. A parked effect is
- * deleted, and its event's summary says so.
+ * Discards parked events and records the reason. They become ignored and keep their error. `finished_at` is set to now,
+ * so that their bodies are kept for another BODY_DAYS and a retry is possible. A parked effect is deleted, and its
+ * event's summary says so.
  */
 function discard(operation: OperatorAction): SQL {
   const reason = operation.reason ?? '';
@@ -304,9 +311,9 @@ function discard(operation: OperatorAction): SQL {
 }
 
 /**
- * Makes finished events pending, so that their handlers run once more: their changes are made a second time.
- * Effects that were enqueued before stay as they are, and the rerun can't add them again. With `sendEffectsAgain` they
- * are deleted first, and sent again with the same idempotency keys as before.
+ * Makes finished events pending, so that their handlers run again and make their changes a second time. Existing
+ * effects stay unchanged, and the rerun can't add them again. With `sendEffectsAgain`, they are deleted first and so
+ * sent again with the same idempotency keys.
  */
 function rerun(operation: OperatorAction): SQL {
   return sql`
@@ -320,18 +327,18 @@ function rerun(operation: OperatorAction): SQL {
       update ${events} set
         ${eventColumn.status} = 'pending', ${eventColumn.completions} = 0, ${eventColumn.attempts} = 0,
         ${eventColumn.dueAt} = ${at(operation.at)}, ${eventColumn.notBefore} = null, ${eventColumn.finishedAt} = null,
-        ${eventColumn.summary} = null, ${eventColumn.failure} = null, ${eventColumn.lastError} = null,
+        ${eventColumn.failingSince} = null, ${eventColumn.summary} = null, ${eventColumn.failure} = null, ${eventColumn.lastError} = null,
         ${eventColumn.failedPaths} = null, ${eventColumn.position} = null, ${noteAction(operation, WAS)}
       from target, checked where as_expected and ${isEvent('target')}
       ${returningEvent}
     ),
     noted as (select * from changed_events),
-    -- The handler's next run enqueues its effects, so none of them needs a ticket now.
+    -- The next run of the handler enqueues its effects, so no effect needs a ticket now.
     changed_effects as (select null as source, null as event_id, null as name where false)`;
 }
 
 /**
- * The CTEs of each action, which change nothing unless the events are those expected: `changed_events`,
- * `changed_effects`, and `noted`, which has every event whose `actions` were added to.
+ * The CTEs of each action: `changed_events`, `changed_effects`, and `noted` with every event whose `actions` grew. They
+ * change nothing if the events are not the expected ones.
  */
 const CHANGES: Readonly<Record<ActionName, (operation: OperatorAction) => SQL>> = { retry, discard, rerun };

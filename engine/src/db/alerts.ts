@@ -1,7 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { FIRST_IN_LINE, WAITING } from './order.ts';
-import { alerts, effects, events, type Failure, hours, itsEvent, reconciles, sendableSince } from './schema.ts';
+import { HELD, IS_PAUSED } from './pauses.ts';
+import { alerts, effects, events, type Failure, hours, itsEvent, pauses, reconciles, sendableSince } from './schema.ts';
 import { at, columnNames, rowsOf } from './sql.ts';
 
 export interface Alert {
@@ -18,9 +19,12 @@ export interface Alert {
   readonly since: Date;
   /**
    * Of `pending`: since when the oldest waits. Of `silent`: the last hour with an event. Of `missing`: when the oldest was
-   * sent. Of `unconfirmed` and `not_asked`: since when.
+   * sent. Of `unconfirmed`, `not_asked` and `paused`: since when.
    */
   readonly oldest: Date | null;
+  /** Of `paused`, whose `source` is the kind of its effects: why, and when the next call is tried. */
+  readonly reason: string | null;
+  readonly nextAt: Date | null;
 }
 
 const column = columnNames(alerts);
@@ -58,17 +62,20 @@ export async function takeAlerts(
       union all
       select ${effects.source}, ${effects.status}, ${effects.failure}, 0, 1, 0, ${sendableSince}
       from ${effects} join ${events} on ${itsEvent}
-      where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${sendableSince} < ${latest})
+      -- What waits for a pause counts with that.
+      where ${effects.status} = 'parked' or (${effects.status} = 'pending' and ${sendableSince} < ${latest} and not ${IS_PAUSED})
     ),
     found as (
       select source, status as condition, case when status = 'parked' then coalesce(failure, '') else '' end as failure,
              sum(events)::int as events, sum(effects)::int as effects, sum(waiting)::int as waiting,
-             min(waiting_since) as oldest
+             min(waiting_since) as oldest, null as reason, null::timestamptz as next_at
       from unfinished group by 1, 2, 3
       union all
-      select source, 'silent', '', 0, 0, 0, last_hour from silent
+      select source, 'silent', '', 0, 0, 0, last_hour, null, null from silent
       union all
       ${reconcileProblems(at(now), reconciled)}
+      union all
+      ${longPauses(at(now))}
     ),
     added as (
       insert into ${alerts} (${column.condition}, ${column.source}, ${column.failure}, ${column.since})
@@ -80,26 +87,28 @@ export async function takeAlerts(
       delete from ${alerts} where ${alerts.sentAt} is null and ${isNotFound}
     )
     select found.condition, found.source, found.failure, 'begun' as state, found.events, found.effects, found.waiting,
-           coalesce(${alerts.since}, ${at(now)}) as since, found.oldest
+           coalesce(${alerts.since}, ${at(now)}) as since, found.oldest, found.reason, found.next_at as "nextAt"
     from found left join ${alerts} on ${isSame}
     where ${alerts.sentAt} is null and (found.condition <> 'pending' or ${alerts.since} is not null)
     union all
-    select ${alerts.condition}, ${alerts.source}, ${alerts.failure}, 'over', 0, 0, 0, ${alerts.since}, null
+    select ${alerts.condition}, ${alerts.source}, ${alerts.failure}, 'over', 0, 0, 0, ${alerts.since}, null, null, null
     from ${alerts} where ${alerts.sentAt} is not null and ${isNotFound}
     order by state, source, condition, failure`,
   );
-  return rows.map(({ failure, since, oldest, ...row }) => ({
+  return rows.map(({ failure, since, oldest, nextAt, ...row }) => ({
     ...row,
     failure: failure === '' ? null : failure,
     since: new Date(since),
     oldest: oldest === null ? null : new Date(oldest),
+    nextAt: nextAt === null ? null : new Date(nextAt),
   }));
 }
 
-interface Row extends Omit<Alert, 'failure' | 'since' | 'oldest'> {
+interface Row extends Omit<Alert, 'failure' | 'since' | 'oldest' | 'nextAt'> {
   readonly failure: Failure | '';
   readonly since: string;
   readonly oldest: string | null;
+  readonly nextAt: string | null;
 }
 
 const isSame = sql`
@@ -129,16 +138,25 @@ export async function recordSentAlerts(db: Database, sent: readonly Alert[], now
 function reconcileProblems(now: SQL, reconciled: readonly string[]): SQL {
   const isReconciled = sql`${reconciles.source} = any(${sql.param([...reconciled])}::text[])`;
   return sql`
-      select ${reconciles.source}, 'missing', '', ${reconciles.found}, 0, 0, ${reconciles.foundSince} from ${reconciles}
+      select ${reconciles.source}, 'missing', '', ${reconciles.found}, 0, 0, ${reconciles.foundSince}, null, null from ${reconciles}
       where ${isReconciled} and ${reconciles.foundAt} > ${now} - interval '1 day'
       union all
       select ${reconciles.source}, case ${reconciles.problem} when 'failed' then 'not_asked' else ${reconciles.problem} end,
-             '', 0, 0, 0, ${reconciles.problemSince}
+             '', 0, 0, 0, ${reconciles.problemSince}, null, null
       from ${reconciles}
       where ${isReconciled}
         and (${reconciles.problem} = 'unconfirmed'
           -- A provider's API may be away for an hour: nothing is lost by that.
           or ${reconciles.problem} = 'failed' and ${reconciles.problemSince} < ${now} - interval '1 day')`;
+}
+
+/** Most pauses are over before anybody could look. One row for each kind, whose first host says why. */
+function longPauses(now: SQL): SQL {
+  return sql`
+      select ${pauses.kind}, 'paused', '', 0, sum(${HELD})::int, 0, min(${pauses.pausedAt}),
+             (array_agg(case when ${pauses.pausedBy} is null then ${pauses.lastError} else 'by an operator' end order by ${pauses.pausedAt}))[1],
+             min(case when ${pauses.pausedBy} is null then ${pauses.probeAt} end)
+      from ${pauses} where ${pauses.pausedAt} < ${now} - interval '5 minutes' group by ${pauses.kind}`;
 }
 
 const hourColumn = columnNames(hours);

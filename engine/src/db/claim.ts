@@ -7,16 +7,18 @@ import { DatabaseError } from './errors.ts';
 import { bodies, events, FINGERPRINT_ONCE, TICKET_GRACE_MS } from './schema.ts';
 import { at, builtOnce, columnNames, type Query } from './sql.ts';
 
-/** An event of a verified delivery, ready to be claimed. */
+/** An event of a verified delivery. */
 export interface NewEvent {
   readonly eventId: string;
   readonly type: string | null;
   readonly occurredAt: Date | null;
   readonly fingerprint: string | null;
   readonly body: string;
-  /** Only with an order key. */
+  /** Whether all events with this fingerprint have the same body. */
+  readonly isBodyHash?: boolean;
+  /** Only for events with an order key. */
   readonly orderKey?: string;
-  /** Its place in the body of the delivery. */
+  /** The event's place in the delivery's body. */
   readonly orderPlace?: number;
 }
 
@@ -26,10 +28,10 @@ export interface ClaimRequest {
   /** The ids, replay keys and order keys of its events begin with it. */
   readonly tenant?: string | undefined;
   readonly events: readonly NewEvent[];
-  /** The delivery's headers that are kept. */
+  /** The delivery's headers to store. */
   readonly headers: Record<string, string>;
   readonly receivedAt: Date;
-  /** Whether somebody else may have sent an event under one of these ids before: the signature doesn't cover them. */
+  /** Whether the signature doesn't cover the ids, so that somebody else may have used one of them before. */
   readonly unsignedIds: boolean;
 }
 
@@ -37,82 +39,85 @@ export interface ClaimRequest {
  * The keys of a delivery's events, by result. A key is the event's id or, if another event has the id, a hash.
  */
 export interface ClaimResult {
-  /** Claimed now, and pending: each needs a ticket. */
+  /** Claimed now and pending, so each needs a ticket. */
   readonly claimed: string[];
-  /** Claimed by an earlier delivery, or by another one at this moment. */
+  /** Claimed by an earlier or a concurrent delivery. */
   readonly known: string[];
-  /** Claimed now as suspected replays: each is parked until a person decides about it. */
+  /** Claimed now as suspected replays, which are parked until a person decides. */
   readonly parked: string[];
-  /** Suspected replays that were not claimed, because enough of the same replay key are parked already. */
-  readonly dropped: string[];
+  /** Suspected replays that were not claimed because too many with the same replay key are already parked. */
+  readonly refused: string[];
 }
 
-/** Another event has the id of this one, and may be a suspected replay itself. */
+/** Another event already has this id. `taken_by_replay`: that event is a suspected replay. */
 type Taken = 'taken' | 'taken_by_replay';
 
-/** By key. */
+/** The outcome of each event, by key. */
 type Outcomes = ReadonlyMap<string, keyof ClaimResult | Taken>;
 
-/** An event that is claimed under another key than its id. */
-interface Renamed extends NewEvent {
+/** An event whose key is a hash because another event has its id. */
+interface HashedEvent extends NewEvent {
   readonly originalId: string;
 }
 
 /**
  * Claims the events of one delivery, bodies included, in one round trip.
  *
- * An event with a new id but a known replay key may be a captured body that somebody sent again, or a real event that
- * repeats the words of an earlier one. It is claimed as parked, by a second statement, so that it neither runs nor gets
- * lost.
+ * An event with a new id but a known replay key may be a captured body that somebody sent again, or a real event with
+ * the same content as an earlier one. A second statement claims it as parked, so that it neither runs nor gets lost. At
+ * most `maxReplays` with one replay key may be parked. More are refused, so that somebody who repeats one captured
+ * delivery can't fill the table.
  *
- * If ids are not signed, somebody may also have sent a captured body under the id of an event that is still to come. So an
- * event with a known id but another replay key is claimed under a hash of both. It runs if the event that has its id is a
- * suspected replay. Otherwise it is a suspected replay itself.
+ * If ids are not signed, somebody may also have sent a captured body under the id of a future event. So an event with a
+ * known id but another replay key is claimed under a hash of both. It runs if the event with its id is a suspected
+ * replay. Otherwise it is a suspected replay itself.
  */
-export async function claim(db: Database, request: ClaimRequest): Promise<ClaimResult> {
-  const outcomes = await claimOrPark(db, request);
+export async function claim(db: Database, request: ClaimRequest, maxReplays = MAX_REPLAYS): Promise<ClaimResult> {
+  const outcomes = await claimOrPark(db, request, maxReplays);
   const isTaken = ({ eventId }: NewEvent) => ['taken', 'taken_by_replay'].includes(outcomes.get(eventId) ?? '');
   const taken = request.events.filter(isTaken);
   if (taken.length === 0) return resultOf(outcomes);
   const renamed = await Promise.all(taken.map((event) => rename(event, request.tenant)));
-  const isReal = ({ originalId }: Renamed) => outcomes.get(originalId) === 'taken_by_replay';
+  const isReal = ({ originalId }: HashedEvent) => outcomes.get(originalId) === 'taken_by_replay';
   const real = renamed.filter(isReal);
   const suspects = renamed.filter((event) => !isReal(event));
-  // A hash of the replay key belongs to one event only.
+  // The hash includes the replay key, so no other event can have it.
   const underHashes = { ...request, unsignedIds: false };
   return resultOf(
     outcomes,
-    real.length > 0 ? await claimOrPark(db, { ...underHashes, events: real }) : new Map(),
-    suspects.length > 0 ? await parkReplays(db, underHashes, suspects) : new Map(),
+    real.length > 0 ? await claimOrPark(db, { ...underHashes, events: real }, maxReplays) : new Map(),
+    suspects.length > 0 ? await parkReplays(db, underHashes, suspects, maxReplays) : new Map(),
   );
 }
 
-/** An id and a replay key together are longer than a key may be. */
-async function rename(event: NewEvent, tenant: string | undefined): Promise<Renamed> {
+/** Hashed because an id and a replay key together would exceed the length of a key. */
+async function rename(event: NewEvent, tenant: string | undefined): Promise<HashedEvent> {
   const text = JSON.stringify([event.eventId, event.fingerprint]);
   const hash = await sha256(new TextEncoder().encode(text));
   return { ...event, eventId: ofTenant(tenant, hash), originalId: event.eventId };
 }
 
 function resultOf(...all: readonly Outcomes[]): ClaimResult {
-  const result: ClaimResult = { claimed: [], known: [], parked: [], dropped: [] };
+  const result: ClaimResult = { claimed: [], known: [], parked: [], refused: [] };
   for (const [key, outcome] of all.flatMap((outcomes) => [...outcomes])) {
     if (outcome !== 'taken' && outcome !== 'taken_by_replay') result[outcome].push(key);
   }
   return result;
 }
 
-async function claimOrPark(db: Database, request: ClaimRequest): Promise<Outcomes> {
+async function claimOrPark(db: Database, request: ClaimRequest, maxReplays: number): Promise<Outcomes> {
   const { events } = request;
   const [first] = events;
   const isPlain = events.length === 1 && first !== undefined && !('originalId' in first);
   const outcomes = isPlain ? await claimOne(db, request, first) : await claimBatch(db, request);
-  // Not inserted, and not seen: an earlier event has the same replay key, or the same event is claimed at this moment.
+  // Neither inserted nor found: an earlier event has the same replay key, or the same event is being claimed
+  // concurrently.
   const undecided = events.filter(({ eventId }) => !outcomes.has(eventId));
-  return undecided.length === 0 ? outcomes : new Map([...outcomes, ...(await parkReplays(db, request, undecided))]);
+  if (undecided.length === 0) return outcomes;
+  return new Map([...outcomes, ...(await parkReplays(db, request, undecided, maxReplays))]);
 }
 
-/** The parameters of the claims. The events of a batch are one text, as JSON. */
+/** The parameters of the claims. The events of a batch are one JSON text. */
 const param = {
   source: sql.placeholder('source'),
   headers: sql.placeholder('headers'),
@@ -128,6 +133,7 @@ const param = {
   events: sql.placeholder('events'),
   count: sql.placeholder('count'),
   unsignedIds: sql.placeholder('unsignedIds'),
+  maxReplays: sql.placeholder('maxReplays'),
 };
 
 function sharedValues({ source, headers, receivedAt }: ClaimRequest) {
@@ -151,7 +157,7 @@ const BODY_COLUMNS = sql`
 
 const ORDER_COLUMNS = sql`, ${eventColumn.orderKey}, ${eventColumn.orderPlace}`;
 
-/** A claim with an order key and one without. Each is built when it is first needed. */
+/** The claim with an order key and the claim without. Each is built when it is first needed. */
 function bothClaims(make: (isOrdered: boolean) => SQL) {
   const built = memoize((isOrdered: boolean) => builtOnce(make(isOrdered)));
   return (given: readonly NewEvent[]) => built(given.some(({ orderKey }) => orderKey !== undefined));
@@ -170,18 +176,19 @@ const insertBody = sql`
     returning ${bodies.eventId} as "eventId"`;
 
 /**
- * Nearly every delivery holds one event, so its claim has plain values: Postgres plans arrays and joins twice as long.
+ * Nearly every delivery has one event, so its claim uses plain values. Planning arrays and joins takes Postgres twice
+ * as long.
  *
- * A known id changes nothing, and no row comes back. A known replay key breaks its unique index.
+ * A known id changes nothing and returns no row. A known replay key violates its unique index.
  */
 const CLAIM_ONE = bothClaims((isOrdered) => sql`with claimed as (${insertEvent(isOrdered)}) ${insertBody}`);
 
-/** What an event with this id is to one with this replay key: the same event, or another one. */
+/** Whether the existing event with this id is the same event as one with this replay key, or another one. */
 const holder = (fingerprint: SQL | Placeholder) => sql`
     case when ${events.fingerprint} = ${fingerprint} then 'known'
          when ${events.replayNumber} > 0 then 'taken_by_replay' else 'taken' end`;
 
-/** Looks at the event that has the id, if there is one. */
+/** Also returns whether the existing event with this id, if any, is the same. */
 const CLAIM_ONE_WITH_UNSIGNED_ID = bothClaims(
   (isOrdered) => sql`
   with claimed as (${insertEvent(isOrdered)}), inserted_body as (${insertBody})
@@ -203,8 +210,8 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
     const rows = await run(db, CLAIM_ONE([event])(values));
     return new Map([[eventId, rows.length > 0 ? 'claimed' : 'known']]);
   } catch (error) {
-    // Matched by name, because any other error is a failure. Of concurrent deliveries of one event, one may also come
-    // here: parkReplays finds that its id is known.
+    // Matched by name, because any other error is a failure. Concurrent deliveries of one event may also get here;
+    // parkReplays then finds that the id is known.
     const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === FINGERPRINT_ONCE;
     if (!isKnown) throw error;
     return new Map();
@@ -212,27 +219,27 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
 }
 
 /**
- * Many events as rows of `incoming`. As JSON and not as lists: the driver escapes the items of a list in JavaScript, which
- * took twice the time and memory for a batch of 6 MB. The limit tells the planner how many they are.
+ * The events as rows of `incoming`. They are sent as JSON instead of lists, because the driver escapes list items in
+ * JavaScript, which took twice the time and memory for a batch of 6 MB. The limit tells the planner the number of rows.
  */
 const INCOMING = sql`incoming as (
     select "eventId" as event_id, "originalId" as original_id, type, "occurredAt" as occurred_at, fingerprint, body,
-           "orderKey" as order_key, "orderPlace" as order_place
+           "isBodyHash" as is_body_hash, "orderKey" as order_key, "orderPlace" as order_place
     from json_to_recordset(${param.events}::json)
       as given ("eventId" text, "originalId" text, type text, "occurredAt" timestamptz, fingerprint text, body text,
-                "orderKey" text, "orderPlace" int)
+                "isBodyHash" boolean, "orderKey" text, "orderPlace" int)
     limit ${param.count}
   )`;
 
-/** Keeps the bodies of those rows of `incoming` that are in `claimed`. */
+/** Stores the bodies of the claimed rows, unless another event has the same body. */
 const INSERT_BODIES = sql`inserted_bodies as (
     insert into ${bodies} (${BODY_COLUMNS})
     select ${param.source}, ${param.receivedAt}::timestamptz, ${param.headers}::jsonb, event_id, body
-    from incoming join claimed using (event_id)
+    from incoming join claimed using (event_id) where claimed.body_of is null
     on conflict do nothing
   )`;
 
-/** Rows are inserted in the order of their ids, so that two deliveries of the same events can't deadlock. */
+/** Inserts rows in the order of their ids, so that two deliveries of the same events can't deadlock. */
 const claimMany = (isOrdered: boolean) => sql`
   with ${INCOMING},
   claimed as (
@@ -241,19 +248,22 @@ const claimMany = (isOrdered: boolean) => sql`
            fingerprint, original_id${isOrdered ? sql`, order_key, order_place` : sql``}
     from incoming order by event_id
     on conflict do nothing
-    returning ${events.eventId} as event_id
+    returning ${events.eventId} as event_id, ${events.bodyOf} as body_of
   ),
   ${INSERT_BODIES}
   select event_id as "eventId", 'claimed' as outcome from claimed`;
 
 const CLAIM_WITHOUT_REPLAY_KEYS = bothClaims(claimMany);
 
-/** What an event of `incoming` is to the one that has its id. Without a replay key, nobody can tell. */
+/** Whether an existing event with the same id is the same event. Without a replay key, it is assumed to be. */
 const HOLDER = sql`
     case when not ${param.unsignedIds}::boolean or incoming.fingerprint is null then 'known'
          else ${holder(sql`incoming.fingerprint`)} end`;
 
-/** A batch skips every conflict, so that one known replay key can't refuse the other events. Then it looks up known ids. */
+/**
+ * A batch skips all conflicts, so that one known replay key can't make the other events fail. Then it looks up the
+ * known ids.
+ */
 const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   (isOrdered) => sql`
   ${claimMany(isOrdered)}
@@ -262,7 +272,7 @@ const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`,
 );
 
-/** For a transaction of several statements: claims what is not known yet. Without replay keys, nothing else can happen. */
+/** Claims unknown events as part of a transaction. Without replay keys, no other outcome is possible. */
 export function claimStatement(request: ClaimRequest): Query {
   return CLAIM_WITHOUT_REPLAY_KEYS(request.events)(valuesOfMany(request, request.events));
 }
@@ -282,30 +292,38 @@ async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes
 }
 
 /**
- * Suspected replays of one replay key that may wait for a person's decision at the same time. Ten are enough for a
- * provider that repeats itself until somebody notices. A flood of one captured delivery fills the table with ten rows.
+ * How many suspected replays of one replay key may be parked at the same time. If a provider's bodies repeat, people
+ * have days to notice. If somebody floods us with one captured delivery, it adds at most this many small rows, which
+ * share one body.
  */
-export const MAX_REPLAYS = 10;
+export const MAX_REPLAYS = 2000;
 
-/** A try decides an event, unless another replay took its number meanwhile. That can happen MAX_REPLAYS times. */
-const MAX_TRIES = MAX_REPLAYS + 2;
+/**
+ * The first try decides, unless another delivery of the event is being claimed concurrently. The second try sees that
+ * delivery.
+ */
+const MAX_TRIES = 3;
 
-type ReplayOutcome = 'parked' | 'dropped' | 'known' | Taken;
+type ReplayOutcome = 'parked' | 'refused' | 'known' | Taken;
 
-/** Claims events that have a new id but a known replay key, as parked, and those whose id another event has. */
-async function parkReplays(db: Database, request: ClaimRequest, suspects: readonly NewEvent[]): Promise<Outcomes> {
+/** Parks events with a new id but a known replay key, and events whose id belongs to another event. */
+async function parkReplays(
+  db: Database,
+  request: ClaimRequest,
+  suspects: readonly NewEvent[],
+  maxReplays: number,
+): Promise<Outcomes> {
   const outcomes = new Map<string, ReplayOutcome>();
   let undecided = suspects;
   for (let tries = 0; undecided.length > 0; tries++) {
     if (tries === MAX_TRIES) throw new DatabaseError('a suspected replay could not be claimed', { retryable: true });
-    const rows = await run<{ eventId: string; outcome: ReplayOutcome }>(db, PARK(valuesOfMany(request, undecided)));
+    const values = { ...valuesOfMany(request, undecided), maxReplays };
+    const rows = await run<{ eventId: string; outcome: ReplayOutcome }>(db, PARK(values));
     for (const { eventId, outcome } of rows) outcomes.set(eventId, outcome);
     undecided = undecided.filter(({ eventId }) => !outcomes.has(eventId));
   }
   return outcomes;
 }
-
-const LIMIT = sql.raw(String(MAX_REPLAYS));
 
 const REASON = {
   before: 'suspected replay: event ',
@@ -315,62 +333,60 @@ const REASON = {
   afterId: ' has the same id and another body. Retry this event if it is real, discard it if it is not',
 };
 
+const IS_WAITING = sql`${events.replayNumber} > 0 and ${events.status} = 'parked'`;
+
+/** Above 0, and at most the largest integer of Postgres. */
+const RANDOM_NUMBER = sql`1 + floor(random() * 2147483646)::int`;
+
 /**
- * `replay_number` is 0 for the first event of a replay key, and unique for each of its replays. Of the numbers that may
- * still be given, a replay takes a random one, so that concurrent replays rarely choose the same. Only as many numbers
- * may be given as there is room below MAX_REPLAYS, so that concurrent replays can't exceed it together.
+ * `replay_number` is 0 for the first event of a replay key, and random for each of its replays, so that concurrent ones
+ * don't choose the same number. If all events of the key have the same body, the parked replays share the body of the
+ * first parked one. They can't share the first event's body, because it may have been pruned and the receiver may not
+ * read bodies.
  */
 const PARK = builtOnce(sql`
   with ${INCOMING},
   known as (
     select event_id, ${HOLDER} as outcome from incoming join ${events} using (event_id) where ${events.source} = ${param.source}
   ),
-  earlier as (
+  suspected as (
     select incoming.event_id,
            (array_agg(${events.eventId} order by ${events.replayNumber}))[1] as first_id,
-           array_remove(array_agg(${events.replayNumber}), null) as numbers,
-           count(*) filter (where ${events.replayNumber} > 0 and ${events.status} = 'parked') as parked
+           min(${events.eventId}) filter (where ${IS_WAITING} and ${events.bodyOf} is null and incoming.is_body_hash) as body_of,
+           count(*) filter (where ${IS_WAITING}) as waiting
     from incoming
     left join ${events} on ${events.fingerprint} = incoming.fingerprint and ${events.source} = ${param.source}
     where incoming.event_id not in (select event_id from known)
       and (${events.eventId} is not null or incoming.original_id is not null)
     group by 1
   ),
-  suspected as (
-    select event_id, first_id, (
-      select number from (
-        select number from generate_series(1, ${LIMIT} + cardinality(numbers)) number
-        where number <> all (numbers) order by number limit greatest(${LIMIT} - parked, 0)
-      ) as free order by random() limit 1
-    ) as replay_number
-    from earlier
-  ),
   claimed as (
     insert into ${events} (
       ${eventColumn.source}, ${eventColumn.eventId}, ${eventColumn.originalId}, ${eventColumn.type}, ${eventColumn.occurredAt},
-      ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.status}, ${eventColumn.failure},
-      ${eventColumn.lastError}${ORDER_COLUMNS}
+      ${eventColumn.receivedAt}, ${eventColumn.dueAt}, ${eventColumn.finishedAt}, ${eventColumn.fingerprint}, ${eventColumn.replayNumber}, ${eventColumn.bodyOf},
+      ${eventColumn.status}, ${eventColumn.failure}, ${eventColumn.lastError}${ORDER_COLUMNS}
     )
     select ${param.source}, event_id, original_id, type, occurred_at, ${param.receivedAt}::timestamptz,
-           ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz, fingerprint, replay_number, 'parked', 'replay',
+           ${param.receivedAt}::timestamptz, ${param.receivedAt}::timestamptz, fingerprint, ${RANDOM_NUMBER}, body_of,
+           'parked', 'replay',
            ${REASON.before}::text || coalesce(first_id || ${REASON.after}::text, original_id || ${REASON.afterId}::text), order_key, order_place
-    from incoming join suspected using (event_id) where replay_number is not null
+    from incoming join suspected using (event_id) where waiting < ${param.maxReplays}
     order by event_id
     on conflict do nothing
-    returning ${events.eventId} as event_id
+    returning ${events.eventId} as event_id, ${events.bodyOf} as body_of
   ),
   ${INSERT_BODIES}
   select event_id as "eventId", 'parked' as outcome from claimed
   union all
-  select event_id, 'dropped' from suspected where replay_number is null
+  select event_id, 'refused' from suspected where waiting >= ${param.maxReplays}
   union all
   select event_id, outcome from known`);
 
 /**
- * Of these events, those that are still pending after their due time: their tickets may be lost.
+ * Finds the events that are still pending after their due time, because their tickets may be lost.
  *
- * Whether a row is overdue is a column, not a condition: as a condition it invites the planner to use the index of due
- * events, and every question would then read the whole backlog.
+ * `isOverdue` is a column instead of a condition, because a condition makes the planner use the index of due events,
+ * and every query would then read the whole backlog.
  */
 export async function findOverdue(
   db: Database,

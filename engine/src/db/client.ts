@@ -6,28 +6,33 @@ import { memoize } from '../shared/memoize.ts';
 import { DatabaseError, NotRunning } from './errors.ts';
 import { type Query, textOf } from './sql.ts';
 
-/** Postgres, over Neon's HTTP interface, through Neon's own driver (decision 022). Handlers get Drizzle on it: user-statement.ts. */
+/**
+ * Postgres over Neon's HTTP interface, with Neon's own driver (decision 006). Handlers get Drizzle on it
+ * (user-statement.ts).
+ */
 export interface Database {
   readonly neon: NeonQueryFunction<false, false>;
   readonly options: HTTPQueryOptions<false, false>;
 }
 
-/** A Drizzle statement that has not run yet: a query builder, or `db.execute(sql…)`. */
+/** A Drizzle statement that has not run yet: a query builder or `db.execute(sql…)`. */
 export type Statement = BatchItem<'pg'>;
 
-/** Neon wakes a sleeping compute in less than a second. A hanging request must not use up the consumer's 15 minutes. */
+/**
+ * Neon wakes a sleeping compute in less than a second. A hanging request must not take up the consumer's 15 minutes.
+ */
 const QUERY_TIMEOUT_MS = 10_000;
 
 /**
- * Only a loopback host uses the local stand-in, so local development can't reach production by accident. Any other host
- * is one of Neon's, whose HTTP interface is at the name beside it.
+ * Only a loopback host uses the local endpoint, so that local development can't reach production by accident. Any other
+ * host is Neon's, whose HTTP interface is at the neighbouring name `api.…`.
  */
 neonConfig.fetchEndpoint = (host, port) =>
   isLoopback(host) ? `http://${host}:${port}/sql` : `https://${host.replace(/^[^.]+\./, 'api.')}/sql`;
 
 /**
- * Reads and checks the whole answer here, so that for the driver a connection that is lost half-way, and anything else that
- * answers in place of Neon, is an error of `fetch`.
+ * Reads and checks the whole answer, so that the driver sees a lost connection, or an answer that is not Neon's, as an
+ * error of `fetch`.
  */
 neonConfig.fetchFunction = async (url: string, init: RequestInit) => {
   const signal = init.signal === undefined ? AbortSignal.timeout(QUERY_TIMEOUT_MS) : init.signal;
@@ -41,21 +46,26 @@ neonConfig.fetchFunction = async (url: string, init: RequestInit) => {
   const isAnswer = ok
     ? Array.isArray(json?.rows ?? json?.results)
     : status !== 400 || typeof json?.message === 'string';
-  if (!isAnswer) throw new SyntaxError('this is not an answer of Neon');
+  if (!isAnswer) throw new SyntaxError('the answer is not from Neon');
   return { ok, status, text: async () => text, json: async () => json };
 };
 
 const asText = (text: string | Buffer) => text;
 
-/** Opening a handler's handle changes the driver's parsers of times for the whole isolate. Ours must stay texts. */
+/**
+ * Opening a handler's handle changes the driver's time parsers for the whole isolate. The engine needs times as texts.
+ */
 const PARSERS = {
   getTypeParser: (oid: number) => (oid === types.builtins.TIMESTAMPTZ ? asText : types.getTypeParser(oid)),
 } as NonNullable<HTTPQueryOptions<false, false>['types']>;
 
-/** A Worker has one DATABASE_URL, or two while a test changes it. */
+/** One entry, because a Worker has one DATABASE_URL (two while a test changes it). */
 const opened = memoize((url: string | undefined) => neon(checkedUrl(url)));
 
-/** What ends a query: 10 s for each, or one signal for all queries of a handle. `none`: the caller stops waiting. */
+/**
+ * What ends a query: 10 s for each query, one signal for all queries of a handle, or `none` if the caller limits its
+ * own waiting.
+ */
 type TimeLimit = 'each query' | AbortSignal | 'none';
 
 export function openDatabase(url: string | undefined, limit: TimeLimit = 'each query'): Database {
@@ -63,7 +73,10 @@ export function openDatabase(url: string | undefined, limit: TimeLimit = 'each q
   return { neon: opened(url), options: { types: PARSERS, fetchOptions } };
 }
 
-/** The driver would throw only at the first query, and with the whole URL, password included, in its message. */
+/**
+ * Checked here because the driver throws only at the first query, with the whole URL including the password in its
+ * message.
+ */
 export function checkedUrl(url: string | undefined): string {
   const { protocol = '', username, hostname, pathname = '' } = URL.parse(url ?? '') ?? {};
   if (url && /^postgres(ql)?:$/.test(protocol) && username && hostname && pathname.length > 1) return url;
@@ -72,7 +85,7 @@ export function checkedUrl(url: string | undefined): string {
   });
 }
 
-/** Runs one statement of ours, of which `Row` says what it returns. */
+/** Runs one statement of the engine. `Row` is the type of its rows. */
 export async function run<Row extends object>(db: Database, statement: SQL | Query): Promise<Row[]> {
   const { sql, params } = queryIn(statement);
   try {
@@ -83,8 +96,8 @@ export async function run<Row extends object>(db: Database, statement: SQL | Que
 }
 
 /**
- * One request, one transaction, no statement in between. Returned rows are not read, so that nothing can fail after the
- * commit, except those of `look`, the last statement, which must be of ours.
+ * Runs all statements in one request and one transaction. Ignores their rows, so that nothing can fail after the
+ * commit. Only the rows of `look` are read: the last statement, which must be the engine's.
  */
 export async function commit<Row extends object>(
   db: Database,
@@ -107,7 +120,7 @@ export async function commit<Row extends object>(
   }
 }
 
-/** A user's statement may return a type whose parser throws. */
+/** Returns all values as texts, because a user's statement may return a type whose parser throws. */
 const AS_THEY_COME = { types: { getTypeParser: () => asText } } as unknown as HTTPQueryOptions<false, false>;
 
 function queryIn(statement: SQL | Query): Query {

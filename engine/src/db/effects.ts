@@ -3,7 +3,27 @@ import { type SQL, sql } from 'drizzle-orm';
 import { MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { type Database, run } from './client.ts';
 import type { EffectKey } from './keys.ts';
-import { bodies, cancellations, effects, type Failure, TICKET_GRACE_MS } from './schema.ts';
+import {
+  type Answers,
+  type KindLimit,
+  noteAnswers,
+  type PauseState,
+  placeLimited,
+  type Released,
+  statesOf,
+  takeProbes,
+} from './pauses.ts';
+import {
+  bodies,
+  cancellations,
+  effects,
+  events,
+  type Failure,
+  itsEvent,
+  pauses,
+  sendableSince,
+  TICKET_GRACE_MS,
+} from './schema.ts';
 import { at, columnNames, EFFECT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LoadedEffect extends EffectKey {
@@ -19,6 +39,33 @@ export interface LoadedEffect extends EffectKey {
   readonly neverEnded: boolean;
   /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
   readonly traceparent: string | null;
+  readonly host: string | null;
+  readonly failingSince: Date | null;
+  /** When a call of its kind to its host has last succeeded, if it has failed. */
+  readonly okAt: Date | null;
+  /** The hosts of its kind that are paused, and whether an operator has paused them. */
+  readonly paused: Readonly<Record<string, boolean>> | null;
+  /** Whether it may be sent although its host is paused. */
+  readonly isProbe: boolean;
+  /** Of a limited kind: `new` if that has no row yet. */
+  readonly place: 'goes' | 'waits' | 'new' | null;
+  /** Of a kind with a limit per second: when it may be sent. */
+  readonly slotAt: Date | null;
+  /** Since when it could have been sent. Null unless it was asked for. */
+  readonly sendableSince: Date | null;
+}
+
+/** What a run that loads effects is going to do with them. */
+export interface RunOfEffects {
+  readonly id: string;
+  readonly now: Date;
+  /** See `loadEvents`. */
+  readonly begun?: Date | undefined;
+  readonly limits: readonly KindLimit[];
+  /** When the calls of the run have ended, whatever becomes of it. */
+  readonly until: Date;
+  /** Whether a kind has `expiresAfter`. */
+  readonly withAge: boolean;
 }
 
 /** How the call of a loaded effect ended. */
@@ -31,6 +78,14 @@ export interface EffectResult extends Pick<LoadedEffect, keyof EffectKey | 'gene
   readonly maxAttempts?: number | undefined;
   /** A `pending` effect is tried again then, and not earlier. */
   readonly notBefore: Date | null;
+  /** Why it waits without an attempt being counted. */
+  readonly waits?: 'failing' | 'held' | undefined;
+  /** The host that has failed, or that is paused. */
+  readonly host?: string | null | undefined;
+  /** Whether it has failed because of the other side, or waits because that has. */
+  readonly isFailing?: boolean | undefined;
+  /** The other side wants it not earlier, for longer than its host is paused. */
+  readonly toldAt?: Date | undefined;
 }
 
 /** An effect as a handler returned it. */
@@ -113,36 +168,88 @@ export function cancelEffects(cancelled: readonly Cancellation[], now: Date): SQ
     update ${effects} set ${column.status} = 'cancelled' from unsent as key where ${isKey}`;
 }
 
-/** Loads the effects of a batch of tickets in one query. `begun` is that of `loadEvents`. */
-export async function loadEffects(db: Database, keys: readonly EffectKey[], begun?: Date): Promise<LoadedEffect[]> {
-  const rows = await run<Omit<LoadedEffect, 'notBefore'> & { notBefore: string | null }>(
+/** Loads the effects of a batch of tickets in one query. A run that sends them takes its turns and places in the same query. */
+export async function loadEffects(
+  db: Database,
+  keys: readonly EffectKey[],
+  begins?: RunOfEffects,
+): Promise<LoadedEffect[]> {
+  const isLimited = begins !== undefined && begins.limits.length > 0;
+  const ctes = begins && [
+    takeProbes(keys, begins.now),
+    ...(isLimited ? [placeLimited(keys, begins.limits, { ...begins, run: begins.id })] : []),
+    ...(begins.begun ? [beginEffects(keys, begins.begun, isLimited)] : []),
+  ];
+  const rows = await run<{
+    [Key in keyof LoadedEffect]: Date extends LoadedEffect[Key] ? string | null : LoadedEffect[Key];
+  }>(
     db,
     sql`
-    ${begun === undefined ? sql`` : beginEffects(keys, begun)}
+    ${ctes ? sql`with ${sql.join(ctes, sql`, `)}` : sql``}
     select ${effects.source} as source, ${effects.eventId} as "eventId", ${effects.name} as name,
            ${effects.generation} as generation, ${effects.begunAt} is not null and ${effects.status} = 'pending' as "neverEnded",
            ${effects.kind} as kind, ${effects.payload} as payload, ${effects.status} as status,
            ${effects.attempts} as attempts, ${effects.notBefore} as "notBefore",
+           ${effects.host} as host, ${effects.failingSince} as "failingSince",
+           (select ${pauses.okAt} from ${pauses} where (${pauses.kind}, ${pauses.host}) = (${effects.kind}, ${effects.host})) as "okAt",
+           (select json_object_agg(${pauses.host}, ${pauses.pausedBy} is not null) from ${pauses}
+            where ${pauses.kind} = ${effects.kind} and ${pauses.pausedAt} is not null) as paused,
+           ${ctes ? IS_PROBE : sql`false`} as "isProbe",
+           ${isLimited ? sql`case when placed.source is not null then case placed.goes when true then 'goes' when false then 'waits' else 'new' end end` : sql`null`} as place,
+           ${isLimited ? sql`placed.slot_at` : sql`null`} as "slotAt",
+           ${begins?.withAge ? sql`(select ${sendableSince} from ${events} where ${itsEvent})` : sql`null`} as "sendableSince",
            ${bodies.headers} ->> 'traceparent' as traceparent, ${cancellations.source} is not null as "isCancelled"
     from ${rowsOf('key', keys, EFFECT_KEY)} join ${effects} on ${isKey}
     left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${effects.source}, ${effects.eventId})
     left join ${cancellations} on (${cancellations.source}, ${cancellations.kind}, ${cancellations.cancelKey})
-      = (${effects.source}, ${effects.kind}, ${effects.cancelKey})`,
+      = (${effects.source}, ${effects.kind}, ${effects.cancelKey})
+    ${isLimited ? sql`left join placed on (placed.source, placed.event_id, placed.name) = (key.source, key.event_id, key.name)` : sql``}`,
   );
-  return rows.map((row) => ({ ...row, notBefore: row.notBefore === null ? null : new Date(row.notBefore) }));
+  const dateOf = (time: string | null) => (time === null ? null : new Date(time));
+  return rows.map((row) => ({
+    ...row,
+    notBefore: dateOf(row.notBefore),
+    failingSince: dateOf(row.failingSince),
+    okAt: dateOf(row.okAt),
+    slotAt: dateOf(row.slotAt),
+    sendableSince: dateOf(row.sendableSince),
+  }));
 }
 
+/** Of several effects of one kind and host, the first one that is pending is the probe. */
+const IS_PROBE = sql`
+           exists (select from probing where (probing.kind, probing.host) = (${effects.kind}, ${effects.host}))
+             and row_number() over (
+               partition by ${effects.kind}, ${effects.host} order by ${effects.status} = 'pending' desc,
+                 ${effects.notBefore} nulls first, ${effects.dueAt}) = 1`;
+
 /** See `beginEvents`. */
-function beginEffects(keys: readonly EffectKey[], begun: Date): SQL {
-  return sql`with begun as (
+function beginEffects(keys: readonly EffectKey[], begun: Date, isLimited: boolean): SQL {
+  // A row is changed once in a statement at most.
+  const goes = isLimited
+    ? sql`and not exists (select from placed where not goes and (placed.source, placed.event_id, placed.name) = (key.source, key.event_id, key.name))`
+    : sql``;
+  return sql`begun as (
       update ${effects} set ${column.begunAt} = ${at(begun)}
       where (${effects.source}, ${effects.eventId}, ${effects.name}) in (
         select ${effects.source}, ${effects.eventId}, ${effects.name}
         from ${rowsOf('key', keys, EFFECT_KEY)} join ${effects} on ${isKey}
         where ${effects.status} = 'pending' and ${effects.begunAt} is null
-          and coalesce(${effects.notBefore} <= ${at(begun)}, true)
+          and coalesce(${effects.notBefore} <= ${at(begun)}, true) ${goes}
         for update of ${lockName(effects)} skip locked)
     )`;
+}
+
+/** What a run has learnt about the other sides. */
+export interface RunResult {
+  readonly id: string;
+  readonly answers: readonly Answers[];
+}
+
+/** How the other sides are, and the waiting effects that get tickets. */
+export interface NotedResults {
+  readonly states: readonly PauseState[];
+  readonly released: readonly Released[];
 }
 
 /**
@@ -152,14 +259,21 @@ function beginEffects(keys: readonly EffectKey[], begun: Date): SQL {
  *
  * The number of attempts comes from what was loaded, so writing the same result twice counts one. Rows are locked in the
  * order of their keys, so that two batches with common effects can't deadlock.
+ *
+ * In the same statement it notes what the calls have shown of the other sides. Returns how these are now, and the waiting
+ * effects that the caller sends tickets for.
  */
-export async function recordEffectResults(db: Database, results: readonly EffectResult[], now: Date): Promise<void> {
-  await run(
+export async function recordEffectResults(
+  db: Database,
+  results: readonly EffectResult[],
+  now: Date,
+  { id, answers }: RunResult = { id: '', answers: [] },
+): Promise<NotedResults> {
+  const rows = await run<Row>(
     db,
     sql`
-    with result as (
-      select given.*
-      from ${rowsOf('given', results, {
+    with given as (
+      select * from ${rowsOf('given', results, {
         ...EFFECT_KEY,
         generation: ['uuid', ({ generation }) => generation],
         attempts: ['int', ({ attempts }) => attempts],
@@ -169,27 +283,63 @@ export async function recordEffectResults(db: Database, results: readonly Effect
         position: ['text', ({ position }) => position ?? null],
         max_attempts: ['int', ({ maxAttempts }) => maxAttempts ?? null],
         not_before: ['timestamptz', ({ notBefore }) => notBefore],
+        waits: ['text', ({ waits }) => waits ?? null],
+        host: ['text', ({ host }) => host ?? null],
+        is_failing: ['boolean', ({ isFailing = false }) => isFailing],
+        told_at: ['timestamptz', ({ toldAt }) => toldAt ?? null],
       })}
-      join ${effects} on ${isResult('given')}
+    ),
+    ${noteAnswers(answers, id, now, sql`select source, event_id, name from given`)},
+    result as (
+      select given.*, given.waits is not null and exists (
+        select from noted where (noted.kind, noted.host) = (${effects.kind}, given.host) and noted.paused_at is not null) as is_paused
+      from given join ${effects} on ${isResult('given')}
       order by ${effects.source}, ${effects.eventId}, ${effects.name} for update of ${lockName(effects)}
+    ),
+    updated as (
+      update ${effects} set
+        ${column.attempts} = greatest(
+          ${effects.attempts}, result.attempts + case when result.status = 'cancelled' or result.waits is not null then 0 else 1 end),
+        ${column.begunAt} = null,
+        ${column.status} = result.status,
+        ${column.failure} = case when result.waits = 'held' then ${effects.failure} else result.failure end,
+        ${column.lastError} = result.error,
+        ${column.position} = result.position,
+        ${column.maxAttempts} = result.max_attempts,
+        ${column.notBefore} = case when is_paused then result.told_at else result.not_before end,
+        ${column.dueAt} = case
+          when is_paused then ${at(now)}
+          when result.status = 'pending' then coalesce(result.not_before, ${at(now)}) + ${`${TICKET_GRACE_MS} milliseconds`}::interval
+          else ${effects.dueAt} end,
+        ${column.sentAt} = case when result.status = 'sent' then ${at(now)} end,
+        -- What waits for its kind still knows its host.
+        ${column.host} = case when result.host = '' then coalesce(${effects.host}, '') else coalesce(result.host, ${effects.host}) end,
+        ${column.failingSince} = coalesce(${effects.failingSince}, case when is_failing then ${at(now)} end),
+        ${column.slotAt} = null
+      from result where ${isResult('result')} and (
+        ${effects.status} = 'pending'
+        -- Its call was on its way when it was cancelled.
+        or (${effects.status} = 'cancelled' and result.status = 'sent'))
     )
-    update ${effects} set
-      ${column.attempts} = greatest(
-        ${effects.attempts}, result.attempts + case when result.status = 'cancelled' then 0 else 1 end),
-      ${column.begunAt} = null,
-      ${column.status} = result.status,
-      ${column.failure} = result.failure,
-      ${column.lastError} = result.error,
-      ${column.position} = result.position,
-      ${column.maxAttempts} = result.max_attempts,
-      ${column.notBefore} = result.not_before,
-      ${column.dueAt} = coalesce(result.not_before + ${`${TICKET_GRACE_MS} milliseconds`}::interval, ${effects.dueAt}),
-      ${column.sentAt} = case when result.status = 'sent' then ${at(now)} end
-    from result where ${isResult('result')} and (
-      ${effects.status} = 'pending'
-      -- Its call was on its way when it was cancelled.
-      or (${effects.status} = 'cancelled' and result.status = 'sent'))`,
+    ${statesOf(now)}`,
   );
+  const states: PauseState[] = [];
+  const released: Released[] = [];
+  for (const { source, eventId, name, at, nextProbe, ...row } of rows) {
+    const { kind, host } = row;
+    if (source !== null && eventId !== null && name !== null) {
+      released.push({ kind, host, source, eventId, name, at: new Date(at) });
+    } else states.push({ ...row, nextProbe: nextProbe === null ? null : new Date(nextProbe) });
+  }
+  return { states, released };
+}
+
+interface Row extends Omit<PauseState, 'nextProbe'> {
+  readonly nextProbe: string | null;
+  readonly source: string | null;
+  readonly eventId: string | null;
+  readonly name: string | null;
+  readonly at: string;
 }
 
 function isResult(name: string): SQL {

@@ -6,24 +6,24 @@ import { COMPLETED_AT_MOST_ONCE, events, orderKeys, TURN_WAS_KEPT, webhooks } fr
 
 interface Facts {
   /**
-   * Whether the same request may succeed if sent again. It may also have committed already. Such an error doesn't say
-   * whose fault it is: Postgres may be away or overloaded, or the statement may be one that always ends like this.
+   * Whether the same request may succeed if it is sent again. It may also have committed already. The cause is unknown:
+   * Postgres may be down or overloaded, or the statement may always fail like this.
    */
   readonly retryable: boolean;
   /** SQLSTATE, if Postgres gave one. */
   readonly code?: string | undefined;
-  /** The broken constraint, and its table with the schema: `webhooks.events`. */
+  /** The violated constraint, and its table with the schema: `webhooks.events`. */
   readonly constraint?: string | undefined;
   readonly table?: string | undefined;
-  /** Which `must()` of the event was not met: its index in `conditions`. */
+  /** The index in `conditions` of the event's `must()` that was not met. */
   readonly unmetCondition?: number | undefined;
-  /** Whether Neon refuses the data itself, which has no SQLSTATE then. */
+  /** Whether Neon itself refuses the data. There is no SQLSTATE in this case. */
   readonly isAboutData?: boolean;
 }
 
 /**
- * A database error, reduced to what may be logged and stored: without SQL, parameters, the URL, and the messages of
- * Postgres, which quote values.
+ * A database error reduced to what may be logged and stored: without SQL, parameters, the URL, or Postgres's messages,
+ * which quote values.
  */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
@@ -32,7 +32,10 @@ export class DatabaseError extends Error {
   readonly constraint: string | undefined;
   readonly table: string | undefined;
   readonly unmetCondition: number | undefined;
-  /** Whether Postgres or Neon refuses the data itself (its kind, a constraint, its size): the same data never succeeds. */
+  /**
+   * Whether Postgres or Neon refuses the data itself (its type, its size or a constraint), so that the same data can
+   * never succeed.
+   */
   readonly isAboutData: boolean;
 
   constructor(message: string, facts: Facts) {
@@ -45,17 +48,20 @@ export class DatabaseError extends Error {
     this.isAboutData = facts.isAboutData ?? /^(22|23|54)/.test(facts.code ?? '');
   }
 
-  /** A full project refuses what needs more space. Small updates still succeed, so they prove nothing. */
+  /**
+   * A full Neon project refuses writes that need more space. Small updates may still succeed, so a success doesn't mean
+   * that there is space.
+   */
   get isOutOfSpace(): boolean {
     return this.code === '53100';
   }
 
-  /** Whether an error came from the database. An error in building a statement did not. */
+  /** Whether an error came from the database. An error while building a statement did not. */
   static isFromDatabase(error: unknown): boolean {
     try {
       return error instanceof DatabaseError || error instanceof DrizzleQueryError;
     } catch {
-      // A handler may throw a Proxy, which can answer even this question with an error.
+      // A handler may throw a Proxy that throws even on `instanceof`.
       return false;
     }
   }
@@ -66,36 +72,36 @@ export class DatabaseError extends Error {
 
   /** Reduces anything that was thrown while a statement was built or sent. */
   static fromThrown(error: unknown): DatabaseError {
-    // Drizzle wraps the errors of single queries, but not those of a batch.
+    // Drizzle wraps the errors of single queries, but not of a batch.
     const cause = error instanceof DrizzleQueryError ? error.cause : error;
     if (cause instanceof DatabaseError) return cause;
     return new DatabaseError(`unexpected ${kindOf(cause)}`, { retryable: false });
   }
 
   /**
-   * What Neon's driver threw, reduced. It wraps every error of `fetch`, and client.ts checks what it reads, so any bare error
-   * is a mistake in our code, whose log line needs its name and position: it stays as it is.
+   * Reduces an error of Neon's driver. The driver wraps every error of `fetch`, and client.ts checks every answer, so
+   * any other error is a bug in our code. It is returned unchanged, because the log needs its name and position.
    */
   static fromDriver(error: unknown): unknown {
     if (!(error instanceof NeonDbError)) return error;
     if (error.sourceError) return fromFetch(error.sourceError);
-    // Postgres has refused the statement or, without a code, Neon's proxy has.
+    // With a code, Postgres has refused the statement. Without one, Neon's proxy has.
     if (error.code) return fromPostgres(error.code, error);
-    // The driver writes an unusual status into its message, and nowhere else.
+    // The driver puts an unusual status only into its message.
     const status = /HTTP status (\d{3})/.exec(error.message)?.[1];
     return status === undefined ? fromProxy(error.message) : fromStatus(Number(status), error.message);
   }
 }
 
-/** Postgres refuses a write in a read-only transaction with this code. */
+/** Postgres's code for a write in a read-only transaction. */
 export const WRITE_REFUSED = '25006';
-/** "Invalid transaction termination": our own refusal has the code that Postgres would use. */
+/** "Invalid transaction termination". We use Postgres's code for our own refusal. */
 export const TRANSACTION_CONTROL_REFUSED = '2D000';
 
 /**
- * Whether the error says that this event has been completed before, or that its row is gone: only what is finished is
- * ever deleted. The constraint is matched by name, because any other violation is a failure; also by table, because a
- * table of the app may have a constraint of the same name.
+ * Whether the event has been completed before, or its row is gone (only finished events are ever deleted). Matches the
+ * constraint by name, because any other violation is a failure, and by table, because the app may have a constraint of
+ * the same name.
  */
 export function isCompletedBefore(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
@@ -103,10 +109,10 @@ export function isCompletedBefore(error: unknown): boolean {
   return error.code === '23514' && error.constraint === COMPLETED_AT_MOST_ONCE && error.table === nameOfTable(events);
 }
 
-/** Whether the error says that another run has completed an event of the same order key since this one was loaded. */
+/** Whether another run has completed an event of the same order key since this one was loaded. */
 export function isTurnLost(error: unknown): boolean {
   if (!(error instanceof DatabaseError) || error.table !== nameOfTable(orderKeys)) return false;
-  // The second is of two runs of which each has found no row.
+  // 23505 happens if two runs both found no row and inserted one.
   return (error.code === '23514' && error.constraint === TURN_WAS_KEPT) || error.code === '23505';
 }
 
@@ -119,9 +125,9 @@ const nameOfTable = (table: PgTable) => `${webhooks.schemaName}.${getTableName(t
 const RETRYABLE = /^(08...|25006|40001|40P01|53...|57...|58...|XX000)$/;
 
 const NOT_UP_TO_DATE =
-  ": there is no such table or column. Either the statement misspells it, or the tables are missing or not up to date: npm run db:migrate (or npm run deploy) applies the engine's migrations and yours; after a change of a table of yours, npm run db:generate comes first";
+  ": there is no such table or column. Either the statement misspells it, or migrations are missing: npm run db:migrate (or npm run deploy) applies the engine's and yours. If you have changed a table, run npm run db:generate first";
 
-/** What the person who set the database up may have forgotten. */
+/** Steps that may have been forgotten when the database was set up. */
 const HINTS: Readonly<Record<string, string>> = {
   '3F000': NOT_UP_TO_DATE,
   '42P01': NOT_UP_TO_DATE,
@@ -130,18 +136,18 @@ const HINTS: Readonly<Record<string, string>> = {
     ": the Worker's role lacks a right. If it needs this right, npm run db:roles grants it (as the owner of the tables)",
 };
 
-/** The beginning of the text that a condition fails with (`asCondition` in user-statement.ts), before its index. */
+/** The text with which an unmet condition fails (`asCondition` in user-statement.ts), before its index. */
 export const UNMET_CONDITION = 'claimcheck: unmet condition ';
-/** Postgres quotes the text at the end of its message, in the words and with the quotation marks of `lc_messages`. */
+/** Postgres quotes the text at the end of its message. The words and quotation marks depend on `lc_messages`. */
 const UNMET = new RegExp(`${UNMET_CONDITION}(\\d+), rows: 0\\W*$`);
 
 /**
- * A completion fails with this code if it changed fewer rows than it was given (`complete` in events.ts). Only `nth_value`
- * raises it. A message would not do: it quotes texts of senders that an app casts, and they could say the same.
+ * A completion fails with this code if it changed fewer rows than it should (`complete` in events.ts). Only `nth_value`
+ * raises it. A message would be unsafe, because messages can quote a sender's text.
  */
 const MISCOUNTED = '22016';
 
-/** A loopback host takes no connection: a developer has forgotten to start the database. */
+/** A loopback host refuses connections, so the developer has probably forgotten to start the database. */
 export class NotRunning extends Error {}
 
 function fromFetch(error: unknown): DatabaseError {
@@ -176,22 +182,22 @@ function fromPostgres(code: string, error: NeonDbError): DatabaseError {
   return new DatabaseError(message, { retryable, code, constraint, table, unmetCondition });
 }
 
-/** Neon's proxy answers 400 with an empty code both when it refuses us and when a pooled connection has died. */
+/** Neon's proxy answers 400 with an empty code both if it refuses us and if a pooled connection has died. */
 function fromProxy(message: string): DatabaseError {
   if (/connection closed|error communicating with the server/i.test(message)) {
     return new DatabaseError('the connection to Postgres was lost', { retryable: true });
   }
   if (/could not parse/i.test(message)) {
     return new DatabaseError(
-      'Neon could not parse the request: a parameter is not well-formed text, because it holds half a character (a lone surrogate)',
+      'Neon could not parse the request because a parameter contains half a character (a lone surrogate)',
       { retryable: false, isAboutData: true },
     );
   }
   if (/unexpected message from server/i.test(message)) {
-    return new DatabaseError('Neon takes no COPY statement', { retryable: false });
+    return new DatabaseError('Neon does not support COPY', { retryable: false });
   }
   if (/encoding message to server/i.test(message)) {
-    return new DatabaseError('a statement has more than 32,767 parameters, and Neon takes no more', {
+    return new DatabaseError('a statement has more than 32,767 parameters, which is the limit of Neon', {
       retryable: false,
     });
   }

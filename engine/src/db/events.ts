@@ -4,7 +4,8 @@ import { commit, type Database, run } from './client.ts';
 import { cancelEffects, enqueueEffects, type NewEffect } from './effects.ts';
 import type { EventKey } from './keys.ts';
 import { IS_FIRST, type LineRow, turnIsNot } from './order.ts';
-import { bodies, events, type Failure, TICKET_GRACE_MS } from './schema.ts';
+import { FAILING_HOSTS, noteFailingHosts } from './pauses.ts';
+import { bodies, events, type Failure, itsBody, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, EVENT_KEY, lockName, type Query, rowsOf } from './sql.ts';
 
 const column = columnNames(events);
@@ -17,6 +18,9 @@ export interface LoadedEvent extends EventKey {
   readonly receivedAt: Date;
   readonly status: (typeof events.status.enumValues)[number];
   readonly attempts: number;
+  readonly failingSince: Date | null;
+  /** The hosts that handlers have failed to call lately, and when a call to each has last succeeded. */
+  readonly failingHosts: Readonly<Record<string, string | null>> | null;
   /** Why the last attempt failed, also after an operator's retry. */
   readonly failure: Failure | null;
   readonly notBefore: Date | null;
@@ -52,21 +56,25 @@ export const LOADED = sql`
              ${events.notBefore} as "notBefore", ${events.begunAt} is not null as "neverEnded",
              ${events.status} as status, ${events.attempts} as attempts, ${events.failure} as failure,
              ${events.orderKey} as "orderKey", ${events.orderPlace} as "orderPlace",
+             ${events.failingSince} as "failingSince", ${FAILING_HOSTS} as "failingHosts",
              ${bodies.headers} as headers, ${bodies.source} is not null as "hasBody"`;
 
-export interface LoadedRow extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'headers'> {
+export interface LoadedRow
+  extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'failingSince' | 'headers'> {
   readonly occurredAt: string | null;
   readonly receivedAt: string;
   readonly notBefore: string | null;
+  readonly failingSince: string | null;
   readonly headers: Record<string, string> | null;
 }
 
-export function eventOf({ occurredAt, receivedAt, notBefore, headers, ...row }: LoadedRow): LoadedEvent {
+export function eventOf({ occurredAt, receivedAt, notBefore, failingSince, headers, ...row }: LoadedRow): LoadedEvent {
   return {
     ...row,
     occurredAt: dateOf(occurredAt),
     receivedAt: new Date(receivedAt),
     notBefore: dateOf(notBefore),
+    failingSince: dateOf(failingSince),
     headers: headers ?? {},
   };
 }
@@ -92,10 +100,10 @@ export async function loadEvents(db: Database, keys: readonly EventKey[], begun?
       select ${LOADED}, ${bodies.body} as body, ${sizeBefore} as size_before
       from ${rowsOf('key', keys, EVENT_KEY)}
       join ${events} on (${events.source}, ${events.eventId}) = (key.source, key.event_id)
-      left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (key.source, key.event_id)
+      left join ${bodies} on ${itsBody}
     )
     select source, "eventId", "originalId", type, "occurredAt", "receivedAt", "notBefore", "neverEnded", status, attempts, failure,
-           "orderKey", "orderPlace", false as late, headers, "hasBody",
+           "orderKey", "orderPlace", "failingSince", "failingHosts", false as late, headers, "hasBody",
            case when status = 'pending' and "orderKey" is null and size_before < ${MAX_LOADED_BYTES} then body end as body
     from loaded`,
   );
@@ -216,6 +224,10 @@ export interface FailedAttempt extends EventKey {
   /** That its order key, if it has one, had when it was loaded. Undefined: any. */
   readonly turn?: string | null | undefined;
   readonly notBefore: Date;
+  /** The other side that may be at fault. */
+  readonly otherSide?: { readonly host: string; readonly problem: string } | undefined;
+  /** Whether it waits for the other side. Then no attempt is counted. */
+  readonly waits?: boolean;
 }
 
 /**
@@ -224,11 +236,14 @@ export interface FailedAttempt extends EventKey {
  * may have failed because of what it read, and nothing is counted.
  */
 export async function recordFailures(db: Database, failed: readonly FailedAttempt[], now: Date): Promise<void> {
+  const otherSides = failed.flatMap(({ otherSide }) => otherSide ?? []);
   await run(
     db,
     sql`
+    ${otherSides.length > 0 ? sql`with ${noteFailingHosts(otherSides, now)}` : sql``}
     update ${events} set
-      ${column.attempts} = ${events.attempts} + 1,
+      ${column.attempts} = ${events.attempts} + case when failed.waits then 0 else 1 end,
+      ${column.failingSince} = coalesce(${events.failingSince}, case when failed.is_failing then ${at(now)} end),
       ${column.begunAt} = null,
       ${column.failure} = failed.failure,
       ${column.lastError} = failed.error,
@@ -247,6 +262,8 @@ export async function recordFailures(db: Database, failed: readonly FailedAttemp
       paths: ['jsonb', ({ failedPaths }) => failedPaths && JSON.stringify(failedPaths)],
       position: ['text', ({ position }) => position ?? null],
       max_attempts: ['int', ({ maxAttempts }) => maxAttempts ?? null],
+      waits: ['boolean', ({ waits = false }) => waits],
+      is_failing: ['boolean', ({ otherSide }) => otherSide !== undefined],
       parked: ['boolean', ({ parked }) => parked],
       holds: ['boolean', ({ holds = true }) => holds],
       not_before: ['timestamptz', ({ notBefore }) => notBefore],

@@ -1,4 +1,4 @@
-// The events that somebody means: the fields of a filter, as the API takes them, and what they are in SQL.
+// Filters of events: their fields in the API, and their conditions in SQL.
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
@@ -7,32 +7,32 @@ import { effects, events, FAILURES, type WorkTable } from './schema.ts';
 import { at } from './sql.ts';
 
 export const STATUSES = events.status.enumValues;
-/** There is no `sent`: those are too many to be found by an index. */
+/** `sent` is missing because sent effects are too many for an index. */
 export const EFFECT_STATUSES = ['pending', 'parked'] as const;
 
-/** How many ids with a common beginning are looked at for each source. To find others, one types more of the id. */
+/** How many ids with the same beginning are searched for each source. To find others, type more of the id. */
 export const MAX_COMMON = 500;
 
-// A message is the end of a sentence that begins with the name of the field.
+// Each message completes a sentence that begins with the name of the field.
 const NO_TEXT = 'must be a text without NUL';
 const Text = v.pipe(
   v.string(NO_TEXT),
-  v.nonEmpty('is empty'),
+  v.nonEmpty('must not be empty'),
   v.check((text: string) => isStorableText(text), NO_TEXT),
 );
 export const Time = v.pipe(
   Text,
-  v.check((text: string) => timeOf(text) !== undefined, 'is a time, as 2026-01-31T12:00Z'),
+  v.check((text: string) => timeOf(text) !== undefined, 'must be a time such as 2026-01-31T12:00Z'),
   v.transform(timeOf),
 );
 const oneOf = <const Names extends readonly string[]>(names: Names) =>
-  v.picklist(names, `is one of ${names.join(', ')}`);
+  v.picklist(names, `must be one of ${names.join(', ')}`);
 
-/** A field that may be left out. */
+/** An optional field. */
 export const optional = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(v.optional(schema), v.description(description));
 
-/** An object that has no other fields than these. */
+/** An object with only these fields. */
 export const only = <const Entries extends v.ObjectEntries>(what: 'field' | 'filter', entries: Entries) =>
   v.strictObject(entries, ({ expected, received }) =>
     expected === 'never'
@@ -49,17 +49,17 @@ export const Filter = only('filter', {
   effect_status: optional(oneOf(EFFECT_STATUSES), 'Only with an effect of this status'),
   q: optional(
     Text,
-    `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source)`,
+    `Only with this event id. A list takes its beginning as well (the first ${MAX_COMMON} of each source), and acme: for all events of the tenant acme`,
   ),
   since: optional(Time, 'Received at or after this time (ISO 8601; without a zone it is UTC)'),
   until: optional(Time, 'Received before this time'),
   action_at: optional(Time, "Only if an operator's action at this time was about them"),
 });
 
-/** A field that is not set doesn't restrict. */
+/** An unset field doesn't restrict the filter. */
 export type EventFilter = Readonly<v.InferOutput<typeof Filter>>;
 
-/** The same filter as the fields of a query or of a form. */
+/** A filter as fields of a query or a form. */
 export function filterFields(filter: EventFilter): Record<string, string> {
   const fields = Object.entries(filter).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value] as const],
@@ -67,7 +67,7 @@ export function filterFields(filter: EventFilter): Record<string, string> {
   return Object.fromEntries(fields);
 }
 
-/** Times without a zone are in UTC, like all times that we show. */
+/** A time without a zone is in UTC, like all times that we show. */
 export function timeOf(text: string): Date | undefined {
   const match = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/.exec(text);
   const time = new Date(match?.[1] && !match[4] ? `${text}Z` : text);
@@ -95,15 +95,18 @@ export function matches(filter: EventFilter): SQL {
 
 type Why = Pick<EventFilter, 'failure' | 'error'>;
 
-/** An effect fails on its own, after its event is done. The unsent ones are few, and have indexes. */
+/**
+ * Whether an event or one of its unsent effects failed. Effects fail after their event is done. Unsent effects are few
+ * and have indexes.
+ */
 function hasFailed(why: Why): SQL {
-  // Each status has an index of its own, and Postgres uses neither for both.
+  // Each status has its own index, which Postgres doesn't use for a condition on both.
   const ofEffect = (status: string) =>
     hasEffect(sql`${effects.status} = ${sql.raw(status)} and ${failedFor(effects, why)}`);
   return sql`(${failedFor(events, why)} or ${ofEffect("'pending'")} or ${ofEffect("'parked'")})`;
 }
 
-/** Whether a row of events or of effects failed for this reason. */
+/** Whether a row of `events` or `effects` failed for this reason. */
 export function failedFor(table: WorkTable, { failure, error }: Why): SQL {
   const isFailure = failure === undefined ? sql`true` : sql`${table.failure} = ${failure}`;
   return error === undefined
@@ -111,12 +114,15 @@ export function failedFor(table: WorkTable, { failure, error }: Why): SQL {
     : sql`${isFailure} and ${kindOfError(table.lastError)} = ${kindOfError(error)}`;
 }
 
-/** The beginning of an error, without what looks like an id: words of six or more characters with a digit in them. */
+/** The beginning of an error without likely ids (words of six or more characters that contain a digit). */
 export function kindOfError(error: PgColumn | SQL | string): SQL {
   return sql`regexp_replace(left(${error}, 200), '\\m(?=[\\w-]{6})[\\w-]*\\d[\\w-]*', '#', 'g')`;
 }
 
-/** A status in it is part of the text, and not a parameter: so Postgres can use the partial index of this status. */
+/**
+ * A status in `condition` must be a literal instead of a parameter, so that Postgres can use the status's partial
+ * index.
+ */
 function hasEffect(condition: SQL): SQL {
   return sql`(${events.source}, ${events.eventId}) in (
     select ${effects.source}, ${effects.eventId} from ${effects} where ${condition})`;

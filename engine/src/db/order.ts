@@ -1,9 +1,9 @@
-// Events with an order key: who is next, who waits, and whose turn it is.
+// Events with an order key: which is next, which ones wait, and which run may complete them.
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import { eventOf, LOADED, type LoadedEvent, type LoadedRow, MAX_LOADED_BYTES } from './events.ts';
 import type { EventKey } from './keys.ts';
-import { bodies, events, orderKeys } from './schema.ts';
+import { bodies, events, itsBody, orderKeys } from './schema.ts';
 import { columnNames, EVENT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LineKey {
@@ -11,9 +11,12 @@ export interface LineKey {
   readonly orderKey: string;
 }
 
-/** The unfinished events of one source with the same order key, in their order. */
+/** A line: the unfinished events of one source with the same order key, in order. */
 export interface Line extends LineKey {
-  /** Changes with each completion. Null as long as none was completed. Load it before a handler reads what they write. */
+  /**
+   * Changes with each completion, and is null before the first one. Must be loaded before a handler reads what earlier
+   * events have written.
+   */
   turn: string | null;
   /** How many of the following events the commit should load. */
   lookFor?: number;
@@ -21,7 +24,7 @@ export interface Line extends LineKey {
   next?: readonly LoadedEvent[] | undefined;
 }
 
-/** A line, and its first events in their order. */
+/** A line and its first events, in order. */
 export interface LoadedLine extends Line {
   readonly events: readonly LoadedEvent[];
 }
@@ -29,35 +32,35 @@ export interface LoadedLine extends Line {
 const column = columnNames(orderKeys);
 
 /**
- * Which events are in line: what is pending, and what is parked as long as the others wait for it. A suspected replay is
- * not, or a stranger with a captured body could stop a line. The index `events_in_line` has the same condition.
+ * Whether an event is in a line: it is pending, or parked while later events wait for it. A suspected replay never is,
+ * because a stranger with a captured body could then block a line. The index `events_in_line` has the same condition.
  */
 const isInLine = (alias: string) =>
   sql.raw(`(${alias}.status = 'pending' or (${alias}.status = 'parked' and ${alias}.holds))`);
 
-/** The place of an event in its line. */
+/** The position of an event in its line. */
 const placeOf = (alias: string) => sql.raw(`(${alias}.received_at, ${alias}.order_place, ${alias}.event_id)`);
 
 const PLACE = sql`(${events.receivedAt}, ${events.orderPlace}, ${events.eventId})`;
 
-/** Of the event that a statement looks at: whether no event of its line must be worked before it. */
+/** Whether the current event is the first of its line. Also true without an order key. */
 export const IS_FIRST = sql`(${events.orderKey} is null or not exists (
       select from ${events} as other
       where (other.source, other.order_key) = (${events.source}, ${events.orderKey}) and ${isInLine('other')}
         and ${placeOf('other')} < ${PLACE}))`;
 
-/** Of the event that a statement looks at: how many wait for it. */
+/** How many events wait for the current event. */
 export const WAITING = sql`(case when ${events.orderKey} is not null and (${events.status} = 'pending' or (${events.status} = 'parked' and ${events.holds})) then (
       select count(*)::int from ${events} as other
       where (other.source, other.order_key) = (${events.source}, ${events.orderKey}) and ${isInLine('other')}
         and other.status = 'pending' and ${placeOf('other')} > ${PLACE}) else 0 end)`;
 
-/** More lines than anybody has at the same time. A statement walks so many in two seconds. */
+/** More lines than anybody has at the same time. A statement walks this many in two seconds. */
 const MAX_LINES = 100_000;
 
 /**
- * The recursive CTE `first_in_line` (source, event_id, status, due_at, received_at): the first event of each line that has any.
- * It goes from line to line in the index, and so reads one event of each, however many wait behind it.
+ * The recursive CTE `first_in_line` (source, event_id, status, due_at, received_at): the first event of each line. It
+ * jumps from line to line in the index, so it reads one event of each, however many wait.
  */
 export const FIRST_IN_LINE = sql`
     first_in_line as (
@@ -76,7 +79,7 @@ function firstAfter(condition: SQL, number = sql`1`): SQL {
         order by other.source, other.order_key, other.received_at, other.order_place, other.event_id limit 1`;
 }
 
-/** Loads the turns of lines, and their first events: at most `perLine` of each. */
+/** Loads the turns of lines, and at most `perLine` first events of each. */
 export async function loadLines(db: Database, lines: readonly LineKey[], perLine: number): Promise<LoadedLine[]> {
   return linesIn(await run<LineRow>(db, firstOfLines(lines, perLine)));
 }
@@ -101,11 +104,11 @@ export function firstOfLines(lines: readonly LineKey[], perLine: number): SQL {
       order by other.received_at, other.order_place, other.event_id limit ${perLine}
     ) as line
     join ${events} on (${events.source}, ${events.eventId}) = (line.source, line.event_id)
-    left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (line.source, line.event_id)
+    left join ${bodies} on ${itsBody}
     order by line.source, ${events.orderKey}, line.number`;
 }
 
-/** The lines that have events, with those. */
+/** Groups rows into lines. */
 export function linesIn(rows: readonly LineRow[]): LoadedLine[] {
   const byLine = Map.groupBy(rows, ({ source, orderKey }) => lineText({ source, orderKey: orderKey ?? '' }));
   return [...byLine.values()].flatMap((those) => {
@@ -128,7 +131,7 @@ export async function linesOf(db: Database, keys: readonly EventKey[]): Promise<
   );
 }
 
-/** The first event of each of these lines, if it is pending. */
+/** The first event of each line, if it is pending. */
 export async function findNext(
   db: Database,
   lines: readonly LineKey[],
@@ -153,7 +156,7 @@ const LINE_KEY = {
   order_key: ['text', ({ orderKey }: LineKey) => orderKey],
 } as const;
 
-/** A line to complete events of: the last of these, and the turn that replaces the current one. */
+/** A line whose events are completed: the last of these events, and the new turn. */
 export interface Turn {
   readonly line: Line;
   readonly last: LoadedEvent;
@@ -161,8 +164,9 @@ export interface Turn {
 }
 
 /**
- * The first statement of a transaction that completes events of lines: nobody else may have completed an event of them since
- * they were loaded. Otherwise it breaks `turn_was_kept`, or the primary key if another run has inserted the row meanwhile.
+ * The first statement of a transaction that completes events with order keys. It fails if another run has completed an
+ * event of these lines since they were loaded: it violates `turn_was_kept`, or the primary key if the other run has
+ * inserted the row meanwhile.
  */
 export function takeTurns(turns: readonly Turn[]): SQL {
   const isLater = sql`(given.received_at, given.order_place, given.event_id)
@@ -199,7 +203,7 @@ export function takeTurns(turns: readonly Turn[]): SQL {
     where (source, order_key) not in (select source, order_key from known) order by source, order_key`;
 }
 
-/** Of the event that a statement looks at: whether its order key has another turn than this one. */
+/** Whether the current event's order key has another turn than this one. */
 export const turnIsNot = (turn: SQL) => sql`exists (
       select from ${orderKeys} where (${orderKeys.source}, ${orderKeys.orderKey}) = (${events.source}, ${events.orderKey})
         and ${orderKeys.turn} is distinct from ${turn})`;

@@ -1,4 +1,4 @@
-// What fails, in groups of the same reason: the beginning of the overview.
+// Groups failures by their reason, for the top of the overview.
 import { sql } from 'drizzle-orm';
 import * as v from 'valibot';
 import { type Database, run } from './client.ts';
@@ -8,7 +8,7 @@ import { effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts
 import { isoTimes } from './sql.ts';
 import { Count, TimeOrNull } from './views.ts';
 
-/** What fails for the same reason: it is parked, or pending, which means that it is tried again. */
+/** Events or effects that fail for the same reason. They are parked, or pending if they will be retried. */
 export const Problem = v.strictObject({
   what: v.picklist(['event', 'effect']),
   status: v.picklist(['parked', 'pending']),
@@ -36,12 +36,12 @@ export const Problem = v.strictObject({
 });
 export type Problem = v.InferOutput<typeof Problem>;
 
-/** More different problems than anybody reads. */
+/** More problems than anybody reads. */
 export const MAX_PROBLEMS = 50;
 
 /**
- * What fails, in groups. Postgres has indexes of parked and of pending rows. Equal errors are counted first, because it
- * takes time to find out which errors differ only in ids.
+ * Loads the groups. Postgres has indexes of parked and pending rows. Equal errors are grouped first, because it takes
+ * longer to find errors that differ only in ids.
  */
 export async function loadProblems(db: Database): Promise<Problem[]> {
   const times = sql`${events.receivedAt} as received_at, coalesce(${events.finishedAt}, ${events.receivedAt}) as at`;

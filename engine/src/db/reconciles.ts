@@ -1,4 +1,4 @@
-// What the consumer notes about the sources whose providers it asks what they have sent, and the claim of what is missing.
+// The state of each source that is reconciled, and the claim of missing events.
 import { type SQL, sql } from 'drizzle-orm';
 import { type ClaimRequest, claimStatement } from './claim.ts';
 import { commit, type Database, run } from './client.ts';
@@ -7,7 +7,7 @@ import { at, columnNames, rowsOf } from './sql.ts';
 
 const column = columnNames(reconciles);
 
-/** The header that is kept with the body of an event that was claimed because the provider's API listed it. */
+/** The stored header that marks an event as claimed from the list of the provider's API. */
 export const RECONCILED = 'claimcheck-reconciled';
 
 export interface Reconcile {
@@ -19,7 +19,7 @@ export interface Reconcile {
   readonly delivered: Readonly<Record<string, unknown>> | null;
 }
 
-/** The row of a source. The first time, it begins now: an app that adds a source doesn't want what was sent before. */
+/** Loads the row of a source, or inserts it. A new source begins now, because earlier events aren't wanted. */
 export async function beginReconcile(db: Database, source: string, now: Date): Promise<Reconcile> {
   const [row] = await run<{
     [Key in keyof Reconcile]: Reconcile[Key] extends Date | null ? string | null : Reconcile[Key];
@@ -40,7 +40,7 @@ export async function beginReconcile(db: Database, source: string, now: Date): P
   return { ...row, since: dateOf(row.since) ?? now, askedAt: dateOf(row.askedAt), notBefore: dateOf(row.notBefore) };
 }
 
-/** Those of the ids that have an event here. */
+/** The ids that have an event here. */
 export async function findKnown(db: Database, source: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await run<{ eventId: string }>(
     db,
@@ -51,7 +51,7 @@ export async function findKnown(db: Database, source: string, ids: readonly stri
   return new Set(rows.map(({ eventId }) => eventId));
 }
 
-/** The body of the newest of these events that was delivered, and not listed by the API. */
+/** The body of the newest of these events that was delivered rather than listed by the API. */
 export async function loadDelivered(db: Database, source: string, ids: readonly string[]): Promise<string | undefined> {
   const [row] = await run<{ body: string }>(
     db,
@@ -64,7 +64,7 @@ export async function loadDelivered(db: Database, source: string, ids: readonly 
   return row?.body;
 }
 
-/** An event of the API that differs from those that are delivered. */
+/** A listed event that differs from the delivered ones. */
 export interface Differing {
   readonly eventId: string;
   readonly error: string;
@@ -72,8 +72,8 @@ export interface Differing {
 }
 
 /**
- * Claims what is missing, parks what differs, and counts what was claimed, in one transaction: a run that is killed leaves
- * all of it or nothing, and of two runs at the same time each counts what it has claimed itself. `stamp` tells them apart.
+ * Claims missing events, parks those that differ, and counts the claimed ones in one transaction, so that a killed run
+ * leaves all or nothing. `stamp` identifies the run, so that each of two concurrent runs counts only its own claims.
  */
 export async function claimMissing(
   db: Database,
@@ -111,7 +111,7 @@ function parkDiffering(source: string, differing: readonly Differing[], isMine: 
       and ${bodies.eventId} = differing.event_id and ${isMine}`;
 }
 
-/** What is found within a day is one matter, and one alert. */
+/** Adds to the count of missing events. Those found within a day are counted together, for one alert. */
 function addFound(source: string, counted: SQL, now: Date): SQL {
   const isNews = sql`${reconciles.foundAt} > ${at(now)} - interval '1 day'`;
   return sql`
@@ -123,7 +123,7 @@ function addFound(source: string, counted: SQL, now: Date): SQL {
     where ${reconciles.source} = ${source} and counted.number > 0`;
 }
 
-/** Notes that so many are missing, and that the provider is now asked to send them again. */
+/** Records how many events are missing before the provider is asked to send them again. */
 export async function recordMissing(
   db: Database,
   source: string,
@@ -134,16 +134,16 @@ export async function recordMissing(
   await run(db, addFound(source, sql`select ${number}::int as number, ${at(oldest)} as oldest`, now));
 }
 
-/** What is noted once a window was worked. */
+/** The result of a completed window. */
 export interface WorkedWindow {
-  /** As it was loaded. If an operator, or another run, has moved it since, nothing is noted. */
+  /** The loaded value. If an operator or another run has changed it since, nothing is recorded. */
   readonly since: Date;
   readonly until: Date;
-  /** Whether it reached the present. */
+  /** Whether the window reached the present. */
   readonly isLast: boolean;
   readonly listed: number;
   readonly missing: number;
-  /** Null: as before. */
+  /** Null: unchanged. */
   readonly confirmedKey: string | null;
   readonly delivered: Readonly<Record<string, unknown>> | null;
 }
@@ -195,7 +195,10 @@ export async function recordProblem(
   );
 }
 
-/** Lets the next tick ask again: since then, or also with a key that lists nothing known. False if there is no such row. */
+/**
+ * Makes the next tick ask again, optionally from another time or with an unconfirmed key. Returns false if there is no
+ * such row.
+ */
 export async function restartReconcile(
   db: Database,
   source: string,

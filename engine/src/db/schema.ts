@@ -123,12 +123,16 @@ export const events = webhooks.table(
     completions: integer('completions').notNull().default(0),
     /** The SHA-256 of the replay key: what may be seen only once although the id differs. Usually this is the body. */
     fingerprint: text('fingerprint'),
-    /** 0 for the first event with its fingerprint. A suspected replay has a number of its own, so that it can be kept. */
+    /** 0 for the first event with its fingerprint. A suspected replay has a random number, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
+    /** Of a further suspected replay: the event of its source whose body is the same, and is not stored a second time. */
+    bodyOf: text('body_of'),
     /** Events of one source with the same order key are worked one at a time, in order. Null: in any order. */
     orderKey: text('order_key'),
     /** The place of the event in the body of its delivery. Null without an order key. */
     orderPlace: integer('order_place'),
+    /** Since when its handler has failed because of an other side. Null if it has not. */
+    failingSince: time('failing_since'),
     /** Of a parked event with an order key: whether the later events of its key wait for it. */
     holds: boolean('holds'),
     /**
@@ -168,6 +172,8 @@ export const events = webhooks.table(
       .where(sql`order_key is not null and (status = 'pending' or (status = 'parked' and holds))`),
     // Only parked events are in it, so it costs nothing until an event is parked.
     index('events_parked').on(table.receivedAt).where(sql`status = 'parked'`),
+    // Only suspected replays without a body of their own are in it. Pruning asks whether a body is still needed.
+    index('events_body_of').on(table.source, table.bodyOf).where(sql`body_of is not null`),
   ],
 );
 
@@ -211,6 +217,9 @@ export const bodies = webhooks.table(
   ],
 );
 
+/** Joins events with their bodies. Most have one of their own. */
+export const itsBody = sql`(${bodies.source}, ${bodies.eventId}) = (${events.source}, coalesce(${events.bodyOf}, ${events.eventId}))`;
+
 /** The outbox: one row per call to the outside, written in the transaction that completes its event. */
 export const effects = webhooks.table(
   'effects',
@@ -239,6 +248,15 @@ export const effects = webhooks.table(
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
     sentAt: time('sent_at'),
+    /**
+     * The host that has failed, or whose pause it waits for. Empty if it isn't known, or if it waits for its kind. It has no ticket
+     * while `due_at` has passed: whoever ends the wait sends one.
+     */
+    host: text('host'),
+    /** Since when it has failed because of the other side, or waits for a pause. */
+    failingSince: time('failing_since'),
+    /** Its place in the line of a kind that is limited to some calls per second. Null if it isn't in the line. */
+    slotAt: time('slot_at'),
   },
   (table) => [
     primaryKey({ columns: [table.source, table.eventId, table.name] }),
@@ -250,6 +268,10 @@ export const effects = webhooks.table(
       foreignColumns: [events.source, events.eventId],
     }).onDelete('cascade'),
     index('effects_due').on(table.dueAt).where(sql`status = 'pending'`),
+    // Only effects whose other side has failed are in it, and those that wait.
+    index('effects_waiting')
+      .on(table.kind, table.host, table.dueAt)
+      .where(sql`status = 'pending' and host is not null`),
     // Only effects that can be cancelled are in it.
     uniqueIndex(EFFECT_KEY_ONCE).on(table.source, table.kind, table.cancelKey).where(sql`cancel_key is not null`),
     // Only parked effects are in it. Without it, every look at what is parked would read the whole table.
@@ -288,7 +310,7 @@ export const alerts = webhooks.table(
   'alerts',
   {
     condition: text('condition', {
-      enum: ['parked', 'pending', 'silent', 'missing', 'unconfirmed', 'not_asked'],
+      enum: ['parked', 'pending', 'silent', 'missing', 'unconfirmed', 'not_asked', 'paused'],
     }).notNull(),
     source: text('source').notNull(),
     /** Of `parked`: why, so that a new kind of failure is a new alert. Otherwise empty. */
@@ -367,4 +389,37 @@ export const tenants = webhooks.table(
     // An event's id is `<tenant>:<id>`: a tenant with a colon could take the ids of another one.
     check('tenant_name', sql`${table.tenant} ~ '^[a-z0-9_-]{1,64}$'`),
   ],
+);
+
+/**
+ * What keeps effects waiting. One row for each kind and host that has failed lately, and with an empty host for each kind as a
+ * whole, if it is limited, was paused by an operator, or fails at hosts that nobody knows. The kind is empty for the hosts that
+ * handlers of events ask. Without failures and limits the table is empty.
+ */
+export const pauses = webhooks.table(
+  'pauses',
+  {
+    kind: text('kind').notNull(),
+    host: text('host').notNull(),
+    /** Up to three events whose calls have failed since the last call that has succeeded. Three of them set a pause. */
+    failing: text('failing').array().notNull().default([]),
+    lastError: text('last_error'),
+    /** When a call has last succeeded, some seconds less precise. A failure counts as an attempt if that was after the first one. */
+    okAt: time('ok_at'),
+    pausedAt: time('paused_at'),
+    /** The operator. Null if failures have set the pause. */
+    pausedBy: text('paused_by'),
+    /** The next call is not made before then, and then only one. */
+    probeAt: time('probe_at'),
+    probeSeconds: integer('probe_seconds').notNull().default(0),
+    /** Whether effects wait without tickets, although nothing is paused: each that ends sends the tickets of others. */
+    backlog: boolean('backlog').notNull().default(false),
+    /** Of a limit per second: when the next call may begin, and the end of the line. */
+    nextAt: time('next_at'),
+    lineAt: time('line_at'),
+    /** Of a limit of calls at once: by the id of each run, how many it makes, and until when at most. */
+    runs: jsonb('runs').$type<Readonly<Record<string, { readonly calls: number; readonly until: string }>>>(),
+    changedAt: time('changed_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.kind, table.host] })],
 );

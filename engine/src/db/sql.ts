@@ -3,13 +3,16 @@ import { CasingCache } from 'drizzle-orm/casing';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { EffectKey, EventKey } from './keys.ts';
 
-/** A statement as it is sent: its text, and the values of its parameters. */
+/** A statement's text and the values of its parameters. */
 export interface Query {
   readonly sql: string;
   readonly params: readonly unknown[];
 }
 
-/** How Drizzle's own dialect writes names and parameters for Postgres. The dialect itself would bring all query builders along. */
+/**
+ * Writes names and parameters as Drizzle's Postgres dialect does. Importing the dialect would bundle all query
+ * builders.
+ */
 const POSTGRES = {
   casing: new CasingCache(),
   escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
@@ -17,14 +20,14 @@ const POSTGRES = {
   escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
 };
 
-/** Text and parameters of an sql`…` of ours. */
+/** The text and parameters of one of the engine's sql`…` statements. */
 export function textOf(statement: SQL): Query {
   return statement.toQuery(POSTGRES);
 }
 
 /**
- * For the statements of the hot path: their text is built once per isolate, because Drizzle takes longer to build it than
- * a Worker needs for the rest of a delivery. For each request only its placeholders, `sql.placeholder('name')`, are filled.
+ * For statements on the hot path. Their text is built once per isolate, because building it takes longer than the rest
+ * of a delivery. Each request only fills the placeholders, `sql.placeholder('name')`.
  */
 export function builtOnce<Values extends Record<string, unknown>>(statement: SQL): (values: Values) => Query {
   const { sql: text, params } = textOf(statement);
@@ -32,15 +35,15 @@ export function builtOnce<Values extends Record<string, unknown>>(statement: SQL
 }
 
 /**
- * The columns of a table by their names alone. Drizzle writes a column with its table in front, which Postgres refuses
- * in `set`, `insert into … ( )` and `using ( )`.
+ * The columns of a table as plain names. Drizzle writes a column with its table, which Postgres refuses in `set`,
+ * `insert into … ( )` and `using ( )`.
  */
 export function columnNames<Table extends PgTable>(table: Table): Record<keyof Table['_']['columns'], Name> {
   const names = Object.entries(getTableColumns(table)).map(([key, { name }]) => [key, sql.identifier(name)]);
   return Object.fromEntries(names);
 }
 
-/** For `for update of`, which takes no schema. */
+/** A table's name for `for update of`, which doesn't accept a schema. */
 export function lockName(table: PgTable): Name {
   return sql.identifier(getTableName(table));
 }
@@ -50,30 +53,30 @@ export function at(time: Date): SQL {
   return sql`${time.toISOString()}::timestamptz`;
 }
 
-/** Postgres writes `2026-03-01 12:00:00+00`. */
+/** Converts a time from Postgres's format, `2026-03-01 12:00:00+00`. */
 export function isoOf(time: string): string;
 export function isoOf(time: string | null): string | null;
 export function isoOf(time: string | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }
 
-/** The row with these of its times as `isoOf` writes them. */
+/** Converts these times of a row with `isoOf`. */
 export function isoTimes<Row extends object>(row: Row, ...names: readonly (keyof Row)[]): Row {
   const times = names.map((name) => [name, isoOf(row[name] as string | null)]);
   return { ...row, ...Object.fromEntries(times) };
 }
 
-/** The columns of `rowsOf`: the name of each, its type, and what a row has in it. */
+/** The columns of `rowsOf`: the name, the type, and the value of each for a row. */
 type Columns<Row> = Readonly<Record<string, readonly [type: string, read: (row: Row) => unknown]>>;
 
-/** Rows as a table with this name, for `from`. Each column is a parameter: a list of its values in all rows. */
+/** Rows as a table with this name, for `from`. Each column is one parameter, a list of its values. */
 export function rowsOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): SQL {
   const lists = Object.values(columns).map(([type, read]) => sql`${sql.param(rows.map(read))}::${sql.raw(type)}[]`);
   const names = Object.keys(columns).map((column) => sql.identifier(column));
   return sql`unnest(${sql.join(lists, sql`, `)}) as ${sql.identifier(name)} (${sql.join(names, sql`, `)})`;
 }
 
-/** The columns of a key, for `rowsOf`. */
+/** The columns of an event's key, for `rowsOf`. */
 export const EVENT_KEY = {
   source: ['text', ({ source }) => source],
   event_id: ['text', ({ eventId }) => eventId],

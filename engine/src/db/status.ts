@@ -4,8 +4,9 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import * as v from 'valibot';
 import { sum } from '../shared/counts.ts';
 import { type Database, run } from './client.ts';
+import { HELD } from './pauses.ts';
 import { loadProblems, MAX_PROBLEMS, Problem } from './problems.ts';
-import { alerts, effects, events, itsEvent, reconciles, sendableSince } from './schema.ts';
+import { alerts, effects, events, itsEvent, pauses, reconciles, sendableSince } from './schema.ts';
 import { at, isoTimes } from './sql.ts';
 import { Count, seenSources, Time, TimeOrNull } from './views.ts';
 
@@ -76,6 +77,18 @@ export const ReconcileStatus = v.strictObject({
 });
 export type ReconcileStatus = v.InferOutput<typeof ReconcileStatus>;
 
+export const PauseStatus = v.strictObject({
+  kind: v.string(),
+  host: v.pipe(v.string(), v.description('Empty: the kind is paused as a whole')),
+  paused_at: Time,
+  paused_by: v.pipe(v.nullable(v.string()), v.description('The operator. Null: calls have failed')),
+  last_error: v.nullable(v.string()),
+  waiting: v.pipe(Count, v.description('How many effects wait')),
+  next_try_at: v.pipe(TimeOrNull, v.description('Null: not before an operator resumes it')),
+});
+export type PauseStatus = v.InferOutput<typeof PauseStatus>;
+export const PauseList = v.strictObject({ pauses: v.array(PauseStatus) });
+
 export const Status = v.strictObject({
   problems: v.pipe(
     v.array(Problem),
@@ -94,16 +107,18 @@ export const Status = v.strictObject({
     v.array(ReconcileStatus),
     v.description('The sources whose providers are asked what they have sent'),
   ),
+  pauses: v.pipe(v.array(PauseStatus), v.description('The kinds of effects, and their hosts, that are not called now')),
   totals: v.strictObject({ pending: Count, parked: Count, oldest_pending_at: TimeOrNull }),
 });
 export type Status = v.InferOutput<typeof Status>;
 
 export async function loadStatus(db: Database, configured: readonly string[], now: Date): Promise<Status> {
-  const [problems, sources, effect_kinds, reconciles] = await Promise.all([
+  const [problems, sources, effect_kinds, reconciles, pauses] = await Promise.all([
     loadProblems(db),
     loadSources(db, configured, now),
     loadEffectKinds(db, now),
     loadReconciles(db, configured),
+    loadPauses(db),
   ]);
   return {
     problems,
@@ -115,6 +130,7 @@ export async function loadStatus(db: Database, configured: readonly string[], no
     },
     effect_kinds,
     reconciles,
+    pauses,
     totals: totalsOf(sources),
   };
 }
@@ -255,6 +271,20 @@ export async function loadReconciles(db: Database, configured: readonly string[]
   return rows.map((row) => isoTimes(row, ...times));
 }
 
+/** What is paused: of all kinds, or of one. */
+export async function loadPauses(db: Database, kind?: string): Promise<PauseStatus[]> {
+  const rows = await run<PauseStatus>(
+    db,
+    sql`
+    select ${pauses.kind} as kind, ${pauses.host} as host, ${pauses.pausedAt} as paused_at, ${pauses.pausedBy} as paused_by,
+           ${pauses.lastError} as last_error, ${HELD}::int as waiting,
+           case when ${pauses.pausedBy} is null then ${pauses.probeAt} end as next_try_at
+    from ${pauses} where ${pauses.pausedAt} is not null and ${kind === undefined ? sql`true` : sql`${pauses.kind} = ${kind}`}
+    order by 1, 2`,
+  );
+  return rows.map((row) => isoTimes(row, 'paused_at', 'next_try_at'));
+}
+
 /** One number of the metrics. `label` is what its name says: a status, or the number of a bucket. */
 export interface Measurement {
   readonly name:
@@ -266,7 +296,9 @@ export interface Measurement {
     | 'effects'
     | 'oldest_pending_effect_at'
     | 'reconciled_until'
-    | 'found_missing';
+    | 'found_missing'
+    | 'paused';
+  /** Of `paused`: the kind, and the label is the host. */
   readonly source: string | null;
   readonly label: string | null;
   readonly value: number;
@@ -311,6 +343,7 @@ export async function loadMetrics(db: Database, now: Date): Promise<Measurement[
     union all select 'effects', null, 'sent', count(*) from ${effects} where ${effects.sentAt} > ${lastDay}
     union all select 'reconciled_until', ${reconciles.source}, null, ${epoch(reconciles.since)} from ${reconciles}
     union all select 'found_missing', ${reconciles.source}, null,
-      case when ${reconciles.foundAt} > ${lastDay} then ${reconciles.found} else 0 end from ${reconciles}`,
+      case when ${reconciles.foundAt} > ${lastDay} then ${reconciles.found} else 0 end from ${reconciles}
+    union all select 'paused', ${pauses.kind}, ${pauses.host}, ${HELD} from ${pauses} where ${pauses.pausedAt} is not null`,
   );
 }

@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey, EventKey } from './keys.ts';
 import { FIRST_IN_LINE } from './order.ts';
+import { type PauseSeconds, waitsForOthers } from './pauses.ts';
 import { bodies, cancellations, effects, events, itsEvent, orderKeys, TICKET_GRACE_MS } from './schema.ts';
 import { at, columnNames, lockName } from './sql.ts';
 
@@ -25,6 +26,7 @@ const effectColumn = columnNames(effects);
 export async function takeOverdue(
   db: Database,
   now: Date,
+  patience: PauseSeconds = { usual: 0, kinds: [] },
 ): Promise<{ readonly events: EventKey[]; readonly effects: EffectKey[] }> {
   const nextDue = (since: SQL) =>
     sql`${at(now)} + least(greatest(${at(now)} - ${since}, ${FIRST_INTERVAL}::interval), ${LAST_INTERVAL}::interval)`;
@@ -53,7 +55,7 @@ export async function takeOverdue(
              coalesce(${effects.sendAt}, ${events.finishedAt}, ${effects.dueAt}) as waiting_since,
              ${effects.sendAt} + ${`${TICKET_GRACE_MS} milliseconds`}::interval as not_before
       from ${effects} join ${events} on ${itsEvent}
-      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)}
+      where ${effects.status} = 'pending' and ${effects.dueAt} <= ${at(now)} and not ${waitsForOthers(now, patience)}
       order by ${effects.dueAt} limit ${SWEEP_CHUNK} for update of ${lockName(effects)} skip locked
     ),
     taken_events as (
@@ -91,6 +93,11 @@ export const PRUNE_CHUNK = 1000;
  */
 const LONGEST_RUN_MS = 3_600_000;
 
+/** No suspected replay that is still undecided has the body of this event. */
+const isBodyFree = sql`not exists (
+        select from ${events} as other where (other.source, other.body_of) = (${events.source}, ${events.eventId})
+          and other.status in ('pending', 'parked'))`;
+
 /**
  * Deletes keys and cancellations older than `dedupeDays` and bodies older than `bodyDays`, a chunk of each.
  * What is pending or parked stays, and so does an event that still has an effect to send, or has finished just now.
@@ -112,13 +119,14 @@ export async function prune(
         and ${events.finishedAt} < ${at(new Date(now.getTime() - LONGEST_RUN_MS))}
         and not exists (
           select from ${effects} where ${itsEvent} and ${effects.status} in ('pending', 'parked'))
+        and ${isBodyFree}
       order by ${events.receivedAt} limit ${PRUNE_CHUNK} for update skip locked
     ),
     old_bodies as (
       select ${bodies.source}, ${bodies.eventId} from ${bodies}
       join ${events} on (${events.source}, ${events.eventId}) = (${bodies.source}, ${bodies.eventId})
       where ${bodies.receivedAt} < ${before(bodyDays)}
-        and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)}
+        and ${events.status} in ('done', 'ignored') and ${events.finishedAt} < ${before(bodyDays)} and ${isBodyFree}
       -- Not of the bodies too: a lock needs the right to update, and no Worker may update a body.
       order by ${bodies.receivedAt} limit ${PRUNE_CHUNK} for update of ${lockName(events)} skip locked
     ),

@@ -24,7 +24,8 @@ const SECRETS = sql`${tenants.generation}, ${tenants.keyId} as "keyId", ${tenant
   ${tenants.previousGeneration} as "previousGeneration", ${tenants.previousKeyId} as "previousKeyId",
   ${tenants.sealedPrevious} as "sealedPrevious"`;
 
-const isTenant = ({ source, tenant }: TenantId) => sql`${tenants.source} = ${source} and ${tenants.tenant} = ${tenant}`;
+export const isTenant = ({ source, tenant }: TenantId) =>
+  sql`${tenants.source} = ${source} and ${tenants.tenant} = ${tenant}`;
 
 const FIND = builtOnce<{ source: string; tenant: string }>(sql`
   select ${SECRETS}, ${tenants.disabledAt} is not null as "isDisabled"
@@ -39,6 +40,9 @@ export async function findTenant(db: Database, { source, tenant }: TenantId): Pr
 const WITHOUT_PREVIOUS = sql`${column.previousGeneration} = null, ${column.previousKeyId} = null, ${column.sealedPrevious} = null`;
 
 const WITHOUT_SECRETS = sql`${column.sealed} = null, ${WITHOUT_PREVIOUS}`;
+
+/** Both times stay if the tenant is made again: they tell its old events from the new ones. */
+export const IS_BEING_ERASED = sql`(${tenants.eraseAskedAt} is not null and ${tenants.eraseAskedAt} > coalesce(${tenants.erasedAt}, '-infinity'))`;
 
 /**
  * Makes a tenant, and returns its generation. One that was disabled is made again with the next generation, so that an old
@@ -57,9 +61,8 @@ export async function insertTenant(
     values (${source}, ${tenant}, ${keyId}, ${sealed}, ${at(now)})
     on conflict (${column.source}, ${column.tenant}) do update set
       ${column.generation} = ${tenants.generation} + 1, ${column.keyId} = excluded.key_id, ${WITHOUT_PREVIOUS},
-      ${column.sealed} = excluded.sealed, ${column.disabledAt} = null,
-      ${column.eraseAskedAt} = null, ${column.erasedAt} = null
-    where ${tenants.disabledAt} is not null and (${tenants.eraseAskedAt} is null or ${tenants.erasedAt} is not null)
+      ${column.sealed} = excluded.sealed, ${column.disabledAt} = null
+    where ${tenants.disabledAt} is not null and not ${IS_BEING_ERASED}
     returning ${tenants.generation}`,
   );
   return row?.generation;
@@ -106,7 +109,7 @@ export function markForErasure(db: Database, id: TenantId, now: Date): Promise<b
     sql`
     update ${tenants} set
       ${column.disabledAt} = coalesce(${tenants.disabledAt}, ${at(now)}), ${column.eraseAskedAt} = ${at(now)},
-      ${column.erasedAt} = null, ${WITHOUT_SECRETS}
+      ${WITHOUT_SECRETS}
     where ${isTenant(id)}`,
   );
 }

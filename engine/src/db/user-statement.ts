@@ -1,5 +1,5 @@
-// The user's statements: those that a handler reads with, through a read-only handle of its own, and those that it returns,
-// which are checked before they are committed.
+// Handles the statements of user code: a handler reads through a read-only handle, and the statements that it returns
+// are checked before they are committed.
 import { type HTTPQueryOptions, NeonQueryPromise, neon } from '@neondatabase/serverless';
 import { getTableName, is, Param, Placeholder, sql } from 'drizzle-orm';
 import { drizzle, type NeonHttpDatabase } from 'drizzle-orm/neon-http';
@@ -10,12 +10,13 @@ import * as schema from './schema.ts';
 import { webhooks } from './schema.ts';
 import type { Query } from './sql.ts';
 
-/** For handlers: builds statements, and reads. Postgres refuses every write through it. */
+/** The handle that handlers read and build statements with. Postgres refuses every write through it. */
 export type ReadOnlyDatabase = NeonHttpDatabase;
 
 /**
- * Every query through this handle runs in a read-only transaction of its own, so that Postgres itself refuses a write
- * that a handler awaits. The refusal of transaction control closes the way around it: `commit`, and then the write.
+ * Every query through this handle runs in its own read-only transaction, so that Postgres itself refuses a write that a
+ * handler awaits. Transaction control is refused as well, because a handler could otherwise send `commit` and then the
+ * write.
  */
 export function openReadOnlyDatabase(url: string | undefined, onRead = () => {}): ReadOnlyDatabase {
   const client = neon(checkedUrl(url), { readOnly: true });
@@ -23,7 +24,7 @@ export function openReadOnlyDatabase(url: string | undefined, onRead = () => {})
   const transaction: typeof client.transaction = (...call) => {
     onRead();
     return original(...call).catch((error: unknown) => {
-      // The driver's errors hold values of parameters, and messages of Postgres that quote values.
+      // The driver's errors contain parameters, and Postgres messages that quote values.
       throw DatabaseError.fromDriver(error);
     });
   };
@@ -34,7 +35,7 @@ export function openReadOnlyDatabase(url: string | undefined, onRead = () => {})
         code: TRANSACTION_CONTROL_REFUSED,
       });
     }
-    // Neon knows read-only only for batches: this is a batch of one.
+    // Neon supports `readOnly` only for batches, so send a batch of one.
     const alone = async () => (await transaction([query(text, params, options)]))[0];
     return new NeonQueryPromise(alone, { query: text, params }, options);
   };
@@ -43,7 +44,7 @@ export function openReadOnlyDatabase(url: string | undefined, onRead = () => {})
 
 /**
  * Text and parameters of a Drizzle statement: a query builder, `db.execute(sql…)` or a prepared statement. `undefined`
- * for any other value. It may throw, if a value of the statement can't be converted for its column.
+ * for any other value. Throws if a value can't be converted for its column.
  */
 export function queryOf(value: unknown): Query | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
@@ -55,16 +56,16 @@ export function queryOf(value: unknown): Query | undefined {
     : undefined;
 }
 
-/** The same statement, if it can return its rows: an insert, update or delete that Drizzle builds gets a `returning`. */
+/** Adds a `returning` to an insert, update or delete that Drizzle builds. Returns any other value unchanged. */
 export function returningRows(value: unknown): unknown {
   const builder = value as { returning?: unknown } | null | undefined;
   return typeof builder?.returning === 'function' ? builder.returning({ row: sql`1` }) : value;
 }
 
 /**
- * Wraps a statement so that it fails if it returns no row. Plain SQL can't raise an error, so a text that is not a number
- * is cast to one. Postgres quotes that text in its error, and errors.ts reads the index from it. `count(*)` is part of
- * the text, so that it can't be cast while planning.
+ * Wraps a statement so that it fails if it returns no row. Plain SQL can't raise an error, so it casts a text to a
+ * number. Postgres quotes that text in its error, and errors.ts reads the index from it. The text includes `count(*)`,
+ * so that Postgres can't evaluate the cast while planning.
  */
 export function asCondition({ sql: text, params }: Query, index: number): Query {
   const failing = `('${UNMET_CONDITION}${index}, rows: ' || count(*))::int`;
@@ -83,14 +84,14 @@ const TRANSACTION_CONTROL =
   /^((begin|commit|rollback|savepoint|release|abort|end)\b|(start|prepare) transaction\b|set ((local|session) )?transaction)/;
 
 /**
- * Whether a statement would begin, end or change the transaction that it runs in. Its first words decide, because Neon
- * takes one statement at a time, and Postgres lets neither a `do` block nor a function end a transaction block.
+ * Whether a statement would begin, end or change its transaction. Checking the first words is enough, because Neon
+ * accepts one statement at a time, and in Postgres neither a `do` block nor a function can end a transaction block.
  */
 export function controlsTransaction(text: string): boolean {
   return TRANSACTION_CONTROL.test(firstWords(text));
 }
 
-/** Whether a statement changes settings, which would then hold for all later statements of its transaction. */
+/** Whether a statement changes settings, which would affect all later statements of its transaction. */
 export function changesSettings(text: string): boolean {
   return /^(set|reset)\b/.test(firstWords(text)) || /\bset_config\s*\(/i.test(text);
 }
@@ -100,23 +101,26 @@ const ENGINE_TABLES = Object.values(schema)
   .join('|');
 const SCHEMA = `(?<![\\w$])"?${webhooks.schemaName}\\b`;
 const ENGINE_TABLE = `${SCHEMA}"?\\s*\\.\\s*"?(${ENGINE_TABLES})(?![\\w$])`;
-/** There are many places where a table can be named: `from a, webhooks.events`, `delete from only (webhooks.events)` … */
+/** A table can be named in many places: `from a, webhooks.events`, `delete from only (webhooks.events)` … */
 const NAMES_ENGINE = new RegExp(ENGINE_TABLE, 'i');
-/** In a statement about a table `webhooks` of the app, `"webhooks"."events"` may be one of its columns, except at these places. */
+/**
+ * If the app has a table `webhooks`, `"webhooks"."events"` may be one of its columns, except after the keywords in
+ * NAMES_ENGINE_AS_TABLE.
+ */
 const HAS_TABLE_OF_THAT_NAME = new RegExp(`${SCHEMA}(?!"?\\s*\\.)`, 'i');
 const NAMES_ENGINE_AS_TABLE = new RegExp(
   `\\b(from|join|update|into|using|only|table)\\s+("?\\w+"?\\s*\\.\\s*)?${ENGINE_TABLE}`,
   'i',
 );
-/** With a parameter, nobody can see which schema is meant. */
+/** A parameter is refused too, because it may contain the engine's schema. */
 const SETS_SCHEMA = new RegExp(
   `\\b(search_path|set\\s+((local|session)\\s+)?schema)\\b.*(\\b${webhooks.schemaName}\\b|\\$\\d)`,
   'is',
 );
 
 /**
- * Whether a statement names a table of the engine, or lets unqualified names mean one. The consumer's role may complete
- * and delete events, so this keeps a handler's mistake away from them. (It doesn't stop an author who means to.)
+ * Whether a statement names a table of the engine, or makes unqualified names refer to one. The consumer's role may
+ * complete and delete events, so this protects them from a handler's mistake. (It doesn't stop malicious code.)
  */
 export function namesEngine(text: string): boolean {
   const code = codeOf(text, 'without literals');
@@ -124,11 +128,11 @@ export function namesEngine(text: string): boolean {
   return names.test(code) || SETS_SCHEMA.test(codeOf(text, 'with literals'));
 }
 
-/** A literal, a name in quotes, a comment or its beginning, and a text between `$$` or `$tag$`. */
+/** A literal, a quoted name, a comment or its beginning, or a text between `$$` or `$tag$`. */
 const TOKEN =
   /(?<![\w$])e'(?:[^'\\]|\\.|'')*'|'[^']*'|"[^"]*"|--[^\n\r]*|\/\*|(?<![\w$])\$([a-z_]\w*)?\$(.*?)\$\1\$/gis;
 
-/** A statement without its comments. A text between `$$` counts as code, because it may be a `do` block. */
+/** Removes comments. A text between `$$` counts as code, because it may be a `do` block. */
 function codeOf(text: string, literals: 'with literals' | 'without literals'): string {
   let code = '';
   let end = 0;
@@ -146,7 +150,7 @@ function codeOf(text: string, literals: 'with literals' | 'without literals'): s
   }
 }
 
-/** The first three words in lower case. Before and between them, Postgres ignores spaces, comments and empty statements. */
+/** The first three words in lower case. Skips spaces, comments and empty statements, as Postgres does. */
 function firstWords(text: string): string {
   const words: string[] = [];
   let rest = text;
@@ -164,7 +168,7 @@ function firstWords(text: string): string {
   return words.join(' ');
 }
 
-/** Comments of Postgres can contain comments. */
+/** The text after a comment. Comments in Postgres can be nested. */
 function afterComment(text: string): string {
   let depth = 0;
   for (const { 0: mark, index } of text.matchAll(/\/\*|\*\//g)) {

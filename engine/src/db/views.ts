@@ -1,11 +1,12 @@
-// What an operator sees of events. The shapes are those of the API: docs/ops-api.json is made from them.
+// What an operator sees of events. docs/ops-api.json is generated from these shapes.
 import { getTableColumns, type SQL, sql } from 'drizzle-orm';
 import * as v from 'valibot';
+import { isTenantName } from '../shared/tenants.ts';
 import { type Database, run } from './client.ts';
 import { type EventFilter, MAX_COMMON, matches } from './filter.ts';
 import type { EventKey } from './keys.ts';
 import { WAITING } from './order.ts';
-import { ACTIONS, bodies, effects, events, FAILURES, itsEvent, type WorkTable } from './schema.ts';
+import { ACTIONS, bodies, effects, events, FAILURES, itsBody, itsEvent, type WorkTable } from './schema.ts';
 import { isoTimes } from './sql.ts';
 
 export const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -60,7 +61,7 @@ export const EffectDetails = v.strictObject({
   sent_at: TimeOrNull,
 });
 
-/** All that is known of an event. */
+/** Everything that is known about an event. */
 export const EventDetails = v.strictObject({
   ...ListedEvent.entries,
   original_id: v.pipe(
@@ -109,27 +110,27 @@ export const EventDetails = v.strictObject({
 });
 export type EventDetails = v.InferOutput<typeof EventDetails>;
 
-/** The place in the list after which the next page begins: the key of the last event. */
+/** The key of the last event of a page, after which the next page begins. */
 export interface Cursor {
-  /** As Postgres writes it, with its microseconds. */
+  /** In Postgres's format, which has microseconds. */
   readonly receivedAt: string;
   readonly source: string;
   readonly eventId: string;
 }
 
 /**
- * How many events each look at the table reads at most. Usually the first look fills the page. If it doesn't, the second
- * takes less than 100 ms. A page that is not full even then ends there, and the next page looks further.
+ * How many events each look at the table reads at most. Usually the first look fills the page. The second takes less
+ * than 100 ms. If the page is still not full, it ends there, and the next page continues.
  */
 const LOOKS = [2000, 100_000];
 
 /**
- * A page of the events that match, newest first, and where the next one begins, if there is more to look at. An event
- * that arrives meanwhile doesn't move the others to another page.
+ * A page of the matching events, newest first, and the beginning of the next page, if there may be one. An event that
+ * arrives meanwhile doesn't move others to another page.
  *
- * No index has the order of this list, because every claim would pay for it. Parked and pending events and effects are
- * few, and have indexes of their own. A search by an id or its beginning uses the primary key. Anything else is looked
- * for in the index of the time of receipt.
+ * No index has the order of this list, because it would slow down every claim. Parked and pending events and effects
+ * are few and have their own indexes. A search by an id or its beginning uses the primary key, and so does one for the
+ * events of a tenant, unless it has many. Anything else uses the index of the receipt time.
  */
 export async function listEvents(
   db: Database,
@@ -137,18 +138,19 @@ export async function listEvents(
   { after, limit, looks = LOOKS }: { after: Cursor | undefined; limit: number; looks?: readonly number[] },
 ): Promise<{ readonly events: readonly ListedEvent[]; readonly next: Cursor | undefined }> {
   const { q, status, effect_status } = filter;
-  const isFew = q !== undefined || status === 'parked' || status === 'pending' || effect_status !== undefined;
+  const isRare = q !== undefined && !(isTenant(q) && (await hasMany(db, q)));
+  const isFew = isRare || status === 'parked' || status === 'pending' || effect_status !== undefined;
   const found: ListedEvent[] = [];
   let next = after;
   for (const look of isFew ? [undefined] : looks) {
     const statement =
       look === undefined
-        ? fewStatement(filter, next, limit + 1)
+        ? fewStatement(filter, isRare, next, limit + 1)
         : lookStatement(filter, next, limit + 1 - found.length, look);
     const rows = await run<ListedEvent & { end: string | null }>(db, statement);
     found.push(...rows.filter(({ event_id }) => event_id !== null).map(({ end, ...event }) => event));
     const end = rows[0]?.end ?? undefined;
-    // Nothing was received earlier than this, or nothing that was is wanted.
+    // The next page begins at `end`. Without it, there is nothing more to look at.
     next = end === undefined ? undefined : { receivedAt: end, source: '', eventId: '' };
     if (found.length > limit || next === undefined) break;
   }
@@ -160,7 +162,7 @@ export async function listEvents(
   };
 }
 
-/** The columns of a table that are fields of an answer, under the same names. */
+/** The columns of a table that have the names of these fields. */
 function columnsIn(fields: v.ObjectEntries, table: WorkTable): SQL {
   const columns = Object.values(getTableColumns(table));
   const wanted = Object.keys(fields).flatMap((field) => columns.find(({ name }) => name === field) ?? []);
@@ -183,14 +185,52 @@ function isAfter(cursor: Cursor | undefined): SQL {
   return sql`(${events.receivedAt}, ${events.source}, ${events.eventId}) < (${receivedAt}::timestamptz, ${source}, ${eventId})`;
 }
 
-/** Of a filter that an index answers. */
-function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, limit: number): SQL {
-  const conditions = sql`${matches(filter)} and ${isAfter(after)}`;
-  if (q === undefined) {
-    // Postgres must begin with the effects, and not with the newest events: it can't know how old those with effects are.
+/** A search for `acme:` finds all events of the tenant acme, because their ids begin with it. */
+function isTenant(q: string): boolean {
+  return q.endsWith(':') && isTenantName(q.slice(0, -1));
+}
+
+/** A tenant with at most so many events has them sorted to show the newest. Otherwise, the newest of all events are searched. */
+export const MAX_OF_TENANT = 2000;
+
+/** The events of a tenant, for each of the sources. `starts_with` is right in every collation. */
+const ofTenant = (q: string) => sql`${events.source} = seen_sources.source and starts_with(${events.eventId}, ${q})`;
+
+async function hasMany(db: Database, q: string): Promise<boolean> {
+  const rows = await run(
+    db,
+    sql`
+    with recursive ${seenSources}
+    select 1 from seen_sources cross join lateral (select 1 from ${events} where ${ofTenant(q)}) as found
+    offset ${MAX_OF_TENANT} limit 1`,
+  );
+  return rows.length > 0;
+}
+
+/** The conditions of a filter in a list, which also takes the beginning of an id. */
+function listed({ q, ...filter }: EventFilter): SQL {
+  return q === undefined ? matches(filter) : sql`${matches(filter)} and starts_with(${events.eventId}, ${q})`;
+}
+
+/** The statement for a filter that an index supports. */
+function fewStatement(filter: EventFilter, isRare: boolean, after: Cursor | undefined, limit: number): SQL {
+  const { q } = filter;
+  const conditions = sql`${listed(filter)} and ${isAfter(after)}`;
+  if (q === undefined || !isRare) {
+    // `offset 0` makes Postgres begin with the effects instead of the newest events, because it can't know how old the
+    // events with effects are.
     const all = filter.effect_status === undefined ? sql`` : sql`offset 0`;
     return sql`
     select * from (select ${LISTED} from ${events} where ${conditions} ${all}) as found
+    order by received_at desc, source desc, event_id desc limit ${limit}`;
+  }
+  if (isTenant(q)) {
+    return sql`
+    with recursive ${seenSources}
+    select found.* from seen_sources cross join lateral (
+      select ${LISTED} from ${events} where ${ofTenant(q)} and ${conditions}
+      offset 0
+    ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
   }
   return sql`
@@ -204,16 +244,16 @@ function fewStatement({ q, ...filter }: EventFilter, after: Cursor | undefined, 
     ) as last cross join lateral (
       select ${LISTED} from ${events}
       where ${events.source} = seen_sources.source and ${events.eventId} between ${q} and last.event_id
-        and starts_with(${events.eventId}, ${q}) and ${conditions}
-      -- Postgres must begin with the ids, and not with the newest events: it can't know how old those of a few ids are.
+        and ${conditions}
+      -- Makes Postgres begin with the ids instead of the newest events, because it can't know how old these are.
       offset 0
     ) as found
     order by received_at desc, source desc, event_id desc limit ${limit}`;
 }
 
 /**
- * Looks at so many events. `end` is when the last of them was received: null if there is nothing beyond it. All events
- * of that time are looked at. The row is there although nothing is found.
+ * The statement that looks at `look` events. `end` is the receipt time of the last one, or null if there are no more.
+ * All events of that time are included. Returns a row with `end` even if no event matches.
  */
 function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: number, look: number): SQL {
   const { since, until } = filter;
@@ -226,14 +266,14 @@ function lookStatement(filter: EventFilter, after: Cursor | undefined, limit: nu
     )
     select look."end", found.* from look left join lateral (
       select ${LISTED} from ${events}
-      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${matches(filter)} and ${isAfter(after)}
+      where ${events.receivedAt} >= coalesce(look."end", '-infinity') and ${listed(filter)} and ${isAfter(after)}
       ${NEWEST_FIRST} limit ${limit}
     ) as found on true`;
 }
 
 /**
- * The sources of all events, as `seen_sources`: also of those that are not configured any more. It jumps from one source
- * to the next in the primary key. A `select distinct` would read the whole index. The CTE needs `with recursive`.
+ * The CTE `seen_sources`: the sources of all events, including sources that are no longer configured. It jumps from
+ * source to source in the primary key, because a `select distinct` would read the whole index. Needs `with recursive`.
  */
 export const seenSources: SQL = sql`seen_sources as (
       (select ${events.source} as source from ${events} order by ${events.source} limit 1)
@@ -244,10 +284,10 @@ export const seenSources: SQL = sql`seen_sources as (
       ) from seen_sources where seen_sources.source is not null
     )`;
 
-/** All of a text: the largest integer of Postgres. */
+/** Postgres's largest integer, to read a whole text. */
 const WHOLE = 2_147_483_647;
 
-/** Undefined if there is no such event. `maxBody`: how many characters of its body are wanted. */
+/** Loads an event with at most `maxBody` characters of its body. `undefined` if there is no such event. */
 export async function loadDetails(
   db: Database,
   { source, eventId }: EventKey,
@@ -264,7 +304,7 @@ export async function loadDetails(
           where (${effects.source}, ${effects.eventId}) = (${source}, ${eventId})
         ) as effect
       ), '[]') as effects
-    from ${events} left join ${bodies} on (${bodies.source}, ${bodies.eventId}) = (${events.source}, ${events.eventId})
+    from ${events} left join ${bodies} on ${itsBody}
     where (${events.source}, ${events.eventId}) = (${source}, ${eventId})`,
   );
   return (

@@ -88,12 +88,39 @@ export interface EffectTools extends Pick<Tools, 'fetch' | 'env'> {
 }
 
 /**
+ * At most so many calls, over all isolates: begun in a second, or at the same time.
+ *
+ * @example
+ * const limit: EffectLimit = { perSecond: 2 };
+ */
+export type EffectLimit =
+  | { readonly perSecond: number; readonly atOnce?: never }
+  | { readonly atOnce: number; readonly perSecond?: never };
+
+/**
+ * How effects of one kind wait, all of it in seconds.
+ *
+ * @example
+ * const waits: EffectWaits = { limit: { atOnce: 1 }, pauseFor: 3 * 86_400, expiresAfter: 7 * 86_400 };
+ */
+export interface EffectWaits {
+  readonly limit?: EffectLimit | undefined;
+  /**
+   * While the other side is down, its failures don't count as attempts for so many seconds. Default: 86,400, which is a day. With 0,
+   * each counts.
+   */
+  readonly pauseFor?: number | undefined;
+  /** One that could not be sent so many seconds after it should have been is cancelled: nobody wants it so late. Default: never. */
+  readonly expiresAfter?: number | undefined;
+}
+
+/**
  * How effects of one kind are sent.
  *
  * @example
  * const ping: EffectKind = { send: (_payload, { fetch, signal }) => fetch('https://api.example.com/ping', { signal }) };
  */
-export interface EffectKind<Payload = never> {
+export interface EffectKind<Payload = never> extends EffectWaits {
   /**
    * Any Standard Schema. It checks the stored payload before every call, because the payload may be older than the code.
    * One that doesn't match parks the effect, with the paths that failed.
@@ -118,10 +145,12 @@ export interface EffectKind<Payload = never> {
  *     }),
  * });
  */
-export function defineEffect<Schema extends StandardSchemaV1>(kind: {
-  readonly schema: Schema;
-  readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
-}): typeof kind;
+export function defineEffect<Schema extends StandardSchemaV1>(
+  kind: EffectWaits & {
+    readonly schema: Schema;
+    readonly send: EffectKind<StandardSchemaV1.InferOutput<Schema>>['send'];
+  },
+): typeof kind;
 /**
  * Without a schema, you name the type of the payload.
  *
@@ -137,7 +166,14 @@ export function defineEffect<Schema extends StandardSchemaV1>(kind: {
  * });
  */
 export function defineEffect<Payload>(kind: EffectKind<Payload> & { readonly schema?: never }): EffectKind<Payload>;
-export function defineEffect<Kind extends object>(kind: Kind): Kind {
+export function defineEffect<Kind extends EffectWaits>(kind: Kind): Kind {
+  const { limit: { perSecond = 1, atOnce = 1 } = {}, pauseFor = 0, expiresAfter = 1 } = kind;
+  const isAboveZero = [perSecond, atOnce, expiresAfter].every((number) => Number.isFinite(number) && number > 0);
+  if (!isAboveZero || !Number.isInteger(atOnce) || !(Number.isFinite(pauseFor) && pauseFor >= 0)) {
+    throw new TypeError(
+      'defineEffect: perSecond and expiresAfter are numbers above 0, atOnce is a whole number from 1 up, pauseFor a number from 0 up',
+    );
+  }
   return rememberDefinition(kind, defineEffect);
 }
 

@@ -38,12 +38,12 @@ export interface Event<Data = unknown> {
   readonly data: Data;
   /** The body exactly as it was received. */
   readonly raw: string;
-  /** Those of the delivery that are kept. An event of a batch has only `traceparent`. */
+  /** The headers of the delivery that are stored. An event of a batch has only `traceparent`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * What a handler gets beside the event.
+ * What a handler gets besides the event.
  *
  * @example
  * const findAccount = (email: string, { db }: Tools) => db.select().from(accounts).where(eq(accounts.email, email));
@@ -62,8 +62,8 @@ export interface Tools {
 }
 
 /**
- * A statement that is committed with the event's completion, an effect that is sent afterwards, or the cancellation of one. At
- * most 1,000.
+ * A statement that is committed with the event's completion, an effect that is sent afterwards, or the cancellation of an effect.
+ * An event may have 1,000.
  *
  * @example
  * const changes: Change[] = [
@@ -109,7 +109,7 @@ export function must(statement: Statement, error: string | Error): Must {
 }
 
 /**
- * What is done for the events of one type.
+ * What to do for the events of one type.
  *
  * @example
  * const ignore: Handler = { handle: () => [] };
@@ -149,8 +149,8 @@ export function defineHandler<Schema extends StandardSchemaV1 = StandardSchemaV1
 }
 
 /**
- * Several handlers of one event, by names of yours. They are worked as one: asked one after the other, and their changes are
- * committed together, or none of them. The names are in errors, and in front of the names of effects: `notify.mail`.
+ * Several handlers of one event, by names of your choice. They run one after the other, and their changes commit together, or
+ * none of them do. The names are in errors, and prefix the names of effects: `notify.mail`.
  *
  * @example
  * const paid: HandlerList = { book: invoicePaid, notify };
@@ -193,11 +193,11 @@ type PatternsOf<Type extends string> = Type extends `${infer First}.${infer Rest
   : never;
 
 /**
- * For the `setWhere` of an upsert: overwrite the row only with something newer. Events may arrive in any order. The three
- * columns keep `occurredAt`, `receivedAt` and `id` of the event that wrote the row. Of two events of the same moment (many
- * senders write whole seconds) the one that was received later is newer, and of two that were received at the same moment the
- * one with the higher id, so that every order of work ends with the same row. Where the sender says no time, arrival is
- * compared: then an older event that arrives later overwrites a newer one.
+ * For the `setWhere` of an upsert: overwrite the row only with something newer, because events may arrive in any order. The
+ * three columns keep `occurredAt`, `receivedAt` and `id` of the event that wrote the row. Of two events of the same moment (many
+ * senders write whole seconds), the one that was received later is newer. Of two that were received at the same moment, the
+ * one with the higher id is newer, so every order of work ends with the same row. If the sender gives no time, arrival is
+ * compared, and an older event that arrives later overwrites a newer one.
  *
  * @example
  * const row = { balance, changedAt: occurredAt, receivedAt, changedBy: id };

@@ -1,21 +1,27 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { PermanentError, RetryLater, withFailure } from './errors.ts';
+import { ofOtherSide, PermanentError, RetryLater, withFailure } from './errors.ts';
 import type { Tools } from './handler.ts';
 
-/** Give up after this time, because the other events of the batch wait. The event is tried again later. */
+/** Other events of the batch are waiting, so give up after this time. The event is retried later. */
 const TIMEOUT_MS = 10_000;
 
 /**
- * 4xx that may pass: a key that was refused, because it is often changed or a limit stands behind it; time-out, conflict,
- * too early, too many requests. Any other says that the request is wrong.
+ * 4xx answers that may be temporary: a refused key (it may be changed, or a rate limit may be the cause), time-out,
+ * conflict, too early, too many requests. Any other 4xx means that the request is wrong.
  */
 const TEMPORARY_STATUS = [401, 403, 408, 409, 425, 429];
 
-/** A copy of their database may be a moment behind the event. */
+/** A conflict is about the request. The others, and any 5xx, say that the other side takes no request now. */
+function isOfOtherSide(status: number): boolean {
+  return status >= 500 || (status !== 409 && TEMPORARY_STATUS.includes(status));
+}
+
+/** A read replica of the provider may be a moment behind the event. */
 const SECOND_TRY_AFTER_MS = 1000;
 
 /**
- * The error for a response: none for a success, permanent for a wrong request. Honours `Retry-After`.
+ * The error to throw for a response: `undefined` for a success, a `PermanentError` for a wrong request. Honours
+ * `Retry-After`.
  *
  * @example
  * const response = await fetch('https://api.example.com/orders/1');
@@ -27,16 +33,18 @@ export function errorFromResponse(response: Response, now: Date): Error | undefi
 }
 
 function errorFromRefusal({ status, headers, url }: Response, now: Date): Error {
-  // Only the host, because a path or a query may be a secret. A Response that was made by hand has no URL.
-  const message = `${URL.parse(url)?.host || 'the other side'} answered ${status}`;
+  // Names only the host, because a path or a query may be secret. A Response that was constructed by hand has no URL.
+  const host = URL.parse(url)?.host ?? '';
+  const message = `${host || 'the other side'} answered ${status}`;
   if (status >= 400 && status < 500 && !TEMPORARY_STATUS.includes(status)) return new PermanentError(message);
   const seconds = secondsUntil(headers.get('retry-after') ?? '', now);
-  return seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);
+  const error = seconds > 0 && Number.isFinite(seconds) ? new RetryLater(seconds, message) : new Error(message);
+  return isOfOtherSide(status) ? ofOtherSide(error, { host, problem: message }) : error;
 }
 
 /**
- * A number of seconds, or an HTTP date (RFC 9110, section 10.2.3). Some services send a fraction, which `Date.parse` would
- * take for the year 3600: a date has a colon.
+ * Reads a number of seconds or an HTTP date (RFC 9110, section 10.2.3). Some services send a fraction, which
+ * `Date.parse` can mistake for a year, so a date must contain a colon.
  */
 function secondsUntil(retryAfter: string, now: Date): number {
   if (!retryAfter.includes(':')) return Number(retryAfter);
@@ -44,9 +52,9 @@ function secondsUntil(retryAfter: string, now: Date): number {
 }
 
 /**
- * Fetches the current state of a thing, for events that only say that it has changed. `gone` says that it exists no more:
- * it was answered 410, or 404 twice. `init` is for headers with a key from `env`. Redirects are then not followed, because
- * the key would go along.
+ * Fetches the current state of an object, for events that only say that it has changed. `gone` means that it no longer
+ * exists (410, or 404 twice). Use `init` for headers with a key from `env`. Redirects are then not followed, because
+ * they would carry the key along.
  *
  * @example
  * const Order = v.object({ status: v.string() });
@@ -80,7 +88,7 @@ export async function currentState<Schema extends StandardSchemaV1>(
     throw error;
   }
   const result = await schema['~standard'].validate(await response.json());
-  // Without the paths: those of a failure are paths in the event's own body.
+  // Omit the paths, because the paths of a failure refer to the event's body.
   if (result.issues) throw withFailure(new PermanentError('the current state does not match its schema'), 'schema');
   return result.value;
 }

@@ -1,4 +1,4 @@
-// 'claimcheck': all that your code in src imports from us, besides the providers: `import { defineHandler } from 'claimcheck'`.
+// The package's main entry: `import { defineHandler } from 'claimcheck'`.
 export { defineProvider } from '../providers/define.ts';
 export type { Provider } from '../providers/types.ts';
 export {
@@ -7,8 +7,10 @@ export {
   defineEffects,
   Effect,
   type EffectKind,
+  type EffectLimit,
   type EffectOptions,
   type EffectTools,
+  type EffectWaits,
 } from './effect.ts';
 export { PermanentError, RetryLater } from './errors.ts';
 export {

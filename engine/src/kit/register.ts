@@ -2,7 +2,7 @@ import type { ConsumerBindings } from '../shared/runtime.ts';
 import type { Source } from './source.ts';
 
 /**
- * Tells the engine's types what your app has. Extend it once, in src/consumer.ts.
+ * Tells the engine's types about your app. Extend it once, in src/consumer.ts.
  *
  * @example
  * declare module 'claimcheck' {

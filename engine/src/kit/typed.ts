@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
 /**
- * A schema that checks nothing, and gives `event.data` a type that you have from the sender, as from its SDK. If the sender
- * sends something else, your code sees it: a property that is missing is `undefined` whatever the type says, and an integer
- * beyond 2^53 is a string. A schema would park such an event with the path that failed.
+ * Gives `event.data` a type without checking it, such as a type from the sender's SDK. If the data doesn't match, your
+ * handler receives it anyway: a missing property is `undefined` whatever the type says, and an integer beyond 2^53 is a
+ * string. A real schema parks such an event with the path that failed.
  *
  * @example
  * export const invoicePaid = defineHandler({

@@ -1,4 +1,4 @@
-// Who may use the ops Worker: whom Cloudflare Access has let in, and whoever has OPS_TOKEN.
+// Decides who may use the ops Worker: people admitted by Cloudflare Access, and anybody with OPS_TOKEN.
 import { fromBase64 } from '../shared/bytes.ts';
 import { isLoopback } from '../shared/loopback.ts';
 import type { Access } from '../shared/runtime.ts';
@@ -10,74 +10,81 @@ import { sameText } from '../verify/algorithms.ts';
 export type Identity =
   | {
       readonly outcome: 'known';
-      /** Kept with everything that this operator does. */
+      /** Recorded with every action of this operator. */
       readonly who: string;
-      /** Another site can make a browser send a request with a password or a cookie, but never with a bearer. */
+      /** Another site can make a browser send a request with a password or a cookie, but not with a bearer token. */
       readonly by: 'bearer' | 'browser';
-      /** On the machine of a developer, where nothing has to be spared. */
+      /** Whether this is a developer's machine, so that the metrics need no cache. */
       readonly isLocal: boolean;
     }
   | {
       readonly outcome: 'refused';
       readonly status: 401 | 403;
-      /** What is missing, for a person. */
+      /** Tells a person what is missing. */
       readonly sentence: string;
-      /** A mistake in the configuration, for the log. */
+      /** A configuration mistake, for the log. */
       readonly mistake?: 'ops_token_too_short';
     };
 
-/** `openssl rand -hex 16` makes 32 characters. Nobody guesses these, so attempts need no limit. */
+/** The length of `openssl rand -hex 16`. Such a token can't be guessed, so attempts need no limit. */
 const MIN_TOKEN_LENGTH = 32;
 
-/** Of `access.dev` in wrangler.ops.toml, so only on the machine of a developer. Cloudflare's own are 64 hex digits. */
+/**
+ * The audience in `access.dev` of wrangler.ops.toml, which exists only on a developer's machine. Cloudflare's audiences
+ * have 64 hex digits.
+ */
 const LOCAL_AUDIENCE = 'local';
 
-/** After this time, the operator is let in without a name. */
+/** After this time, the operator is admitted without a name. */
 const IDENTITY_TIMEOUT_MS = 5000;
 
-/** A mistake in the configuration lets nobody in. `access` is the `ctx.access` of the request. */
+/**
+ * Identifies the sender of a request. A configuration mistake refuses everybody. `access` is the request's
+ * `ctx.access`.
+ */
 export async function identityOf(request: Request, env: object, access: Access | undefined): Promise<Identity> {
   const token = settingOf(env, 'OPS_TOKEN');
   if (token !== undefined && token.length < MIN_TOKEN_LENGTH) {
-    const sentence = `OPS_TOKEN has fewer than ${MIN_TOKEN_LENGTH} characters: openssl rand -hex 32 makes a long one.`;
+    const sentence = `OPS_TOKEN has fewer than ${MIN_TOKEN_LENGTH} characters. Make a new one with openssl rand -hex 32.`;
     return { ...refused(403, sentence), mistake: 'ops_token_too_short' };
   }
   const authorization = request.headers.get('authorization');
   if (token !== undefined && authorization !== null) return identifyByToken(request, authorization, token);
-  // The identity of `wrangler dev` lets in everybody who reaches its port, so a token takes its place.
+  // The identity of `wrangler dev` admits everybody who reaches its port, so a configured token takes precedence.
   if (access && !(access.aud === LOCAL_AUDIENCE && token !== undefined)) return identifyByAccess(request, env, access);
   if (token !== undefined) return refused(401, 'Send OPS_TOKEN as Authorization: Bearer, or as a password.');
-  return refused(403, 'Nobody is let in: switch on Cloudflare Access for this Worker, or set the secret OPS_TOKEN.');
+  return refused(403, 'Nobody has access: switch on Cloudflare Access for this Worker, or set the secret OPS_TOKEN.');
 }
 
 async function identifyByToken(request: Request, authorization: string, token: string): Promise<Identity> {
   const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(authorization) ?? [];
   const isBearer = scheme.toLowerCase() === 'bearer';
   const given = isBearer ? { name: actorOf(request), password: credentials } : basicOf(credentials);
-  if (!(await sameText(given.password, token))) return refused(401, 'This is not the value of OPS_TOKEN.');
+  if (!(await sameText(given.password, token)))
+    return refused(401, 'The token is wrong: it is not the value of OPS_TOKEN.');
   return { outcome: 'known', who: named('token', given.name), by: isBearer ? 'bearer' : 'browser', isLocal: false };
 }
 
-/** RFC 7617: the base64 of `name:password`. The name says who acts, because everybody has the same token. */
+/** Reads the base64 of `name:password` (RFC 7617). The name says who acts, because everybody has the same token. */
 function basicOf(credentials: string): { name: string; password: string } {
   const text = new TextDecoder().decode(fromBase64(credentials));
   const [, name = '', password = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
   return { name, password };
 }
 
-/** The runtime has checked the sign-in. It fills `ctx.access` itself, so no header can say anything here. */
+/** The runtime has checked the sign-in and fills `ctx.access` itself, so headers have no influence. */
 async function identifyByAccess(request: Request, env: object, access: Access): Promise<Identity> {
   const isLocal = access.aud === LOCAL_AUDIENCE;
   if (isLocal && !isOnThisMachine(request, env)) {
     const sentence =
-      'The identity of wrangler dev counts only at localhost with a local database, without a proxy or a tunnel.';
+      'The identity of wrangler dev is accepted only on localhost, with a local database and without a proxy or tunnel.';
     return refused(403, sentence);
   }
   const audience = isLocal ? undefined : settingOf(env, 'ACCESS_AUD');
   if (audience !== undefined && access.aud !== audience) {
-    return refused(403, 'You are signed in to another application of Cloudflare Access than ACCESS_AUD names.');
+    return refused(403, 'You are signed in to a different Cloudflare Access application from the one in ACCESS_AUD.');
   }
-  // A service token has no e-mail. That the details can't be loaded doesn't change that Access has let this request in.
+  // A service token has no e-mail address. If the details can't be loaded, the request is still admitted by Access.
   const details = access.getIdentity().catch(() => undefined);
   const identity = await withTimeLimit(IDENTITY_TIMEOUT_MS, details, () => undefined);
   const { email, common_name: serviceToken } = identity ?? {};
@@ -85,12 +92,13 @@ async function identifyByAccess(request: Request, env: object, access: Access): 
   return { outcome: 'known', who: cleanText(who, MAX_WHO_LENGTH), by: 'browser', isLocal };
 }
 
-/** Set by proxies and tunnels. A tunnel may rewrite the host to `localhost`, and then only these show it. */
+/** Headers of proxies and tunnels. If a tunnel rewrites the host to `localhost`, only these headers reveal it. */
 const FORWARDING = 'forwarded via x-real-ip cdn-loop x-forwarded-for x-forwarded-host x-forwarded-proto'.split(' ');
 
 /**
- * The host stops a page of another site whose name resolves to 127.0.0.1, unless it knows wrangler's header for another host:
- * `npm run dev` refuses that before (engine/cli/dev/proxy.ts). A database elsewhere may be that of production.
+ * Checking the host stops a page of another site whose name resolves to 127.0.0.1. It could forge the host with a
+ * header of wrangler, which `npm run dev` refuses (engine/cli/dev/proxy.ts). A remote database may be the production
+ * database.
  */
 function isOnThisMachine(request: Request, env: object): boolean {
   const isForwarded = FORWARDING.some((name) => request.headers.has(name));
@@ -98,7 +106,7 @@ function isOnThisMachine(request: Request, env: object): boolean {
   return !isForwarded && isLoopback(new URL(request.url).hostname) && isLoopback(database);
 }
 
-/** The name that a command adds to a token that many people have. */
+/** The name that a command sends along with a shared token. */
 function actorOf(request: Request): string {
   return request.headers.get('x-ops-actor') ?? '';
 }
@@ -119,9 +127,9 @@ function refused(status: 401 | 403, sentence: string) {
 }
 
 /**
- * Whether our own pages, or a program, sent a change. Hono's `csrf` checks only the content types of forms, and lets a
- * request through if either header is right. Here neither may be wrong, and one of them must be there, unless a bearer
- * shows that no browser sent the request on its own.
+ * Whether a change was sent by our own pages or by a program. Hono's `csrf` checks only the content types of forms and
+ * accepts a request if either header is right. Here neither may be wrong, and one must be present unless the request
+ * has a bearer token, which a browser never sends by itself.
  */
 export function isFromOurPages(request: Request, by: 'bearer' | 'browser'): boolean {
   const site = request.headers.get('sec-fetch-site');

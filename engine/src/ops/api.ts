@@ -4,9 +4,10 @@ import { type ActionResult, loadMatching, MAX_RERUN, runAction } from '../db/act
 import { type Database, openDatabase } from '../db/client.ts';
 import { type EventKey, idempotencyKeyOf } from '../db/keys.ts';
 import { findNext, type LineKey } from '../db/order.ts';
+import { pauseKind, resumeKind } from '../db/pauses.ts';
 import { restartReconcile } from '../db/reconciles.ts';
 import type { ActionName } from '../db/schema.ts';
-import { loadReconciles, loadStatus } from '../db/status.ts';
+import { loadPauses, loadReconciles, loadStatus } from '../db/status.ts';
 import { EffectDetails, EventDetails, ListedEvent, listEvents, loadDetails } from '../db/views.ts';
 import type { Source } from '../kit/index.ts';
 import { sendTickets, type Ticket } from '../queue/tickets.ts';
@@ -23,6 +24,7 @@ import {
   readAction,
   readFields,
   readList,
+  readPause,
   readReconcile,
 } from './input.ts';
 
@@ -129,7 +131,40 @@ export function createApi(dependencies: OpsDependencies): Hono<OpsTypes> {
     return c.json((await loadReconciles(db, [source]))[0]);
   });
 
+  api.post('/pauses/:kind', async (c) => {
+    const kind = c.req.param('kind');
+    const read = await inputIn(c, readPause);
+    if (read instanceof Response) return read;
+    const db = openOpsDatabase(c.env);
+    const isChanged = isStorableText(kind) && (await changePause(c, db, { kind, ...read }, dependencies));
+    return isChanged ? c.json({ pauses: await loadPauses(db, kind) }) : badRequest(NOT_PAUSED);
+  });
+
   return api;
+}
+
+export const NOT_PAUSED = 'nothing of this kind is paused, or only an operator can resume it';
+
+/** Pauses or resumes a kind of effects, or tries a call now. False if there is nothing to resume or to try. */
+export async function changePause(
+  { env, var: { operator } }: Context<OpsTypes>,
+  db: Database,
+  { kind, host, action }: { kind: string; host?: string | undefined; action: 'pause' | 'resume' | 'try' },
+  { now, log }: OpsDependencies,
+): Promise<boolean> {
+  const at = now();
+  const first =
+    action === 'pause'
+      ? await pauseKind(db, { kind, host }, operator.who, at)
+      : await resumeKind(db, { kind, host }, action, at);
+  if (first === undefined) return false;
+  // If the queue doesn't take them, the sweep sends them.
+  const sent = await sendAll(
+    env.EFFECTS,
+    first.map(({ source, eventId, name }) => ({ source, eventId, name })),
+  );
+  log({ step: 'operator', outcome: action, kind, host, tickets: sent ? 'sent' : 'not_sent' });
+  return true;
 }
 
 /** Does what an operator wants, sends the tickets at once, and logs it. */
@@ -177,7 +212,7 @@ function actionIn(c: Context<OpsTypes>, name: ActionName, key?: EventKey): Promi
 }
 
 /** A page of another site can't send JSON without asking, and we allow nobody. */
-async function inputIn<Value extends object>(
+export async function inputIn<Value extends object>(
   c: Context<OpsTypes>,
   read: (fields: Readonly<Record<string, unknown>>) => Input<Value>,
 ): Promise<Value | Response> {

@@ -13,8 +13,9 @@ import { html, Message } from './pages/layout.tsx';
 import script from './pages/script.js' with { type: 'text' };
 import style from './pages/style.css' with { type: 'text' };
 import { createPages } from './pages.tsx';
+import { createTenantsApi } from './tenants.ts';
 
-/** No script and no style but our own files, no frame, no form to another site, and nothing stays in a cache. */
+/** Only our own scripts and styles, no frames, no forms to other sites, and no caching. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
@@ -22,7 +23,7 @@ const HEADERS = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Not `no-referrer`: with it, browsers send `Origin: null` with our own forms.
+  // `no-referrer` would make browsers send `Origin: null` with our own forms.
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -39,11 +40,11 @@ const FILES = new Map([
   ['icon.svg', { type: 'image/svg+xml', text: ICON }],
 ]);
 
-/** The pages, the API and the metrics, for operators alone. Your ops Worker mounts them at /ops. */
+/** The pages, the API and the metrics, for operators only. The app's ops Worker mounts them at /ops. */
 export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   const { now, log, name } = dependencies;
   const metrics = new Metrics();
-  // Once for each isolate: strangers can send any number of requests.
+  // Logged once per isolate, because strangers can send any number of requests.
   const logMistake = memoize((outcome: string) => log({ step: 'configuration', outcome }));
   const app = new Hono<OpsTypes>();
 
@@ -58,20 +59,21 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
       const { status, sentence, mistake } = identity;
       if (mistake !== undefined) logMistake(mistake);
       log({ step: 'operator', outcome: 'refused', reason: sentence });
-      if (isForProgram(c)) return problem(status, 'Not let in', sentence, status === 401 ? BEARER : undefined);
+      if (isForProgram(c)) return problem(status, 'Access denied', sentence, status === 401 ? BEARER : undefined);
       return c.text(sentence, status, status === 401 ? BASIC : undefined);
     }
     const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
     if (isChange && !isFromOurPages(c.req.raw, identity.by)) {
-      log({ step: 'operator', outcome: 'refused', reason: 'another site sent this request' });
-      const text = 'Nothing was changed. A program sends a bearer, or the header Origin with this address.';
-      return answer(c, 403, 'This was not sent by a page of the console', text);
+      log({ step: 'operator', outcome: 'refused', reason: 'the request comes from another site' });
+      const text = 'Nothing was changed. A program must send a bearer token, or the header Origin with this address.';
+      return answer(c, 403, 'This request does not come from the console', text);
     }
     c.set('operator', identity);
     return next();
   });
 
   app.route('/api', createApi(dependencies));
+  app.route('/api/tenants', createTenantsApi(dependencies));
   app.get('/metrics', async (c) => {
     const isFresh = c.get('operator').isLocal || c.req.query('fresh') === '1';
     return c.body(await metrics.text(c.env, now(), isFresh), 200, { 'content-type': Metrics.contentType });
@@ -79,27 +81,27 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
   app.get('/files/:name', etag(), (c) => {
     const file = FILES.get(c.req.param('name'));
     if (file === undefined) return c.notFound();
-    // A browser asks each time whether its copy is still good, so a deploy needs no new names.
+    // A browser checks each time whether its copy is current, so the files need no version in their names.
     return c.body(file.text, 200, { 'content-type': file.type, 'cache-control': 'no-cache' });
   });
   app.route('/', createPages(dependencies));
 
   app.all('*', (c) => {
     if (c.req.path === '/ops/') return c.redirect('/ops');
-    return answer(c, 404, 'There is nothing at this address', 'The address may be incomplete.');
+    return answer(c, 404, 'Page not found', 'The address may be incomplete.');
   });
   app.onError((error, c) => {
     if (DatabaseError.isFromDatabase(error)) {
       const { message: reason, retryable } = DatabaseError.fromThrown(error);
       log({ step: 'operator', outcome: 'database_unavailable', reason });
       const title = retryable ? 'The database cannot be reached' : 'Postgres refused';
-      return answer(c, 503, title, `${reason}. Deliveries are accepted all the same, and kept on the queue.`);
+      return answer(c, 503, title, `${reason}. Deliveries are still accepted and kept on the queue.`);
     }
     log({ step: 'operator', outcome: 'error', ...errorFields(error) });
-    return answer(c, 500, 'This is a mistake in the console', 'The log of the ops Worker says where it happened.');
+    return answer(c, 500, 'Error in the console', "The ops Worker's log says where it happened.");
   });
 
-  /** An error, as a page for a person and as problem details for a program. */
+  /** Answers with an error: a page for a person, problem details for a program. */
   function answer(c: Context<OpsTypes>, status: number, title: string, text: string): Response {
     const headers = status === 503 ? { 'retry-after': '5' } : undefined;
     if (isForProgram(c)) return secure(problem(status, title, text, headers));
@@ -115,14 +117,14 @@ export function createOps(dependencies: OpsDependencies): Hono<OpsTypes> {
 }
 
 const BEARER = { 'www-authenticate': 'Bearer realm="ops"' };
-/** A browser asks for the name and the token, and sends them with every later request. */
+/** Makes a browser ask for the name and the token, and send them with every later request. */
 const BASIC = { 'www-authenticate': 'Basic realm="ops", charset="UTF-8"' };
 
 function isForProgram(c: Context): boolean {
   return /^\/ops\/(api|metrics)\b/.test(c.req.path);
 }
 
-/** A header that is there already stays. */
+/** Adds the headers that the response doesn't have yet. */
 function secure(response: Response): Response {
   const secured = new Response(response.body, response);
   for (const [name, value] of Object.entries(HEADERS)) {

@@ -4,12 +4,12 @@ import { createOps } from './app.tsx';
 
 export interface OpsOptions {
   readonly sources: Readonly<Record<string, Source>>;
-  /** What the console is called, in the head of each page. */
+  /** The console's name, shown at the top of each page. */
   readonly name?: string | undefined;
 }
 
 /**
- * The console, its API and the metrics. It is a Hono app, which yours mounts at `/ops`.
+ * The console, its API and the metrics. Returns a Hono app, which yours mounts at `/ops`.
  *
  * @example
  * const app = new Hono<{ Bindings: OpsEnv }>();

@@ -7,6 +7,7 @@ import type { EventKey } from '../db/keys.ts';
 import { ACTIONS, type ActionName } from '../db/schema.ts';
 import type { Cursor } from '../db/views.ts';
 import { fromBase64Url, toBase64Url } from '../shared/bytes.ts';
+import { isTenantName } from '../shared/tenants.ts';
 import { cleanText, isStorableText, isStorableTime } from '../shared/text.ts';
 
 export type Input<Value> =
@@ -80,6 +81,51 @@ export const ReconcileFields = only('field', {
 
 export function readReconcile(fields: Fields) {
   return parse(ReconcileFields, fields);
+}
+
+/** The body of a request that gives a tenant a secret. Its form is checked with the provider. */
+export const TenantSecretFields = only('field', {
+  secret: optional(
+    v.string('is a text'),
+    'What the sender has made. Without it, the secret is derived from TENANTS_KEY',
+  ),
+});
+
+export function readTenantSecret(fields: Fields) {
+  return parse(TenantSecretFields, fields);
+}
+
+/** The query of a list of tenants. */
+export const TenantListFields = only('filter', {
+  cursor: optional(
+    v.pipe(v.string(), v.check(isTenantName, 'is not one that this API has given out')),
+    'next_cursor of the page before',
+  ),
+  limit: optional(Limit, `Tenants on a page. ${PAGE} if it is not given`),
+});
+
+export function readTenantList(fields: Fields) {
+  const read = parse(TenantListFields, withoutEmpty(fields));
+  return read.outcome === 'invalid' ? read : valid({ limit: PAGE, ...read.value });
+}
+
+/** As long as the name of a host may be. */
+const Name = v.pipe(
+  v.string('is a text'),
+  v.check((text: string) => isStorableText(text) && text.length <= 255, 'is a text of up to 255 characters'),
+);
+
+/** The body of a request to pause a kind of effects, or to end that. */
+export const PauseFields = only('field', {
+  action: v.pipe(
+    v.picklist(['pause', 'resume', 'try'], 'is pause, resume or try'),
+    v.description('`try`: the next call is tried now'),
+  ),
+  host: optional(Name, 'Only calls to this host'),
+});
+
+export function readPause(fields: Fields) {
+  return parse(PauseFields, fields);
 }
 
 type ActionFields = Partial<v.InferOutput<typeof ManyEventsFields> & v.InferOutput<typeof OneEventFields>>;

@@ -51,6 +51,10 @@ function metricsOf(measurements: readonly Measurement[], at: Date, now: Date): s
   const reconciled = bySource('reconciled_until').map(({ labels, value }) => ({ labels, value: age(value) }));
   const oldestEffect = named('oldest_pending_effect_at').map(({ value }) => ({ value: age(value) }));
   const effects = named('effects').map(({ label, value }) => ({ labels: { status: label ?? '' }, value }));
+  const paused = named('paused').map(({ source, label, value }) => ({
+    labels: { kind: source ?? '', host: label ?? '' },
+    value,
+  }));
   const seconds = named('seconds_sum').flatMap(({ source, value }) =>
     histogram(source ?? '', value, named('seconds_bucket')),
   );
@@ -64,6 +68,7 @@ function metricsOf(measurements: readonly Measurement[], at: Date, now: Date): s
     family('oldest_pending_effect_age_seconds', 'Since the event of the oldest pending effect was done', oldestEffect),
     family('reconciled_age_seconds', 'All that the provider sent before is here', reconciled),
     family('events_found_missing', 'Events that never arrived, found in the last day', bySource('found_missing')),
+    family('effects_paused', 'Effects that wait because their kind, or the host that they call, is paused', paused),
   ];
 }
 

@@ -6,8 +6,17 @@ import { loadStatus } from '../db/status.ts';
 import { listEvents } from '../db/views.ts';
 import { countedBoth } from '../shared/counts.ts';
 import { namedTypes } from '../shared/event-types.ts';
+import { tenantIn } from '../shared/tenants.ts';
 import { isStorableText } from '../shared/text.ts';
-import { loadEvent, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
+import {
+  changePause,
+  loadEvent,
+  NOT_PAUSED,
+  type OpsDependencies,
+  type OpsTypes,
+  openOpsDatabase,
+  runActionNow,
+} from './api.ts';
 import {
   cursorText,
   type Input,
@@ -16,6 +25,7 @@ import {
   readAction,
   readFilter,
   readList,
+  readPause,
   withoutEmpty,
 } from './input.ts';
 import { MAX_SHOWN } from './pages/body.tsx';
@@ -27,7 +37,7 @@ import { Overview } from './pages/overview.tsx';
 import { eventPath, listPath } from './pages/parts.tsx';
 import { DONE } from './words.ts';
 
-/** The pages. Who may see them, and whether a form is ours, has been decided before. */
+/** The pages. app.tsx has already checked who may see them and whether a form comes from our own pages. */
 export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   const { sources, now, name } = dependencies;
   const pages = new Hono<OpsTypes>();
@@ -47,10 +57,20 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     return html(<Overview {...contextOf(c)} status={status} />);
   });
 
+  // The buttons of a pause on the overview.
+  pages.post('/pauses', async (c) => {
+    const { kind = '', ...fields } = Object.fromEntries(new URLSearchParams(await c.req.text()));
+    const read = readPause(fields);
+    if (read.outcome === 'invalid') return message(c, 400, 'Nothing was changed', read.detail);
+    const isChanged =
+      isStorableText(kind) && (await changePause(c, openOpsDatabase(c.env), { kind, ...read.value }, dependencies));
+    return isChanged ? c.redirect('/ops', 303) : message(c, 409, 'Nothing was changed', `${NOT_PAUSED}.`);
+  });
+
   pages.get('/events', async (c) => {
     const { changed, ...fields } = c.req.query();
     const list = readList(fields);
-    if (list.outcome === 'invalid') return message(c, 400, 'This list cannot be understood', list.detail);
+    if (list.outcome === 'invalid') return message(c, 400, 'This filter is invalid', list.detail);
     const { filter, after, limit } = list.value;
     const { events, next } = await listEvents(openOpsDatabase(c.env), filter, { after, limit });
     return html(
@@ -67,16 +87,19 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     );
   });
 
-  // The address of the same event in the API, without `api`.
+  // This address is the event's address in the API without `api`.
   pages.get('/events/:source/:event_id', (c) => c.redirect(eventPath(c.req.param())));
 
   pages.get('/event', async (c) => {
     const event = await eventIn(c, MAX_SHOWN + 1);
     if (event === undefined) return message(c, 404, 'There is no such event', NOT_FOUND);
-    return html(<EventPage {...contextOf(c)} event={event} withoutBody={c.req.query('live') === '1'} />);
+    const { source, event_id } = event;
+    const tenant = Object.hasOwn(sources, source) && sources[source]?.tenants ? tenantIn(event_id) : undefined;
+    const withoutBody = c.req.query('live') === '1';
+    return html(<EventPage {...contextOf(c)} event={event} tenant={tenant} withoutBody={withoutBody} />);
   });
 
-  // As text, in a sandbox: whatever it contains, a browser only shows it.
+  // Sent as text in a sandbox, so that a browser only displays it, whatever it contains.
   pages.get('/event/body', async (c) => {
     const event = await eventIn(c);
     if (event?.body == null) return message(c, 404, 'There is no such body', NOT_FOUND);
@@ -99,7 +122,7 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     const { action = '', ...fields } = c.req.query();
     const filter = readFilter(fields);
     if (!isAction(action) || filter.outcome === 'invalid') {
-      return message(c, 400, 'This cannot be understood', NOT_FOUND);
+      return message(c, 400, 'This address is invalid', NOT_FOUND);
     }
     const matching = await loadMatching(openOpsDatabase(c.env), action, filter.value);
     return html(<Bulk {...contextOf(c)} action={action} filter={filter.value} matching={matching} />);
@@ -114,13 +137,13 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
     switch (result.outcome) {
       case 'changed': {
         const { at, received } = result;
-        // The times spare the list a search of all events.
+        // With these times, the list need not search all events.
         const span = received && { since: received[0], until: new Date(received[1].getTime() + 1) };
         return c.redirect(listPath({ action_at: at, ...span }, { changed: changedText(name, result) }), 303);
       }
       case 'too_many':
       case 'unexpected': {
-        const text = 'Nothing was changed: the events that match have changed since you looked at them.';
+        const text = 'Nothing was changed: the matching events have changed since you looked.';
         const refused = { text, reason: action.value.reason };
         const matching = await loadMatching(db, name, filter);
         const page = <Bulk {...contextOf(c)} action={name} filter={filter} matching={matching} refused={refused} />;
@@ -132,38 +155,38 @@ export function createPages(dependencies: OpsDependencies): Hono<OpsTypes> {
   return pages;
 }
 
-const NOT_FOUND = 'The address is not complete, or the event is so old that it has been deleted.';
+const NOT_FOUND = 'The address is incomplete, or the event is old and has been deleted.';
 
 function eventIn(c: Context<OpsTypes>, maxBody?: number) {
   const { source = '', event_id: eventId = '' } = c.req.query();
   return loadEvent(openOpsDatabase(c.env), { source, eventId }, maxBody);
 }
 
-/** The form of an action: on the event with this key, or on all that match the filter in the address. */
+/** Reads the form of an action on the event with this key, or on all events that match the filter in the address. */
 async function actionIn(c: Context<OpsTypes>, key?: EventKey): Promise<Input<RequestedAction>> {
   const form = new URLSearchParams(await c.req.text());
   const { action = '', understood, expected, reason, effects, finished_at } = Object.fromEntries(form);
   if (!isAction(action)) return { outcome: 'invalid', detail: 'There is no such action.' };
   if (action === 'rerun' && understood !== 'yes') {
-    const detail = 'A rerun makes the changes of its events a second time: confirm that you know it.';
+    const detail = 'A rerun makes the changes of its events a second time. Please confirm this.';
     return { outcome: 'invalid', detail };
   }
   const about = key ? { finished_at } : { filter: withoutEmpty(c.req.query()), expected: expected ?? '' };
   return readAction(action, { reason, effects: effects === 'yes', ...about }, key);
 }
 
-/** What was done, for an address: `retry-3-1`. */
+/** Encodes the result of an action for an address: `retry-3-1`. */
 function changedText(action: ActionName, { events, effects }: ActionCounts): string {
   return `${action}-${events}-${effects}`;
 }
 
-/** A sentence about what was done, of `retry-3-1`. The address can't put any other words on the page. */
+/** The sentence for `retry-3-1`. An address can't put any other words on the page. */
 function noticeOf(changed: string | undefined): PageContext['notice'] {
   const [, action = '', events = '', effects = ''] = /^([a-z]+)-(\d{1,9})-(\d{1,9})$/.exec(changed ?? '') ?? [];
   if (!isAction(action)) return undefined;
   const counts = { events: Number(events), effects: Number(effects) };
   if (counts.events + counts.effects === 0) {
-    return { text: 'Nothing was changed: it is in another state by now.', style: '' };
+    return { text: 'Nothing was changed: the event is now in another state.', style: '' };
   }
   return { text: `${DONE[action].title} ${countedBoth(counts)}.`, style: 'good' };
 }

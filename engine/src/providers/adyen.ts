@@ -8,7 +8,7 @@ export const adyen = defineProvider({
     signature: 'json:additionalData.hmacSignature',
     encoding: 'base64',
     key: 'hex',
-    // Only these fields are signed. Any other field of an item, such as eventDate, could have been changed on the way.
+    // Only these fields are signed. Any other field of an item, such as eventDate, could have been changed in transit.
     signed:
       '{json?:pspReference}:{json?:originalReference}:{json?:merchantAccountCode}:{json?:merchantReference}:{json?:amount.value}:{json?:amount.currency}:{json?:eventCode}:{json?:success}',
   },
@@ -17,13 +17,13 @@ export const adyen = defineProvider({
     at: '{json:eventCode}:{json:pspReference}:{json:success}',
     signed: true,
     // The signed text joins the fields with colons, and a field may contain colons itself. Somebody could split a
-    // captured text into other fields with another id, and the signature would still match. It is still the same
-    // signature, so it is the replay key.
+    // captured text into different fields with another id, and the signature would still match. So the signature is the
+    // replay key.
     replayKey: '{json:additionalData.hmacSignature}',
   },
   type: ['{json:eventCode}'],
   occurredAt: { at: 'json:eventDate', unit: 'iso' },
   ack: { status: 200, text: '[accepted]' },
-  // As long as the default of DEDUPE_DAYS, so a receiver of Adyen's events needs a higher value.
+  // This equals the default of DEDUPE_DAYS, so a receiver of Adyen's events must set a higher value.
   retriesForDays: 30,
 });

@@ -15,20 +15,20 @@ export const apple = defineProvider({
     settings: { bundleId: /^[\w-]+(\.[\w-]+)+$/, environment: /^(Production|Sandbox)$/ },
     keys: x5c({
       roots: [APPLE_ROOT_CA_G3],
-      // 1.2.840.113635.100.6.11.1: signs for the App Store.
+      // 1.2.840.113635.100.6.11.1: the leaf signs for the App Store.
       leafExtension: '2a864886f76364060b01',
-      // 1.2.840.113635.100.6.2.1: Apple Worldwide Developer Relations.
+      // 1.2.840.113635.100.6.2.1: the issuer is Apple Worldwide Developer Relations.
       issuerExtension: '2a864886f76364060201',
     }),
     claims: [
-      // Apple signs transactions in the same way, and every buyer has some. They have none of these.
+      // Apple signs transactions in the same way, and every buyer has some. Transactions lack these claims.
       { at: 'jws:notificationType' },
       { at: 'jws:notificationUUID' },
       {
         at: ['jws:data.bundleId', 'jws:summary.bundleId', 'jws:externalPurchaseToken.bundleId', 'jws:appData.bundleId'],
         is: '{bundleId}',
       },
-      // A token of an external purchase doesn\'t say it.
+      // A token of an external purchase doesn't say the environment.
       {
         at: ['jws:data.environment', 'jws:summary.environment', 'jws:appData.environment'],
         is: '{environment}',

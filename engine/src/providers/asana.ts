@@ -3,9 +3,10 @@ import { defineProvider } from './define.ts';
 export const asana = defineProvider({
   name: 'asana',
   docs: 'https://developers.asana.com/docs/webhooks-guide',
-  // Every webhook has a secret of its own, which Asana sends when the webhook is created. So it needs its own source.
+  // Each webhook has its own secret, which Asana sends when the webhook is created. So each webhook needs its own
+  // source.
   scheme: { signature: 'header:x-hook-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // Every eight hours the list is empty: a heartbeat.
+  // Every eight hours Asana sends an empty list as a heartbeat.
   batch: { each: ['events.*'] },
   id: { at: '{sha256}', signed: true },
   type: ['{json:resource.resource_type}.{json:action}'],

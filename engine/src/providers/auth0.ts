@@ -5,9 +5,10 @@ export const auth0 = defineProvider({
   docs: 'https://auth0.com/docs/customize/log-streams/custom-log-streams',
   // The authorization token of the log stream, exactly as it was typed in Auth0's settings.
   scheme: { token: 'header:authorization' },
-  // All formats that Auth0 offers: JSON Array, JSON Object and JSON Lines.
+  // Accepts all formats that Auth0 offers: JSON Array, JSON Object and JSON Lines.
   batch: { each: ['*'], lines: true },
-  // Auth0's reference doesn't list the property names. An entry without these ids is claimed by its content.
+  // Auth0's reference doesn't list the property names. For an entry without these ids, the hash of its content is the
+  // id.
   id: { at: ['{json:log_id}', '{json:data.log_id}'], signed: false },
   type: ['{json:data.type}'],
   occurredAt: { at: 'json:data.date', unit: 'iso' },

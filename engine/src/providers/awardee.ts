@@ -9,8 +9,8 @@ export const awardee = defineProvider({
     key: 'utf8',
     signed: '{body}',
   },
-  // Two events may have the same body, so the body is not a replay key. The price: the id is not signed, so somebody
-  // who has captured a delivery can send it again under another id.
+  // Two events may have the same body, so the body can't be the replay key. The id is not signed, so somebody who has
+  // captured a delivery can send it again under another id.
   id: { at: '{header:x-awardee-delivery}', signed: false, bodiesRepeat: true },
   type: ['{header:x-awardee-event}'],
   retriesForDays: 1,

@@ -8,7 +8,7 @@ export const awsSns = defineProvider({
   docs: 'https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html',
   scheme: certified({
     signature: 'json:Signature',
-    // Anybody can have SNS sign messages of a topic of their own: only the topic says that it is yours.
+    // SNS signs messages for anybody's topics, so only the topic proves that a message is yours.
     settings: { topic: /^arn:aws[a-z-]*:sns:(?<region>[a-z]+(-[a-z0-9]+)+):\d{12}:[\w-]{1,256}(\.fifo)?$/ },
     certificate: 'json:SigningCertURL',
     from: [
@@ -17,9 +17,10 @@ export const awsSns = defineProvider({
     ],
     claims: [
       { at: 'json:TopicArn', is: '{topic}' },
-      // Version 1 signs a SHA-1, and is the default of a topic.
+      // Version 1, the default of a topic, signs with SHA-1, so it is refused.
       { at: 'json:SignatureVersion', is: '2' },
-      // Only the message may have lines, and the window wants a time. Otherwise one text could be cut into other values.
+      // Only the message may contain line breaks, and the time must be a time. Otherwise the signed text could be split
+      // into different values.
       { at: 'json:MessageId', like: /^[\w-]+$/ },
       { at: 'json:Subject', like: /^[^\n]*$/, optional: true },
       { at: 'json:SubscribeURL', like: /^\S+$/, optional: true },
@@ -39,11 +40,11 @@ export const awsSns = defineProvider({
         text: `Message\n{json:Message}\nMessageId\n{json:MessageId}\nSubscribeURL\n{json:SubscribeURL}\n${topic.replace('TopicArn\n', 'Token\n{json:Token}\nTopicArn\n')}`,
       },
     ],
-    // SNS retries for an hour, and a delivery policy may slow it down.
+    // SNS retries for an hour, or longer with a delivery policy.
     timestamp: { at: 'json:Timestamp', unit: 'iso', windowSeconds: 86_400 },
   }),
   id: { at: '{json:MessageId}', signed: true },
-  // Of SES, of S3, or what SNS itself says: `Notification`.
+  // The type of an SES or S3 event, or otherwise SNS's own type: `Notification`.
   type: [
     '{inner:Message#eventType}',
     '{inner:Message#notificationType}',

@@ -12,10 +12,10 @@ export const calendly = defineProvider({
   },
   id: {
     at: [
-      // An invitee. `created_at` is in seconds, and nothing happens to an invitee twice in one. What else has changed about
-      // the invitee before a retry must not make another event.
+      // An invitee. `created_at` is in seconds, and nothing happens to an invitee twice in one second. A retry may show
+      // later changes of the invitee, so no other fields are part of the id.
       '{json:event}:{json:payload.uri}:{json:payload.event}:{json?:created_at}',
-      // Other objects, such as types of events, can be updated twice in one second.
+      // Other objects, such as event types, can be updated twice in one second.
       '{json:event}:{json:payload.uri}:{json?:created_at}:{json?:payload.updated_at}',
     ],
     signed: true,

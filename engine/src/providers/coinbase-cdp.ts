@@ -16,15 +16,19 @@ export const coinbaseCdp = defineProvider({
     },
     timestamp: { at: 'header:x-hook0-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // Not every product has an id in its body.
+  // Some products have no id in the body.
   id: { at: ['{json:eventId}', '{signed-header:x-event-id}'], signed: true },
   type: ['{json:eventType}', '{json:type}'],
   occurredAt: { at: 'json:timestamp', unit: 'iso' },
-  // Coinbase says up to 60 retries, and not for how long. With the delays of Hook0, its sender, they take 24 days.
+  // Coinbase documents up to 60 retries, but not how long they take. With the delays of Hook0, which sends them, they
+  // take 24 days.
   retriesForDays: 24,
 });
 
-/** The header names in `h` are separated by spaces. A place can't read them: in a list header, a space ends a value. */
+/**
+ * The header names in `h` are separated by spaces. A place can't read them, because a space ends a value in a list
+ * header.
+ */
 const NAMES = /(?:^|,)\s*h=([\w -]*)/;
 
 function namesIn({ headers }: Delivery): string | undefined {

@@ -4,7 +4,10 @@ import type { Delivery } from './types.ts';
 
 const LIST = 'x-contentful-signed-headers';
 
-/** If the list leaves one of these out, anybody could change it, so such a delivery is refused. */
+/**
+ * Headers that the signature must cover. A delivery that doesn't list them is refused, because anybody could change
+ * them.
+ */
 const MUST_BE_SIGNED = [LIST, 'x-contentful-timestamp'];
 
 export const contentful = defineProvider({
@@ -13,19 +16,19 @@ export const contentful = defineProvider({
   scheme: {
     signature: 'header:x-contentful-signature',
     encoding: 'hex',
-    // 64 characters, used as text.
+    // The secret has 64 characters, which are used as text.
     key: 'utf8',
     signed: {
       custom: canonicalRequests,
       signedHeaders: namesIn,
       words: 'method, path, the headers listed in x-contentful-signed-headers, body',
     },
-    // Contentful's toolkit allows 30 seconds by default. Slow networks and inexact clocks need more.
+    // Contentful's toolkit allows 30 seconds by default. Slow networks and inaccurate clocks need more.
     timestamp: { at: 'header:x-contentful-timestamp', unit: 'ms', windowSeconds: 300 },
   },
   id: {
     at: '{header:x-contentful-idempotency-key}',
-    // Only if Contentful lists its header among the signed ones, and nothing promises that.
+    // It is signed only if Contentful lists its header, which is not guaranteed.
     signed: false,
     replayKey: [
       '{signed-header:x-contentful-idempotency-key}',
@@ -54,7 +57,7 @@ function canonicalRequests(delivery: Delivery): Bytes[] {
   return pathsOf(new URL(url)).map((path) => concat([`${method}\n${path}\n${lines.join(';')}\n`, body]));
 }
 
-/** Contentful's toolkit escapes the path once more, and the query twice. We also try what was escaped on the way. */
+/** Contentful's toolkit escapes the path once more, and the query twice. We also try the URL without these escapes. */
 function pathsOf({ pathname, search }: URL): string[] {
   const sent = pathname + search;
   try {

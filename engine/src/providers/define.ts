@@ -1,8 +1,8 @@
 import type { Placeholder, Provider, ProviderData } from './types.ts';
 
 /**
- * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, and a property that does not
- * exist are compile errors at the place of the typo. Nothing happens at run time.
+ * Describes a provider. A typo in a template, such as `{haeder:x}` or a missing brace, and an unknown property are
+ * compile errors at the typo itself. Nothing is checked at run time.
  *
  * @example
  * export const shop = defineProvider({
@@ -14,22 +14,24 @@ import type { Placeholder, Provider, ProviderData } from './types.ts';
  * });
  */
 export function defineProvider<const Data extends ProviderData>(
-  // If the data doesn't have the right shape at all, TypeScript infers plain `ProviderData`. Its own error is then
-  // enough.
+  // If the data has a completely wrong shape, TypeScript infers plain `ProviderData`, and its own error is enough.
   data: Data & (ProviderData extends Data ? unknown : CheckTexts<Data> & RefuseUnknown<Data, ProviderData>),
 ): Provider {
   // The brand exists only in the types.
   return data as ProviderData as Provider;
 }
 
-/** What tsc says about a wrong template. No string has this property, so the string is refused. */
+/**
+ * Carries the error message for a wrong template. No string has this property, so tsc refuses the string and shows the
+ * message.
+ */
 interface Mistake<Words> {
   readonly mistake: Words;
 }
 
 /**
- * Checks every text in the data: a wrong one becomes a `Mistake`, and everything else becomes `unknown`, which demands
- * nothing. `Key` is the name of the property that holds the data. For every template inside `id`, it is `id`.
+ * Checks every text in the data. A wrong text becomes a `Mistake`; everything else becomes `unknown`, which accepts
+ * anything. `Key` is the name of the property that holds the data. For every template inside `id`, it is `id`.
  */
 export type CheckTexts<Data, Key = ''> = Data extends string
   ? CheckTemplate<Data> & (Key extends 'id' | 'signed' ? RequirePlace<Data> : unknown)
@@ -45,8 +47,8 @@ export type CheckTexts<Data, Key = ''> = Data extends string
       : unknown;
 
 /**
- * A `Mistake` for every property that the shape doesn't have. TypeScript itself doesn't look for these in generic data,
- * and a misspelt optional property, such as `timestmap`, would switch a check off.
+ * A `Mistake` for every unknown property. TypeScript doesn't report these in generic data, and a misspelt optional
+ * property, such as `timestmap`, would silently disable a check.
  */
 export type RefuseUnknown<Data, Shape> = Data extends string | number | boolean | RegExp | ((...args: never) => unknown)
   ? unknown
@@ -60,12 +62,12 @@ export type RefuseUnknown<Data, Shape> = Data extends string | number | boolean 
         }
       : unknown;
 
-// Each of these asks all members of a union, because a scheme is a signature or a token.
+// Each of these types distributes over a union, because a scheme is one of several shapes.
 type NamesOf<Shape> = Shape extends unknown ? keyof Shape : never;
 type ValueOf<Shape, Name> = Shape extends unknown ? (Name extends keyof Shape ? Shape[Name] : never) : never;
 type ItemOf<Shape> = Shape extends readonly (infer Item)[] ? Item : never;
 
-/** Takes the placeholders away one by one. Any brace that is left over is a mistake. */
+/** Removes the placeholders one by one. Any remaining brace is a mistake. */
 type CheckTemplate<Text extends string> = Text extends `${infer Before}{${infer Inside}}${infer After}`
   ? Inside extends Placeholder
     ? CheckTemplate<`${Before}${After}`>
@@ -75,7 +77,8 @@ type CheckTemplate<Text extends string> = Text extends `${infer Before}{${infer 
     : unknown;
 
 /**
- * An id or a signed text without any place would be the same for every delivery: `json:id` where `{json:id}` is meant.
+ * An id or a signed text without a place would be the same for every delivery, as when `json:id` is written instead of
+ * `{json:id}`.
  */
 type RequirePlace<Text extends string> = string extends Text
   ? unknown

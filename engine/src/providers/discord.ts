@@ -10,11 +10,11 @@ export const discord = defineProvider({
     // The application's public key.
     key: 'hex',
     signed: '{header:x-signature-timestamp}{body}',
-    // Discord retries for at most ten minutes, and documents no tolerance.
+    // Discord documents no tolerance and retries for at most ten minutes.
     timestamp: { at: 'header:x-signature-timestamp', unit: 's', windowSeconds: 900 },
   },
-  // Events have no id, but their body contains the time. Interactions are not supported: they need their answer at
-  // once.
+  // Events have no id, but their body contains the time. Interactions are not supported, because they need an immediate
+  // answer.
   id: { at: '{sha256}', signed: true },
   type: ['{json:event.type}'],
   occurredAt: { at: 'json:event.timestamp', unit: 'iso' },

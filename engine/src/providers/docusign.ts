@@ -4,7 +4,7 @@ export const docusign = defineProvider({
   name: 'docusign',
   docs: 'https://developers.docusign.com/platform/webhooks/connect/hmac/',
   scheme: {
-    // One header for each configured key, numbered from 1 to at most 100. Five are more than a rotation needs.
+    // DocuSign sends one header for each configured key, numbered from 1 to 100. A rotation needs fewer than five.
     signature: [
       'header:x-docusign-signature-1',
       'header:x-docusign-signature-2',
@@ -13,11 +13,12 @@ export const docusign = defineProvider({
       'header:x-docusign-signature-5',
     ],
     encoding: 'base64',
-    // Looks like base64, but is used as text.
+    // The secret looks like base64 but is used as text.
     key: 'utf8',
     signed: '{body}',
   },
-  // Two recipients can be notified, or can sign, in the same moment. A hash can't be the id: the body counts the retries.
+  // Two recipients can be notified, or can sign, at the same moment. A hash can't be the id, because the body counts
+  // the retries.
   id: {
     at: '{json:event}:{json:data.envelopeId}:{json?:data.recipientId}:{json:generatedDateTime}',
     signed: true,

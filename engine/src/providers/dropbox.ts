@@ -4,8 +4,8 @@ export const dropbox = defineProvider({
   name: 'dropbox',
   docs: 'https://www.dropbox.com/developers/reference/webhooks',
   scheme: { signature: 'header:x-dropbox-signature', encoding: 'hex', key: 'utf8', signed: '{body}' },
-  // A notification only says whose files have changed, and two changes may have the same body. So every delivery is an
-  // event.
+  // A notification only says whose files have changed, and two changes may have the same body. So every delivery counts
+  // as a new event.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
   handshakes: [

@@ -9,8 +9,8 @@ export const gethook = defineProvider({
     key: 'utf8',
     signed: '{body}',
   },
-  // Some senders behind GetHook set ids that can't be relied on. For these, set `dedupe: 'content'` on the source: then
-  // an event is recognized by its content.
+  // Some senders behind GetHook set unreliable ids. For these, set `dedupe: 'content'` on the source, so that an event
+  // is recognized by its content.
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 'iso' },

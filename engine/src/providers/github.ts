@@ -13,8 +13,9 @@ export const github = defineProvider({
   id: {
     at: '{header:x-github-delivery}',
     signed: false,
-    // These have neither a time nor a counter, so what is done again has the same body again. Only these events have a text
-    // at the place beside their name. github_app_authorization has none: its body holds nothing but the action and who did it.
+    // These events contain neither a time nor a counter, so repeating the same action sends the same body. Only they
+    // have a text at the place next to their name. github_app_authorization is not listed, because its body contains
+    // only the action and the person, so there is no such place.
     bodiesRepeat: [
       [{ at: 'header:x-github-event', is: 'workflow_dispatch' }, { at: 'json:workflow' }],
       [{ at: 'header:x-github-event', is: 'repository_dispatch' }, { at: 'json:branch' }],
@@ -25,7 +26,7 @@ export const github = defineProvider({
   },
   // For example `issues.opened`, or `push` for an event without an action.
   type: ['{header:x-github-event}.{json:action}', '{header:x-github-event}'],
-  // GitHub sends bodies of up to 25 MB, and one that we refuse is not sent again. The limit is lower nevertheless: a
-  // body is held several times, and if the isolate's 128 MB run out, its other deliveries fail as well.
+  // GitHub sends bodies of up to 25 MB and doesn't resend a refused one. The limit is still lower, because several
+  // copies of a body are in memory, and if the isolate's 128 MB run out, its other deliveries fail as well.
   maxBytes: 5 * 1024 * 1024,
 });

@@ -8,7 +8,8 @@ export const googlePubsub = defineProvider({
     signature: 'header:authorization',
     prefix: 'Bearer ',
     algorithm: 'RS256',
-    // Google signs tokens for everybody, with any audience that they ask for: only the account says that it is your subscription.
+    // Google signs tokens for everybody, with any audience, so only the account proves that a token belongs to your
+    // subscription.
     settings: { audience: /^[!-~]{1,512}$/, email: /^[^@\s]+@[\w.-]+$/ },
     keys: { jwks: 'https://www.googleapis.com/oauth2/v3/certs' },
     claims: [
@@ -18,12 +19,13 @@ export const googlePubsub = defineProvider({
       { at: 'jws:email_verified', is: 'true' },
       { at: 'jws:exp' },
     ],
-    // A token may be used for an hour.
+    // A token is valid for an hour.
     timestamp: { at: 'jws:iat', unit: 's', windowSeconds: 3660 },
   }),
-  // The token says who sends, and nothing about the body. `deliveryAttempt` changes with each retry.
+  // The token identifies the sender but doesn't cover the body. `deliveryAttempt` changes with each retry.
   id: { at: '{json:subscription}:{json:message.messageId}', signed: false, retriesDiffer: true },
-  // Of Google Play, of Cloud Storage, or of whoever publishes. A message without an attribute has one type for all.
+  // The type of a Google Play or Cloud Storage event, or the publisher's attribute. Messages without one share a single
+  // type.
   type: [
     'subscription.{inner:message.data#subscriptionNotification.notificationType}',
     'one_time_product.{inner:message.data#oneTimeProductNotification.notificationType}',
@@ -36,7 +38,7 @@ export const googlePubsub = defineProvider({
     { at: 'inner:message.data#eventTimeMillis', unit: 'ms' },
     { at: 'json:message.publishTime', unit: 'iso' },
   ],
-  // 10 MB is a message's limit, before base64.
+  // Pub/Sub limits a message to 10 MB before base64.
   maxBytes: 5 * 1024 * 1024,
   retriesForDays: 7,
 });

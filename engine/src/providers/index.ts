@@ -65,7 +65,9 @@ import { zoom } from './zoom.ts';
 
 export type { Provider } from './types.ts';
 
-/** For scripts and tests. A Worker imports single provider files instead, so that its bundle contains no others. */
+/**
+ * For scripts and tests. A Worker imports individual provider files instead, so that its bundle contains only those.
+ */
 export const providers: Readonly<Record<string, Provider>> = {
   adyen,
   airtable,

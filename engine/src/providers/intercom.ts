@@ -3,7 +3,7 @@ import { defineProvider } from './define.ts';
 export const intercom = defineProvider({
   name: 'intercom',
   docs: 'https://developers.intercom.com/docs/webhooks',
-  // The same header as Bitbucket's, with another algorithm.
+  // Bitbucket uses the same header with another algorithm.
   scheme: {
     algorithm: 'hmac-sha1',
     signature: 'header:x-hub-signature#sha1',

@@ -9,7 +9,7 @@ export const kinde = defineProvider({
     algorithm: 'RS256',
     settings: { issuer: /^https:\/\/[a-z0-9.-]+$/ },
     keys: { jwks: '{issuer}/.well-known/jwks.json' },
-    // The same keys sign the tokens of your users, and those have none of these.
+    // The same keys sign your users' tokens, which lack these claims.
     claims: [{ at: 'jws:event_id' }, { at: 'jws:type' }, { at: 'jws:source' }],
     isEvent: true,
   }),

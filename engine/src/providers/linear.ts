@@ -8,12 +8,12 @@ export const linear = defineProvider({
     encoding: 'hex',
     key: 'utf8',
     signed: '{body}',
-    // Linear retries after 1 minute, 1 hour and 6 hours, and doesn't document whether a retry has a new time. If not,
-    // the minute that Linear's SDK allows would refuse every retry. So the window covers the last one. The claim
-    // detects replays.
+    // Linear retries after 1 minute, 1 hour and 6 hours, and doesn't document whether a retry has a new time. If it
+    // doesn't, the minute that Linear's SDK allows would refuse every retry. So the window covers the last retry. The
+    // claim detects replays.
     timestamp: { at: 'json:webhookTimestamp', unit: 'ms', windowSeconds: 8 * 3600 },
   },
-  // The body holds the time at which it was sent, and nothing says whether a retry has a new one.
+  // The body contains the time at which it was sent, and it is not documented whether a retry has a new one.
   id: { at: '{header:linear-delivery}', signed: false, retriesDiffer: true },
   type: ['{json:type}.{json:action}', '{header:linear-event}'],
   occurredAt: { at: 'json:createdAt', unit: 'iso' },

@@ -12,7 +12,7 @@ export const meta = defineProvider({
       'entry.*.messaging.*',
       'entry.*',
     ],
-    // A message alone doesn't say which number or page it was sent to.
+    // A message by itself doesn't say which number or page it was sent to.
     envelope: {
       list: 'contacts',
       elementIds: ['wa_id', 'user_id'],
@@ -30,10 +30,11 @@ export const meta = defineProvider({
   id: {
     at: [
       '{json:entry.0.changes.0.value.messages.0.id}',
-      // All attempts to pay for an order, and its refunds, are under the id of the message with the order. A refund repeats
-      // the payment's transaction and status.
+      // All payment attempts and refunds of an order have the id of the message with the order. A refund repeats the
+      // payment's transaction and status.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.payment.reference_id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.id}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.status}:{json?:entry.0.changes.0.value.statuses.0.payment.transaction.refunds.0.status}:{json?:entry.0.changes.0.value.statuses.0.timestamp}',
-      // Each member of a group has a status of its own for one message. Meta's pages write this field in both ways.
+      // Each member of a group has a separate status for a message. Meta's documentation spells this field in both
+      // ways.
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.participant_recipient_id}',
       '{json:entry.0.changes.0.value.statuses.0.id}:{json:entry.0.changes.0.value.statuses.0.status}:{json:entry.0.changes.0.value.statuses.0.recipient_participant_user_id}',
@@ -42,10 +43,10 @@ export const meta = defineProvider({
       // deletion repeats the message's id.
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}:{json:entry.0.messaging.0.message.is_deleted}',
       '{json?:entry.0.id}:{json:entry.0.messaging.0.message.mid}',
-      // A lead, and a comment on Instagram. Their entry's time is when it was sent, so it is no part of the id.
+      // A lead, or a comment on Instagram. The entry's time is when it was sent, so it is not part of the id.
       '{json?:entry.0.id}:{json:entry.0.changes.0.field}:{json:entry.0.changes.0.value.leadgen_id}',
       '{json?:entry.0.id}:{json:entry.0.changes.0.field}:{json:entry.0.changes.0.value.media.id}:{json:entry.0.changes.0.value.id}',
-      // An error of WhatsApp's has neither an id nor a time, so every delivery of one is an event.
+      // A WhatsApp error has neither an id nor a time, so every delivery counts as a new event.
       '{json:entry.0.changes.0.value.errors.0.code}:{random}',
     ],
     signed: true,
@@ -70,7 +71,7 @@ export const meta = defineProvider({
         { at: 'query:hub.mode', is: 'subscribe' },
         { at: 'query:hub.challenge', like: /^[\w.~-]{1,256}$/ },
       ],
-      // A text of your own choice. Not the app's secret, because it is sent in a URL.
+      // A text of your choice. Don't use the app's secret, because this text is sent in a URL.
       verifyToken: 'query:hub.verify_token',
       reply: { status: 200, text: '{query:hub.challenge}' },
     },

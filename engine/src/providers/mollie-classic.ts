@@ -7,8 +7,8 @@ export const mollieClassic = defineProvider({
   // `…/webhooks/mollie?token=<secret>`.
   scheme: { token: 'query:token' },
   form: true,
-  // A delivery only says which payment has changed, and the next change has the same body. So every delivery is an
-  // event, and the handler fetches the payment.
+  // A delivery only says which payment has changed, and the next change has the same body. So every delivery counts as
+  // a new event, and the handler fetches the payment.
   id: { at: '{random}', signed: false, bodiesRepeat: true },
   type: ['changed'],
   retriesForDays: 2,

@@ -11,9 +11,10 @@ export const netlify = defineProvider({
     claims: [{ at: 'jws:iss', is: 'netlify' }],
     bodyHash: 'jws:sha256',
   }),
-  // A deploy is built, ready, locked and unlocked under one id. A form's submission has neither a state nor a later time.
+  // A deploy keeps one id while it is built, ready, locked and unlocked. A form submission has neither a state nor an
+  // update time.
   id: { at: '{json:id}:{json?:state}:{json?:locked}:{json?:updated_at}', signed: true },
-  // Not signed. The body doesn't say it.
+  // This header is not signed, but the body doesn't contain the type.
   type: ['{header:x-netlify-event}'],
   occurredAt: { at: ['json:updated_at', 'json:created_at'], unit: 'iso' },
 });

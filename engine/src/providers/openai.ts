@@ -11,7 +11,7 @@ export const openai = defineProvider({
   scheme: symmetric,
   // OpenAI's SDK decodes a secret that begins with whsec_, and uses any other secret as plain text.
   otherSchemes: [plainSecret],
-  // The body has an id as well (evt_…). The header's id is the one that stays the same on every attempt.
+  // The body has an id as well (evt_…), but only the header's id stays the same on every attempt.
   id: { at: '{header:webhook-id}', signed: true },
   type: ['{json:type}'],
   occurredAt: { at: 'json:created_at', unit: 's' },

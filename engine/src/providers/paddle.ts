@@ -4,12 +4,12 @@ export const paddle = defineProvider({
   name: 'paddle',
   docs: 'https://developer.paddle.com/webhooks/signature-verification',
   scheme: {
-    // Paddle's SDK reads only the last h1. Here any h1 may match, because there may be two while a secret is rotated.
+    // Any h1 may match, because there may be two while a secret is rotated. Paddle's SDK reads only the last one.
     signature: 'header:paddle-signature#h1',
     encoding: 'hex',
     key: 'utf8',
     signed: '{header:paddle-signature#ts}:{body}',
-    // Paddle's SDK allows 5 seconds, and a slow network can take longer. The claim detects replays.
+    // Paddle's SDK allows 5 seconds, but a slow network can take longer. The claim detects replays.
     timestamp: { at: 'header:paddle-signature#ts', unit: 's', windowSeconds: 300 },
   },
   id: { at: '{json:event_id}', signed: true },

@@ -7,7 +7,7 @@ export const pagerduty = defineProvider({
     // While a secret is rotated, the header contains several signatures.
     signature: 'header:x-pagerduty-signature#v1',
     encoding: 'hex',
-    // Looks like base64, but is used as text.
+    // The secret looks like base64 but is used as text.
     key: 'utf8',
     signed: '{body}',
   },

@@ -6,7 +6,7 @@ export const paypal = defineProvider({
   docs: 'https://developer.paypal.com/api/rest/webhooks/rest/',
   scheme: certified({
     signature: 'header:paypal-transmission-sig',
-    // The id says that it is your webhook. Certificates of the sandbox sign nothing for the live one.
+    // The id proves that a delivery is for your webhook. The host separates the sandbox from the live environment.
     settings: { webhookId: /^[A-Z0-9]{10,30}$/, host: /^api\.(sandbox\.)?paypal\.com$/ },
     certificate: 'header:paypal-cert-url',
     from: ['https://{host}/v1/notifications/certs/*'],
@@ -15,7 +15,8 @@ export const paypal = defineProvider({
     // PayPal retries for three days.
     timestamp: { at: 'header:paypal-transmission-time', unit: 'iso', windowSeconds: 4 * 86_400 },
   }),
-  // Anybody can make another body with the same CRC-32. It can't be sent as another event with the same signature.
+  // Anybody can make another body with the same CRC-32. The signature is the replay key, so such a body can't pass as
+  // another event.
   id: { at: '{json:id}', signed: true, replayKey: '{header:paypal-transmission-sig}' },
   type: ['{json:event_type}'],
   occurredAt: { at: 'json:create_time', unit: 'iso' },

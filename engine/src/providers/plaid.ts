@@ -7,7 +7,8 @@ export const plaid = defineProvider({
   scheme: jose({
     signature: 'header:plaid-verification',
     algorithm: 'ES256',
-    // The key's id is in the token, and Plaid's API gives the key to its customers alone.
+    // The token contains the key's id. Plaid's API returns the key only to its customers, so these credentials are
+    // needed.
     settings: { clientId: /^\w+$/, secret: /^\w+$/, environment: /^(production|sandbox)$/ },
     keys: {
       post: 'https://{environment}.plaid.com/webhook_verification_key/get',
@@ -17,7 +18,8 @@ export const plaid = defineProvider({
     bodyHash: 'jws:request_body_sha256',
     timestamp: { at: 'jws:iat', unit: 's', windowSeconds: 300 },
   }),
-  // There is no id, and the same may happen twice. Each attempt has a time of its own, so a retry is another event.
+  // There is no id, and the same event may happen twice. Each attempt has its own time, so a retry counts as another
+  // event.
   id: { at: '{jws:iat}:{sha256}', signed: true },
   type: ['{json:webhook_type}.{json:webhook_code}'],
   retriesForDays: 1,

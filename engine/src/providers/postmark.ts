@@ -3,14 +3,15 @@ import { defineProvider } from './define.ts';
 export const postmark = defineProvider({
   name: 'postmark',
   docs: 'https://postmarkapp.com/developer/webhooks/webhooks-overview',
-  // Postmark signs nothing. User and password are part of the webhook's URL, or are set in its settings.
+  // Postmark doesn't sign. User and password are part of the webhook's URL or are set in its settings.
   scheme: { token: 'header:authorization', basic: true },
   id: {
     at: [
-      // The same on every retry, but it comes "when available". If a retry alone has it, their equal bodies park it.
+      // This id is the same on every retry, but it is sent only "when available". If only the retry has it, the retry
+      // is parked because its body is known.
       '{header:x-pm-webhook-trace-id}',
-      // One message has many recipients, and each of them can open it and click its links many times. If an address is
-      // suppressed or reactivated by hand, MessageID is null.
+      // A message can have many recipients, and each can open it and click its links many times. MessageID is null if
+      // an address is suppressed or reactivated by hand.
       '{json?:RecordType}:{json:MessageID}:{json?:ID}:{json?:Recipient}{json?:Email}:{json?:DeliveredAt}{json?:BouncedAt}{json?:ReceivedAt}{json?:ChangedAt}:{json?:OriginalLink}',
     ],
     signed: false,

@@ -3,7 +3,7 @@ import { defineProvider } from './define.ts';
 export const revenuecat = defineProvider({
   name: 'revenuecat',
   docs: 'https://www.revenuecat.com/docs/integrations/webhooks',
-  // If the signature is switched on. Each attempt is signed with its own time.
+  // Used if signing is switched on. Each attempt is signed with its own time.
   scheme: {
     signature: 'header:x-revenuecat-webhook-signature#v1',
     encoding: 'hex',
@@ -11,8 +11,8 @@ export const revenuecat = defineProvider({
     signed: '{header:x-revenuecat-webhook-signature#t}.{body}',
     timestamp: { at: 'header:x-revenuecat-webhook-signature#t', unit: 's', windowSeconds: 300 },
   },
-  // The authorization header, exactly as it was typed in RevenueCat's settings. It signs nothing, but who has it can send any
-  // event under any id anyway.
+  // The authorization header, exactly as it was typed in RevenueCat's settings. It doesn't sign the id, but anybody who
+  // has it can send any event anyway.
   otherSchemes: [{ token: 'header:authorization' }],
   id: { at: '{json:event.id}', signed: true },
   type: ['{json:event.type}'],

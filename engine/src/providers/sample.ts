@@ -1,6 +1,6 @@
 /**
- * A small, plausible delivery of a provider. `{signature}` and `{token}` are replaced in its headers and, if the provider
- * expects them there, in its JSON. `{timestamp}`, `{id}` and `{type}` are replaced in its headers only.
+ * A small, plausible delivery of a provider. `{signature}` and `{token}` are filled in the headers and, if the provider
+ * expects them there, in the JSON. `{timestamp}`, `{id}` and `{type}` are filled in the headers only.
  */
 export interface Sample {
   readonly types: readonly [string, ...string[]];
@@ -9,7 +9,7 @@ export interface Sample {
   readonly body: (id: string, type: string, now: Date) => object;
 }
 
-/** What is left out is made from the provider's data (engine/cli/samples/samples.ts). */
+/** Missing properties are made from the provider's data (engine/cli/samples/samples.ts). */
 export type ProviderSample = Partial<Sample>;
 
 export const short = () => crypto.randomUUID().replaceAll('-', '').slice(0, 24);
@@ -17,7 +17,7 @@ export const number = () => String(Math.floor(Math.random() * 1e9) + 1e9);
 export const seconds = (now: Date) => Math.floor(now.getTime() / 1000);
 export const PERSON = 'customer@example.com';
 
-/** The headers of Standard Webhooks, and those that Svix used before. */
+/** The headers of Standard Webhooks, and Svix's older names for them. */
 export const standardHeaders = {
   'webhook-id': '{id}',
   'webhook-timestamp': '{timestamp}',

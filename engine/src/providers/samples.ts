@@ -14,8 +14,8 @@ import { sample as stripe } from './stripe.sample.ts';
 import { sample as twilio } from './twilio.sample.ts';
 
 /**
- * By the provider's name. What is not here is made from the provider's data (engine/cli/samples/samples.ts): it has all that the
- * receiver reads. The headers below are written as the provider's own SDK expects them.
+ * Samples by provider name. For all other providers, a sample with everything that the receiver reads is made from the
+ * data (engine/cli/samples/samples.ts). The headers below have the format that the provider's own SDK expects.
  */
 export const samples: Readonly<Record<string, ProviderSample>> = {
   adyen,

@@ -32,7 +32,7 @@ export const standardPairs = (body: object, event: ClaimedEvent, source: string)
   apart: { 'two events with the same body': { id: 'msg_two' } },
 });
 
-/** A poke only says that something has changed, so every delivery is an event. */
+/** A poke only says that something has changed, so every delivery counts as a new event. */
 export const pokePairs = (source: string, body: object, event: ClaimedEvent): Pairs => ({
   source,
   body,

@@ -1,11 +1,8 @@
 import type { Signature } from './types.ts';
 
-// In a file of their own: if they were in Svix's, Clerk's would bring all of Svix's data into the Worker.
+// These are in a separate file so that Clerk's file doesn't import all of Svix's data into the Worker.
 
-/**
- * Standard Webhooks with a shared secret. The id is signed. Each attempt is signed with its own time, so 300 s are
- * enough.
- */
+/** Standard Webhooks with a shared secret. Each attempt is signed with its own time, so 300 s are enough. */
 export const symmetric = {
   signature: 'header:webhook-signature#v1',
   encoding: 'base64',
@@ -15,7 +12,10 @@ export const symmetric = {
   timestamp: { at: 'header:webhook-timestamp', unit: 's', windowSeconds: 300 },
 } as const satisfies Signature;
 
-/** Standard Webhooks with a key pair. The prefix is required: it tells a public key from a shared secret. */
+/**
+ * Standard Webhooks with a key pair. The prefix is required, because it distinguishes a public key from a shared
+ * secret.
+ */
 export const asymmetric = {
   ...symmetric,
   algorithm: 'ed25519',
@@ -23,7 +23,7 @@ export const asymmetric = {
   keyPrefix: 'whpk_',
 } as const satisfies Signature;
 
-/** Svix: the same, under the header names that it used before Standard Webhooks. */
+/** The same scheme with the header names that Svix used before Standard Webhooks. */
 export const svixSymmetric = {
   ...symmetric,
   signature: 'header:svix-signature#v1',

@@ -10,8 +10,8 @@ export const slack = defineProvider({
     signed: 'v0:{header:x-slack-request-timestamp}:{body}',
     timestamp: { at: 'header:x-slack-request-timestamp', unit: 's', windowSeconds: 300 },
   },
-  // Slash commands and buttons are not supported: they have no id, need their answer at once, and are answered 400.
-  // Only one event has no id: `app_rate_limited`.
+  // Slash commands and buttons have no id and need an immediate answer, so they are not supported and are answered 400.
+  // The only event without an id is `app_rate_limited`.
   id: { at: '{json:event_id}', signed: true },
   type: ['{json:event.type}', '{json:type}'],
   occurredAt: { at: 'json:event_time', unit: 's' },

@@ -4,7 +4,8 @@ export const stripe = defineProvider({
   name: 'stripe',
   docs: 'https://docs.stripe.com/webhooks#verify-manually',
   scheme: {
-    // Any v1 may match: there are two while a secret is rotated. Test events also have a v0, which must be ignored.
+    // Any v1 may match, because there are two while a secret is rotated. Test events also have a v0, which must be
+    // ignored.
     signature: 'header:stripe-signature#v1',
     encoding: 'hex',
     // The whole secret is the key, including its prefix whsec_.
@@ -15,7 +16,7 @@ export const stripe = defineProvider({
   secretPrefix: 'whsec_',
   id: { at: '{json:id}', signed: true },
   type: ['{json:type}'],
-  // Seconds in a v1 event, a text in a v2 event.
+  // A v1 event has seconds, and a v2 event has a text.
   occurredAt: [
     { at: 'json:created', unit: 's' },
     { at: 'json:created', unit: 'iso' },

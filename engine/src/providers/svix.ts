@@ -7,7 +7,7 @@ export const svix = defineProvider({
   scheme: svixSymmetric,
   otherSchemes: [svixAsymmetric],
   id: { at: '{header:svix-id}', signed: true },
-  // The sender decides what the body contains. These two names are usual.
+  // The sender decides what the body contains. These two names are common.
   type: ['{json:type}', '{json:event_type}'],
   retriesForDays: 2,
 });

@@ -5,8 +5,8 @@ export const telegram = defineProvider({
   docs: 'https://core.telegram.org/bots/api#setwebhook',
   // The `secret_token` of setWebhook.
   scheme: { token: 'header:x-telegram-bot-api-secret-token' },
-  // Of one bot. After a week without updates Telegram goes on with a random number: if that was taken, the body differs,
-  // so it is another event.
+  // Unique for one bot. After a week without updates, Telegram continues from a random number. If that number was
+  // already used, the body differs, so it counts as another event.
   id: { at: '{json:update_id}', signed: false },
   // The type of an update is the name of the only other field.
   type: ['update'],

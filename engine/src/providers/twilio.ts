@@ -22,16 +22,16 @@ export const twilio = defineProvider({
     at: [
       '{json:specversion}:{json:source}:{json:id}',
       '{json:MessageSid}:{json:MessageStatus}',
-      // If a caller presses the same digit twice, both forms are equal. Only this unsigned header differs, and a retry
-      // repeats it.
+      // If a caller presses the same digit twice, both forms are equal. Only this unsigned header differs, and it stays
+      // the same on a retry.
       '{header:i-twilio-idempotency-token}',
     ],
     signed: false,
-    // The signed text joins the fields of a form without separators. Somebody could split a captured text into other
-    // fields with another id, and the signature would still match. It is still the same signature, so it is the replay
-    // key. A signed hash leaves nothing to split, and all events of a list have one signature.
+    // The signed text joins the fields of a form without separators. Somebody could split a captured text into
+    // different fields with another id, and the signature would still match. So the signature is the replay key. For a
+    // list of events, the key is the signed body hash and the event's id, because all its events have one signature.
     replayKey: ['{query:bodySHA256}:{json:source}:{json:id}', '{header:x-twilio-signature}'],
-    // An event of Event Streams may come again in another list, which has another hash.
+    // Event Streams may resend an event in another list, which has another hash.
     retriesDiffer: true,
   },
   type: [
@@ -42,13 +42,16 @@ export const twilio = defineProvider({
     '{json:EventType}',
   ],
   occurredAt: { at: 'json:time', unit: 'iso' },
-  // TwiML that does nothing. To answer a call or a message, use Twilio's API in a handler.
+  // Empty TwiML. To answer a call or a message, use Twilio's API in a handler.
   ack: { status: 200, headers: { 'content-type': 'text/xml' }, text: '<Response/>' },
   // Many times the size of Twilio's longest message. The limit is low because a form is sorted before it is verified.
   maxBytes: 256 * 1024,
 });
 
-/** Twilio signs the URL with or without its port, as it was typed, normalized or escaped. Like its SDK, we try them all. */
+/**
+ * Twilio may sign the URL with or without its port, and as typed, normalized or escaped. Like its SDK, we try all
+ * variants.
+ */
 function signedTexts({ url, headers, body }: Delivery): Bytes[] {
   if (!URL.canParse(url)) return [];
   const { href, search, searchParams } = new URL(url);
@@ -60,7 +63,7 @@ function signedTexts({ url, headers, body }: Delivery): Bytes[] {
   return [...new Set(urls)].map((one) => Uint8Array.from(new TextEncoder().encode(one + fields)));
 }
 
-/** As Node's old `querystring` writes a query that it has read: the values of one name are side by side. */
+/** Writes a query as Node's old `querystring` does: the values of one name are next to each other. */
 function escapedQuery(query: URLSearchParams): string {
   const pairs = Array.from(formFields(query), ([name, values]) => values.map((value) => [name, value]));
   return pairs.flatMap((some) => some.map((pair) => pair.map(encodeURIComponent).join('='))).join('&');

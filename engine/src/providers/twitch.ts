@@ -7,7 +7,7 @@ export const twitch = defineProvider({
     signature: 'header:twitch-eventsub-message-signature#sha256',
     encoding: 'hex',
     key: 'utf8',
-    // Nothing separates the three, but only one split leaves a whole time in the middle and JSON behind it.
+    // The three parts have no separator, but only one split gives a complete time in the middle and JSON after it.
     signed: '{header:twitch-eventsub-message-id}{header:twitch-eventsub-message-timestamp}{body}',
     // Twitch recommends ten minutes.
     timestamp: { at: 'header:twitch-eventsub-message-timestamp', unit: 'iso', windowSeconds: 600 },

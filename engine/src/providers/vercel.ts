@@ -3,7 +3,7 @@ import { defineProvider } from './define.ts';
 export const vercel = defineProvider({
   name: 'vercel',
   docs: 'https://vercel.com/docs/webhooks/webhooks-api',
-  // An account's webhook has a secret of its own. Those of an integration are signed with its client secret.
+  // An account's webhook has its own secret. An integration's webhooks are signed with its client secret.
   scheme: {
     algorithm: 'hmac-sha1',
     signature: 'header:x-vercel-signature',

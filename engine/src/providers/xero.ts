@@ -11,6 +11,7 @@ export const xero = defineProvider({
   occurredAt: { at: 'json:eventDateUtc', unit: 'iso' },
   // Xero counts an answer with a body as a failure.
   ack: { status: 200 },
-  // For a day, and then the webhook is disabled. What it missed is kept for 31 days, and sent once it is enabled again.
+  // Xero retries for a day and then disables the webhook. Missed events are kept for 31 days and sent once it is
+  // enabled again.
   retriesForDays: 31,
 });

@@ -12,13 +12,13 @@ export const zendesk = defineProvider({
     timestamp: { at: 'header:x-zendesk-webhook-signature-timestamp', unit: 'iso', windowSeconds: 3600 },
   },
   id: {
-    // A webhook that subscribes to events sends an envelope with an id. What a trigger sends is written by an
-    // administrator, so it says nothing that we could rely on, and only this unsigned header identifies it.
+    // A webhook that subscribes to events sends an envelope with an id. An administrator writes the body that a trigger
+    // sends, so we can't rely on its content, and only this unsigned header identifies it.
     at: ['{json:zendesk_event_version}:{json:id}', '{header:x-zendesk-webhook-invocation-id}'],
     signed: false,
-    // What a trigger sends may be the same each time, but its time is signed as well, so the signature differs.
+    // A trigger may send the same body each time, but the time is signed as well, so the signature differs.
     replayKey: '{header:x-zendesk-webhook-signature}',
-    // Nothing says whether a retry has a new time.
+    // It is not documented whether a retry has a new time.
     retriesDiffer: true,
   },
   type: ['{json:type}'],

@@ -11,8 +11,8 @@ export const zoom = defineProvider({
     // Zoom documents no tolerance. The last retry comes after 85 minutes, perhaps with the time of the first attempt.
     timestamp: { at: 'header:x-zm-request-timestamp', unit: 's', windowSeconds: 2 * 3600 },
   },
-  // There is no id. Two people can join a meeting in the same moment, so the content is part of the id. But a recording
-  // may be announced twice, with another token and URL of the download.
+  // There is no id. Two people can join a meeting at the same moment, so the content is part of the id. The exception
+  // is a recording, which may be announced twice with different download tokens and URLs.
   id: {
     at: [
       '{json:event}:{json:event_ts}:{json:payload.object.uuid}:{json:payload.object.recording_files.0.id}',

@@ -3,9 +3,13 @@ import { isTenantName } from '../shared/tenants.ts';
 import { isStorableText, isStorableTime } from '../shared/text.ts';
 import { MESSAGE_VERSION, versionOf } from './tickets.ts';
 
-/** A verified delivery that Postgres could not take in time. It goes through the queue, and the consumer claims it. */
+/**
+ * A verified delivery that Postgres could not claim in time. It is sent through the queue, and the consumer claims it.
+ */
 export interface ForwardedDelivery extends ClaimRequest {
-  /** Ids of events that can't be claimed, because a value is missing or of another kind. They are not in `events`. */
+  /**
+   * The ids of events that can't be claimed because a value is missing or has the wrong type. They are not in `events`.
+   */
   readonly unreadable: readonly string[];
 }
 
@@ -13,15 +17,15 @@ export interface ForwardedDelivery extends ClaimRequest {
 const MAX_MESSAGE_BYTES = 127_500;
 
 /**
- * The largest body of our providers has 5 MiB, and twice that as JSON if it consists of quotes. A batch has at most 6 MiB.
- * An isolate has 128 MB, and unpacking takes several times the size.
+ * The largest body of our providers has 5 MiB, or twice that as JSON if it consists of quotes. A batch has at most 6
+ * MiB. Unpacking takes several times the size, and an isolate has only 128 MB.
  */
 const MAX_UNPACKED_BYTES = 12 * 1024 * 1024;
 
-/** Of a delivery whose events have order keys: a consumer that doesn't know them must not drop them. */
+/** The version for a delivery with order keys, so that a consumer that doesn't know order keys can't drop them. */
 const ORDERED_VERSION = 2;
 
-/** Compresses a delivery, so that larger ones fit into a message too. `undefined` if it is still too large. */
+/** Compresses a delivery to fit into a message. `undefined` if it is still too large. */
 export async function pack(request: ClaimRequest): Promise<Uint8Array | undefined> {
   const isOrdered = request.events.some(({ orderKey }) => orderKey !== undefined);
   const version = isOrdered ? ORDERED_VERSION : MESSAGE_VERSION;
@@ -31,17 +35,16 @@ export async function pack(request: ClaimRequest): Promise<Uint8Array | undefine
 }
 
 /**
- * The size that gzip writes at the end (RFC 1952, section 2.3.1). Counting what comes out would be too late: workerd unpacks
- * everything before it hands the first byte over. Only a forged message can name a wrong size.
+ * The size that gzip writes at the end (RFC 1952, section 2.3.1). Counting the output would be too late, because
+ * workerd unpacks everything before it returns the first byte. Only a forged message can contain a wrong size.
  */
 function unpackedSize(packed: Uint8Array): number {
   return new DataView(packed.buffer, packed.byteOffset + packed.byteLength - 4).getUint32(0, true);
 }
 
 /**
- * `undefined` if `pack` has not made this message, or can't have, because it would be too large. Every value is checked,
- * because another version of the receiver, or another program, may have written the message. A broken event doesn't take
- * the others of its delivery along.
+ * `undefined` if `pack` can't have made this message. Every value is checked, because another version of the receiver,
+ * or another program, may have sent it. A broken event doesn't affect the other events of its delivery.
  */
 export async function unpack(message: unknown): Promise<ForwardedDelivery | undefined> {
   const packed = await readPacked(message);
@@ -56,14 +59,14 @@ export async function unpack(message: unknown): Promise<ForwardedDelivery | unde
     ...(typeof tenant === 'string' && isTenantName(tenant) && { tenant }),
     headers: usable ? headers : {},
     receivedAt: receivedAt ?? new Date(0),
-    // Receivers before this field send none.
+    // Older receivers don't send this field.
     unsignedIds: packed.unsignedIds === true,
     events: usable ? events.flatMap(({ event }) => event ?? []) : [],
     unreadable: events.filter(({ event }) => !usable || !event).map(({ eventId }) => String(eventId)),
   };
 }
 
-/** A forwarded delivery as JSON has it. Nothing about its values is known yet. */
+/** A forwarded delivery after JSON parsing. Its values are not checked yet. */
 interface PackedRequest extends Record<keyof ClaimRequest, unknown> {
   readonly events: readonly Record<keyof NewEvent, unknown>[];
 }
@@ -83,11 +86,11 @@ async function readPacked(message: unknown): Promise<PackedRequest | undefined> 
 }
 
 function newEventOf(event: PackedRequest['events'][number]): NewEvent | undefined {
-  const { eventId, type, fingerprint, body, orderKey, orderPlace } = event;
+  const { eventId, type, fingerprint, body, isBodyHash, orderKey, orderPlace } = event;
   const occurredAt = event.occurredAt === null ? null : dateOf(event.occurredAt);
   if (!isStorableText(eventId) || !isStorableText(body) || occurredAt === undefined) return undefined;
   if (!isTextOrNull(type) || !isTextOrNull(fingerprint)) return undefined;
-  const read = { eventId, type, occurredAt, fingerprint, body };
+  const read = { eventId, type, occurredAt, fingerprint, body, ...(isBodyHash === true && { isBodyHash }) };
   if (orderKey === undefined) return read;
   return isStorableText(orderKey) && Number.isSafeInteger(orderPlace)
     ? { ...read, orderKey, orderPlace: Number(orderPlace) }

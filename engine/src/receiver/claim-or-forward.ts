@@ -1,4 +1,4 @@
-import { type ClaimRequest, type ClaimResult, claim, findOverdue, MAX_REPLAYS } from '../db/claim.ts';
+import { type ClaimRequest, type ClaimResult, claim, findOverdue } from '../db/claim.ts';
 import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
 import { pack } from '../queue/forwarded.ts';
@@ -12,6 +12,8 @@ import { traceFields } from '../shared/trace.ts';
 export type ClaimOutcome =
   | { outcome: 'claimed'; eventIds: readonly string[]; claims: ClaimResult }
   | { outcome: 'forwarded'; eventIds: readonly string[] }
+  /** These were refused. Other events of the delivery may be claimed: they are duplicates when it comes again. */
+  | { outcome: 'too_many_replays'; eventIds: readonly string[] }
   | { outcome: 'not_held' }
   | { outcome: 'no_database_url' };
 
@@ -49,11 +51,9 @@ export async function claimOrForward(
     const { claims, pending } = await withTimeLimit(timeoutMs, claimWithSecondTry(db, request), () => {
       throw new DatabaseError('Postgres did not answer in time', { retryable: true });
     });
-    if (claims.dropped.length > 0) {
-      log({ step: 'claim', outcome: 'too_many_replays', ...about(claims.dropped), limit: MAX_REPLAYS });
-    }
     const tickets = pending.map((eventId) => ({ source, eventId }));
     if (!(await sendTickets(env.EVENTS, tickets))) log({ step: 'tickets', outcome: 'not_sent', ...about(pending) });
+    if (claims.refused.length > 0) return { outcome: 'too_many_replays', eventIds: claims.refused };
     return { outcome: 'claimed', eventIds, claims };
   } catch (error) {
     const mistake = DatabaseError.isFromDatabase(error) ? {} : errorFields(error);

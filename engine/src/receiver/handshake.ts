@@ -9,18 +9,18 @@ import { fillText, meets, textAt } from '../verify/places.ts';
 import { MIN_PASSPHRASE, seal, verifyTokenName } from './secrets.ts';
 
 export type HandshakeResult =
-  /** `reply` is filled: it holds no templates any more. `sealed` is a secret that was handed over. */
+  /** `reply` has its templates filled. `sealed` is a secret that the provider has handed over. */
   | { outcome: 'handshake'; reply: Reply; sealed?: string }
   | Refusal
-  /** The call that confirms our address failed, so the handshake must come again. */
+  /** The call that confirms our address failed, so the provider must send the handshake again. */
   | { outcome: 'not_confirmed'; host: string };
 
-/** The methods a source answers to. Deliveries are posted; a GET is a handshake, or nothing. */
+/** The methods that a source answers. Deliveries are always posted; a GET can only be a handshake. */
 export function methodsOf({ handshakes = [] }: Provider): readonly string[] {
   return handshakes.some(({ method }) => method === 'GET') ? ['GET', 'POST'] : ['POST'];
 }
 
-/** The handshakes that a source answers now: those that carry no signature, or those that are signed like any delivery. */
+/** The handshakes of one kind that a source answers now. A signed handshake is signed like a delivery. */
 export function handshakesOf(
   { provider, awaitsSecret, awaitsConfirmation }: Source,
   method: string,
@@ -36,8 +36,8 @@ export function handshakesOf(
 }
 
 /**
- * The reply to one of these handshakes, or `undefined` if the delivery is none of them. `secret` is the one that a
- * signed handshake is signed with, and otherwise the current one.
+ * Answers a handshake. Returns `undefined` if the delivery is not one. `secret` is the secret that a signed handshake
+ * is signed with, or otherwise the current one.
  */
 export async function tryHandshakes(
   handshakes: readonly Handshake[],
@@ -53,7 +53,7 @@ export async function tryHandshakes(
   if (handshake.verifyToken !== undefined) {
     const expected = settingOf(env, verifyTokenName(source));
     const given = textAt(handshake.verifyToken, delivery);
-    // If no token is configured, nothing is the right one.
+    // Without a configured token, no token matches.
     if (!given || !expected || !(await sameText(expected, given))) {
       return { outcome: 'refused', reason: 'no such handshake' };
     }
@@ -97,8 +97,8 @@ async function fillReply({ reply, when }: Handshake, delivery: DeliveryValues, s
 }
 
 /**
- * Zoom wants to see that we know its secret: a value of its choice, signed with it. The value must be limited by a
- * pattern. Otherwise somebody could let us sign the text of a delivery, and send it with this signature.
+ * Zoom checks that we know its secret by having us sign a value of its choice. A pattern must limit this value, because
+ * otherwise somebody could have us sign the text of a delivery and send it with this signature.
  */
 async function macsFor(
   templates: readonly Template[],
@@ -110,7 +110,7 @@ async function macsFor(
   const utf8 = new TextEncoder();
   const macs: Record<Place, string> = {};
   for (const place of places) {
-    if (!limited.includes(place)) throw new TypeError(`a reply signs ${place}, and no condition with like limits it`);
+    if (!limited.includes(place)) throw new TypeError(`a reply signs ${place}, but no condition limits it with like`);
     const algorithm = { name: 'HMAC', hash: 'SHA-256' };
     const key = await crypto.subtle.importKey('raw', utf8.encode(secret), algorithm, false, ['sign']);
     macs[place] = toHex(await crypto.subtle.sign('HMAC', key, utf8.encode(textAt(place, delivery) ?? '')));

@@ -135,12 +135,17 @@ async function eventOf(
   const byContent = source.dedupe === 'content';
   if (byContent || needsHash(source.provider)) values.sha256 = await sha256(bytes());
   const id = byContent ? undefined : fillFirst(source.provider.id.at, values, isUsableId);
+  const replayKey = replayKeyOf(source, values);
+  const fingerprint = await fingerprintOf(replayKey, values, tenant);
+  // The fields of a form depend on its content type too, which nobody signs.
+  const isBodyHash = replayKey !== undefined && replayKey === values.sha256 && source.provider.form === undefined;
   return {
     eventId: ofTenant(tenant, id ?? values.sha256 ?? (await sha256(bytes()))),
     type: typeOf(source.provider, values),
     occurredAt: timeOf(source.provider, values),
-    fingerprint: await fingerprintOf(replayKeyOf(source, values), values, tenant),
+    fingerprint,
     body: text,
+    ...(isBodyHash && { isBodyHash }),
     ...(source.orderKey && (await orderOf(source.orderKey, values, orderPlace, tenant))),
   };
 }

@@ -3,7 +3,7 @@ import { log } from '../shared/log.ts';
 import { createReceiver } from './receive.ts';
 
 /**
- * Takes deliveries at `/:source`. It is a Hono app, so yours can mount it.
+ * Receives deliveries at `/:source`. Returns a Hono app, which yours can mount.
  *
  * @example
  * const app = new Hono<{ Bindings: Env }>();

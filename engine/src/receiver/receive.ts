@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { MAX_REPLAYS } from '../db/claim.ts';
 import type { Source } from '../kit/index.ts';
 import type { Reply } from '../providers/types.ts';
 import { errorFields, eventIdFields, type Log, type LogFields } from '../shared/log.ts';
@@ -327,6 +328,11 @@ function answerTo(result: DeliveryOutcome, name: string, ack?: Reply): Answer {
       return { response: tryAgain(), fields: { outcome, reason: result.reason } };
     case 'no_database_url':
       return { response: tryAgain(), fields: { outcome }, missing: { variable: 'DATABASE_URL' } };
+    case 'too_many_replays':
+      return {
+        response: tryAgain(),
+        fields: { outcome, ...eventIdFields(result.eventIds), signed_with, limit: MAX_REPLAYS },
+      };
     case 'not_confirmed':
       return { response: tryAgain(), fields: { outcome, host: result.host, signed_with } };
     case 'too_slow':

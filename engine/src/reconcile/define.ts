@@ -7,8 +7,9 @@ import { runRedeliver } from './redeliver.ts';
 import { runReconcile } from './run.ts';
 
 /**
- * Which providers are asked what they have sent. What never arrived is claimed and worked, or asked for again. A source that
- * `sources` doesn't name is a compile error, and one whose ids can't be compared with the API's is an error when it starts.
+ * Lists the providers that are asked what they have sent. Events that never arrived are claimed and worked, or
+ * requested again. An unknown source is a compile error. A source whose ids can't be compared with those of the API is
+ * an error at start-up.
  *
  * @example
  * // src/reconcile.ts; in src/consumer.ts: consumer({ sources, handlers, effects, reconcile })
@@ -44,12 +45,12 @@ export function defineReconcile<Sources extends Readonly<Record<string, Source>>
   };
 }
 
-/** The id, the type and the time must be in the body, because an event of the API has nothing else. */
+/** For listed events, the id, the type and the time must be in the body, because the API returns nothing else. */
 function mistakeIn(
   { provider, dedupe, types, tenants }: Source,
   kind: ListedEvents | ListedDeliveries,
 ): string | undefined {
-  if (dedupe === 'content') return 'its ids are made of the content, which the API writes in its own way';
+  if (dedupe === 'content') return 'its ids are made from the content, which the API writes differently';
   if (tenants) return 'it has tenants, each with an account of its own at the provider';
   if (!('list' in kind)) return undefined;
   if (types.length === 0) return 'it names no types';
@@ -57,7 +58,8 @@ function mistakeIn(
   const isInBody = (template: string) =>
     (template.match(/{[^}]*}/g) ?? []).every((place) => place.startsWith('{json:'));
   if (!asList(provider.id.at).every(isInBody)) return 'its ids are not in the body';
-  // A delivery of what was claimed from the list would be suspected: somebody else might have sent it under the known id.
+  // A later delivery of a listed event would be a suspected replay, because anybody could have sent it under the known
+  // id.
   if (!provider.id.signed) return 'its ids are not signed';
   if (!provider.type.some(isInBody)) return 'its types are not in the body';
   const times = [provider.occurredAt ?? []].flat().flatMap(({ at }) => asList(at));

@@ -5,18 +5,18 @@ import { settingOf } from '../shared/settings.ts';
 import { type ListedDeliveries, ReconcileError, type ReconcileTools } from './kinds.ts';
 
 interface Options {
-  /** As in the hook's API: `orgs/acme/hooks/1` or `repos/acme/app/hooks/1`. */
+  /** The hook's path in the API: `orgs/acme/hooks/1` or `repos/acme/app/hooks/1`. */
   readonly hook: `orgs/${string}/hooks/${number}` | `repos/${string}/${string}/hooks/${number}`;
-  /** The name of the secret. Its token needs the permission to write webhooks, and no other. */
+  /** The name of the secret that holds a token. The token needs only the permission to write webhooks. */
   readonly token: string;
-  /** Of GitHub Enterprise Server: `https://github.example.com/api/v3`. */
+  /** For GitHub Enterprise Server: `https://github.example.com/api/v3`. */
   readonly api?: string;
 }
 
 /**
- * The deliveries of a webhook of GitHub's, which lists them for three days (Enterprise Server for seven), and never sends one
- * again by itself. Those of which nothing has arrived are asked for again, three times at most. The hook of a GitHub App needs
- * a token of another kind, and is not supported.
+ * Reconciles a GitHub webhook. GitHub lists deliveries for three days (Enterprise Server: seven) and never retries by
+ * itself. Each missing delivery is requested again, at most three times. A GitHub App's hook needs another kind of
+ * token and is not supported.
  *
  * @example
  * export const reconcile = defineReconcile(sources, {
@@ -30,7 +30,7 @@ export function githubDeliveries({ hook, token, api = 'https://api.github.com' }
     const headers = {
       accept: 'application/vnd.github+json',
       authorization: `Bearer ${settingOf(env, token) ?? ''}`,
-      // GitHub refuses requests without one.
+      // GitHub refuses requests without a user agent.
       'user-agent': 'claimcheck',
       'x-github-api-version': '2022-11-28',
     };
@@ -44,10 +44,10 @@ export function githubDeliveries({ hook, token, api = 'https://api.github.com' }
     about: deliveriesUrl,
     async deliveries({ page = `${deliveriesUrl}?per_page=100`, ...tools }) {
       const response = await call(page, 'GET', tools);
-      // The token must not go elsewhere.
+      // Never send the token to another host.
       const next = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
       if (next && URL.parse(next)?.origin !== URL.parse(api)?.origin) throw unusable();
-      // Ids may be longer than JavaScript's integers.
+      // `parseJson` keeps ids that are too long for JavaScript's integers.
       const parsed = parseJson(await response.text());
       if (parsed.outcome !== 'parsed' || !Array.isArray(parsed.json)) throw unusable();
       return { deliveries: parsed.json.map(deliveryOf), next };
@@ -65,7 +65,7 @@ function deliveryOf(item: unknown) {
   return { id: String(id), eventId: guid, at: new Date(at), isAgain: redelivery === true };
 }
 
-const unusable = () => new ReconcileError('GitHub answered something else than a list of deliveries');
+const unusable = () => new ReconcileError("GitHub's answer is not a list of deliveries");
 
 /** https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api */
 function errorOf(response: Response, now: Date): Error | undefined {

@@ -1,4 +1,5 @@
-// 'claimcheck/reconcile': asks providers what they have sent. An entry of its own, so that only an app that uses it bundles it.
+// 'claimcheck/reconcile' asks providers what they have sent. It is a separate entry, so that only apps that use it
+// bundle it.
 export { defineReconcile } from './define.ts';
 export { githubDeliveries } from './github-deliveries.ts';
 export type { ListedDeliveries, ListedDelivery, ListedEvents, ReconcileTools, ReconcileWindow } from './kinds.ts';

@@ -1,6 +1,6 @@
 import type { ConsumerEnv } from '../kit/index.ts';
 
-/** How often a provider is asked: at the first tick after so much time. */
+/** How often a provider is asked: at the first tick after this time. */
 export const EVERY_MS = {
   '15 minutes': 0,
   '1 hour': 3_600_000,
@@ -9,19 +9,19 @@ export const EVERY_MS = {
 } as const;
 
 interface Kind {
-  /** Default: at every tick, every 15 minutes. */
+  /** Default: at every tick (15 minutes). */
   readonly every?: keyof typeof EVERY_MS;
   /**
-   * The name of the secret that the API wants. Once its value has changed, nothing is claimed before the API has listed an
-   * event that is known here: it could be the key of another account.
+   * The name of the secret for the API. After its value has changed, nothing is claimed until the API lists an event
+   * that is known here, because the new key could belong to another account.
    */
   readonly key?: string;
-  /** What else says whose events these are, such as a hook. If it changes, it is as if the key had changed. */
+  /** Anything else that identifies the account, such as a hook. A change has the same effect as a new key. */
   readonly about?: string;
 }
 
 /**
- * What `list` and its like get.
+ * The tools that `list`, `deliveries` and `redeliver` receive.
  *
  * @example
  * const ask = ({ fetch, env, signal }: ReconcileTools) =>
@@ -31,13 +31,13 @@ export interface ReconcileTools {
   readonly fetch: typeof fetch;
   /** The variables and secrets of the consumer Worker. */
   readonly env: ConsumerEnv;
-  /** Aborts the calls when their time is up. */
+  /** Aborts a call that takes too long. */
   readonly signal: AbortSignal;
   readonly now: Date;
 }
 
 /**
- * The window that is asked for, and the types of the source.
+ * The requested window of time, and the types of the source.
  *
  * @example
  * const query = ({ since, until }: ReconcileWindow) => `from=${since.toISOString()}&to=${until.toISOString()}`;
@@ -45,12 +45,12 @@ export interface ReconcileTools {
 export interface ReconcileWindow extends ReconcileTools {
   readonly since: Date;
   readonly until: Date;
-  /** Those of the source. Empty if it doesn't name all of them. */
+  /** The types of the source, or empty if some are patterns. */
   readonly types: readonly string[];
 }
 
 /**
- * The API lists the events themselves, each as its delivery has it in the body, with the same id.
+ * For an API that lists the events themselves, each with the same id and content as in the body of its delivery.
  *
  * @example
  * const orders: ListedEvents = {
@@ -69,32 +69,36 @@ export interface ReconcileWindow extends ReconcileTools {
  */
 export interface ListedEvents extends Kind {
   /**
-   * Everything of these types that was sent from `since` until before `until`. It may return more: by its id, its type and its
-   * time, each event is taken or left. Events of one moment are worked in this order. `'too many'` asks for a window of half the length.
+   * Returns all events of these types that were sent at or after `since` and before `until`. Additional events are
+   * ignored. Events of the same time are worked in this order. Return `'too many'` to be called with a window of half
+   * the length.
    */
   readonly list: (window: ReconcileWindow) => Promise<readonly unknown[] | 'too many'>;
-  /** Paths of values that are the same in all events of your endpoint. An event that is listed with another value is parked. */
+  /**
+   * Paths of values that are equal in all events of your endpoint. An event that is listed with a different value is
+   * parked.
+   */
   readonly same?: readonly string[];
 }
 
 /**
- * A delivery as its provider lists it.
+ * A delivery in a provider's list.
  *
  * @example
  * const first: ListedDelivery = { id: '7', eventId: 'evt_1', at: new Date('2026-03-01T12:00Z'), isAgain: false };
  */
 export interface ListedDelivery {
-  /** What `redeliver` gets. */
+  /** The id for `redeliver`. */
   readonly id: string;
   /** The id of the event as the receiver reads it. */
   readonly eventId: string;
   readonly at: Date;
-  /** Whether it was asked for. */
+  /** Whether somebody requested this delivery. */
   readonly isAgain: boolean;
 }
 
 /**
- * The API lists what it has sent, without the events, and sends a delivery again when it is asked to.
+ * For an API that lists deliveries without their events and can send a delivery again.
  *
  * @example
  * const hooks: ListedDeliveries = {
@@ -115,14 +119,14 @@ export interface ListedDelivery {
  * };
  */
 export interface ListedDeliveries extends Kind {
-  /** A page, the newest delivery first. `next` is the `page` with which it is asked for the next one. */
+  /** Returns a page, newest delivery first. `next` is the `page` of the next call. */
   readonly deliveries: (
     tools: ReconcileTools & { readonly page?: string },
   ) => Promise<{ readonly deliveries: readonly ListedDelivery[]; readonly next?: string | undefined }>;
   readonly redeliver: (id: string, tools: ReconcileTools) => Promise<void>;
 }
 
-/** What can't be used, in a sentence that may be logged. */
+/** An error of reconciling whose message may be logged. */
 export class ReconcileError extends Error {
   override readonly name = 'ReconcileError';
 }

@@ -1,4 +1,4 @@
-// The API lists the events themselves: what is missing is claimed.
+// Reconciles with an API that lists the events themselves: missing events are claimed.
 
 import { holdsWhenParked } from '../consumer/group.ts';
 import type { NewEvent } from '../db/claim.ts';
@@ -17,12 +17,12 @@ import { type ListedEvents, ReconcileError } from './kinds.ts';
 import { type Due, type Run, recordNothingListed, recordUnconfirmed, whatIsDue } from './run.ts';
 
 /**
- * How often a run asks for a window. The Free plan allows 50 requests in a run: with three pages and four queries for each
- * window it makes fewer. Then another run goes on.
+ * How many windows a run asks for. The Free plan allows 50 requests in a run, and a window takes at most three pages
+ * and four queries. The next run continues.
  */
 const MAX_ASKS = 6;
 
-/** Shorter windows aren't asked for: many providers write times in seconds. */
+/** The shortest window, because many providers write times in seconds. */
 const SHORTEST_MS = 1000;
 
 type ListRun = Run<ListedEvents>;
@@ -43,7 +43,7 @@ export async function runList(run: ListRun): Promise<ReconcileMessage | undefine
     const events = await listWindow(run, since, until);
     if (events === 'too many') {
       const length = until.getTime() - since.getTime();
-      if (length <= SHORTEST_MS) throw new ReconcileError('list returned "too many" for a second');
+      if (length <= SHORTEST_MS) throw new ReconcileError('list returned "too many" for one second');
       windowMs = Math.max(SHORTEST_MS, Math.floor(length / 2));
       continue;
     }
@@ -57,7 +57,7 @@ export async function runList(run: ListRun): Promise<ReconcileMessage | undefine
     }
     if (!due.isConfirmed) await confirmKey(run.db, name, run.key);
     if (lookedUntil !== undefined) {
-      // Now the windows before this one can be claimed as well.
+      // The key is confirmed now, so go back and claim the windows before this one.
       lookedUntil = undefined;
       continue;
     }
@@ -76,7 +76,7 @@ interface ListedWindow {
   readonly known: ReadonlySet<string>;
 }
 
-/** Claims what is missing, and then moves the window on: a run that dies in between finds what it has claimed. */
+/** Claims missing events before it moves the window on, so that a run that dies in between loses nothing. */
 async function claimWindow(run: ListRun, { row, since }: Due, window: ListedWindow): Promise<void> {
   const { name, source, kind, env, db, now, log, key } = run;
   const { until, isLast, events, known } = window;
@@ -93,7 +93,7 @@ async function claimWindow(run: ListRun, { row, since }: Due, window: ListedWind
     const tickets = chunk
       .filter(({ eventId }) => !parked.has(eventId))
       .map(({ eventId }) => ({ source: name, eventId }));
-    // The sweep sends those that the queue doesn't take.
+    // The sweep sends the tickets that the queue doesn't accept.
     await sendTickets(env.EVENTS, tickets);
   }
   const counts = { listed: events.length, missing: missing.length };
@@ -110,14 +110,17 @@ async function claimWindow(run: ListRun, { row, since }: Due, window: ListedWind
   });
 }
 
-/** What the API lists in a window and can be claimed, the oldest first, each once. The log says what can't. */
+/**
+ * The distinct events that the API lists in a window, oldest first. Events that can't be claimed are logged instead.
+ */
 async function listWindow({ name, source, kind, ask, log }: ListRun, since: Date, until: Date) {
   const named = namedTypes(source.types);
-  // A pattern may stand for any type.
+  // A pattern can't be sent to the API, so ask for all types.
   const types = named.length === source.types.length ? named : [];
   const answer: unknown = await ask((tools) => kind.list({ since, until, types, ...tools }));
   if (answer === 'too many') return answer;
-  if (!Array.isArray(answer)) throw new ReconcileError('list returned no array: return the events, or "too many"');
+  if (!Array.isArray(answer))
+    throw new ReconcileError('list did not return an array: return the events, or "too many"');
   const events = new Map<string, NewEvent & { readonly occurredAt: Date }>();
   const unusable = new Map<string, number>();
   for (const item of answer) {
@@ -130,7 +133,7 @@ async function listWindow({ name, source, kind, ask, log }: ListRun, since: Date
   return [...events.values()].sort((a, b) => a.occurredAt.getTime() - b.occurredAt.getTime());
 }
 
-/** As the receiver reads a delivery, or why it can't be used. */
+/** Reads a listed event as the receiver would read its delivery. Returns the reason if it can't be used. */
 async function readListed(source: Source, item: unknown): Promise<(NewEvent & { readonly occurredAt: Date }) | string> {
   const body = new TextEncoder().encode(textOf(item));
   const headers = new Headers({ 'content-type': 'application/json' });
@@ -138,12 +141,13 @@ async function readListed(source: Source, item: unknown): Promise<(NewEvent & { 
   const identified = await identify(source, delivery, () => '');
   const [event] = identified.outcome === 'identified' ? identified.events : [];
   if (event === undefined) return 'not a JSON object';
-  // Without an id of its own, it has that of its content.
+  // The id is the hash of the content only if the event has no id.
   if (event.eventId === (await sha256(body))) return 'no usable id';
   const { type } = event;
   if (type === null || !isExpected(source.types, type)) return 'another type';
   if (event.occurredAt === null) return 'no time';
-  // The API writes an event in its own way: what is delivered of it later must be a duplicate, and not another event.
+  // The API may write an event differently from its delivery. Without a replay key, a later delivery is a duplicate and
+  // not another event.
   return { ...event, occurredAt: event.occurredAt, fingerprint: null };
 }
 
@@ -158,7 +162,7 @@ function textOf(item: unknown): string {
   }
 }
 
-/** In a transaction and a request. An event of a provider has a few KiB, and Neon takes 64 MiB. */
+/** The limits for one transaction, which is one request. An event usually has a few KiB, and Neon accepts 64 MiB. */
 const MAX_CHUNK = 100;
 const MAX_CHUNK_CHARACTERS = 4 * 1024 * 1024;
 
@@ -187,7 +191,10 @@ async function valuesDelivered({ name, kind, db }: ListRun, known: readonly stri
 /** Long enough for a version or an account. */
 const MAX_VALUE_LENGTH = 100;
 
-/** A handler would misread an event of another version, or do for a test what it does for a customer. */
+/**
+ * Compares an event with the delivered ones. A handler could misread an event of another API version, or treat a test
+ * event as a real one.
+ */
 function differenceOf(
   event: NewEvent,
   same: readonly string[],
@@ -198,8 +205,8 @@ function differenceOf(
   const text = (value: unknown) => cleanText(JSON.stringify(value ?? null), MAX_VALUE_LENGTH);
   const paths = same.filter((path) => path in delivered && text(jsonAt(path, json)) !== text(delivered[path]));
   if (paths.length === 0) return undefined;
-  const parts = paths.map((path) => `${path} is ${text(jsonAt(path, json))} and not ${text(delivered[path])}`);
-  const error = `the API lists it in another form than your endpoint gets: ${parts.join(', ')}. Retry it if your handler can read it`;
+  const parts = paths.map((path) => `${path} is ${text(jsonAt(path, json))} instead of ${text(delivered[path])}`);
+  const error = `the API lists this event in another form than your endpoint receives: ${parts.join(', ')}. Retry it if your handler can read it`;
   return { eventId: event.eventId, error, paths };
 }
 

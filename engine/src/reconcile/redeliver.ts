@@ -1,4 +1,4 @@
-// The API sends a delivery again when it is asked to, so what is missing comes by the front door, signed.
+// Reconciles with an API that can send a delivery again. Missing events arrive as normal, signed deliveries.
 import { findKnown, recordMissing, recordWindow } from '../db/reconciles.ts';
 import { PermanentError } from '../kit/errors.ts';
 import { eventIdFields } from '../shared/log.ts';
@@ -6,24 +6,27 @@ import { isStorableText } from '../shared/text.ts';
 import { type ListedDeliveries, type ListedDelivery, ReconcileError } from './kinds.ts';
 import { type Run, recordNothingListed, recordUnconfirmed, whatIsDue } from './run.ts';
 
-/** 10,000 deliveries of GitHub's. A hook that sends more in an hour needs something better than a list. */
+/** 10,000 of GitHub's deliveries. For a hook that sends more in an hour, listing is the wrong method. */
 const MAX_PAGES = 100;
 
-/** GitHub allows 180 such requests in a minute. The next tick goes on. */
+/** GitHub allows 180 such requests in a minute. The next tick continues. */
 const MAX_REDELIVERIES = 150;
 
 const HOUR_MS = 3_600_000;
 
-/** How long after the last try: what we refuse (with 413, say) must not be asked for at every tick. */
+/**
+ * How long to wait after the last try, so that a delivery that we always refuse (for example with 413) is not requested
+ * at every tick.
+ */
 const WAITS_MS = [0, HOUR_MS, 4 * HOUR_MS];
 
-/** An event of which no delivery has arrived. */
+/** An event that has not arrived. */
 interface Missing {
   readonly eventId: string;
   readonly id: string;
   readonly first: Date;
   readonly last: Date;
-  /** How often it was asked for. The provider's list says so, and we need not remember. */
+  /** How often it was requested. This is counted in the provider's list, so we don't store it. */
   readonly tries: number;
 }
 
@@ -46,13 +49,13 @@ export async function runRedeliver(run: Run<ListedDeliveries>): Promise<undefine
   const waiting = missing.filter((one) => !isOver(one));
   const asked = waiting.filter(isDue).slice(0, MAX_REDELIVERIES);
   const [oldest, ...others] = asked.filter(({ tries }) => tries === 0);
-  // Before it is asked for: a run that dies in between must not hide that something was missing.
+  // Record before requesting, so that a run that dies in between doesn't hide that something was missing.
   if (oldest) await recordMissing(db, name, 1 + others.length, oldest.first, now());
   for (const { id, eventId } of asked) {
     try {
       await ask((tools) => kind.redeliver(id, tools));
     } catch (error) {
-      // This one can't be sent again. The others can.
+      // This delivery can't be sent again, but others may.
       if (!(error instanceof PermanentError)) throw error;
       log({ step: 'reconcile', outcome: 'not_redelivered', source: name, event_id: eventId, reason: error.message });
     }
@@ -60,7 +63,7 @@ export async function runRedeliver(run: Run<ListedDeliveries>): Promise<undefine
   const ids = (those: readonly Missing[]) => eventIdFields(those.map(({ eventId }) => eventId));
   if (givenUp.length > 0) log({ step: 'reconcile', outcome: 'given_up', source: name, ...ids(givenUp) });
   const counts = { listed: sent.length, missing: missing.length };
-  // The next run looks at those again that it still waits for.
+  // The next run starts at the oldest event that is still awaited.
   const next = waiting[0]?.first ?? until;
   await recordWindow(
     db,
@@ -80,7 +83,10 @@ export async function runRedeliver(run: Run<ListedDeliveries>): Promise<undefine
   });
 }
 
-/** The events that the provider has sent since then, the oldest first. Pages that move only show a delivery twice. */
+/**
+ * The events that the provider has sent since then, oldest first. If the pages shift between two calls, a delivery is
+ * at most listed twice.
+ */
 async function listSince({ kind, ask }: Run<ListedDeliveries>, since: Date): Promise<Missing[]> {
   const events = new Map<string, Missing>();
   const seen = new Set<string>();
@@ -89,7 +95,7 @@ async function listSince({ kind, ask }: Run<ListedDeliveries>, since: Date): Pro
     if (pages === MAX_PAGES) throw new ReconcileError(`the API lists more than ${MAX_PAGES} pages`);
     const { deliveries, next } = await ask((tools) => kind.deliveries({ ...tools, ...(page && { page }) }));
     if (!Array.isArray(deliveries) || !deliveries.every(isDelivery)) {
-      throw new ReconcileError('deliveries returned something else than { deliveries, next }');
+      throw new ReconcileError('deliveries did not return { deliveries, next }');
     }
     for (const delivery of deliveries.filter(({ id }) => !seen.has(id))) {
       seen.add(delivery.id);

@@ -1,4 +1,4 @@
-// What both kinds have in common: when a source is asked, within which limits, and what is noted if it fails.
+// The common part of both kinds: when a source is due, the limits of a run, and how a failure is recorded.
 import { hideSecrets } from '../consumer/hide-secrets.ts';
 import type { Reconcile } from '../consumer/portions.ts';
 import { type Database, openDatabase } from '../db/client.ts';
@@ -26,39 +26,39 @@ export interface Run<Kind = ListedEvents | ListedDeliveries> {
   readonly db: Database;
   readonly now: () => Date;
   readonly log: Log;
-  /** The SHA-256 of the key and of what else says whose events are listed. */
+  /** The SHA-256 of the key and of `about`. */
   readonly key: string;
-  /** Calls the provider, or code of the app that does, within a time limit. */
+  /** Calls the app's `list`, `deliveries` or `redeliver` with a time limit. */
   readonly ask: <Answer>(work: (tools: ReconcileTools) => Promise<Answer>) => Promise<Answer>;
 }
 
-/** The row of a source, and the window that is still to be asked for. */
+/** The row of a source, and the window that is due. */
 export interface Due {
   readonly row: Row;
   readonly since: Date;
   readonly until: Date;
-  /** Whether the API has listed an event that is known here, or an operator says that the key is right. */
+  /** Whether the API has listed an event that is known here, or an operator has accepted the key. */
   readonly isConfirmed: boolean;
 }
 
-/** Several pages, of an API that takes its time. */
+/** Enough for several pages of a slow API. */
 const ASK_MS = 30_000;
 
-/** A consumer is stopped after 15 minutes, and other sources may be in the same batch. */
+/** A consumer is stopped after 15 minutes, and the same batch may contain other sources. */
 const RUN_MS = 5 * 60_000;
 
-/** What is still on its way, or is tried again by its provider or by us, must not look as if it had never arrived. */
+/** An event that is in transit, or is being retried by its provider or by us, must not count as missing. */
 const IN_FLIGHT_MS = 3_600_000;
 
 const DAY_MS = 86_400_000;
 
-/** A tick may come a little earlier than the one before. */
+/** Ticks are not exact, so one may come a little early. */
 const EARLY_MS = 60_000;
 
-/** A screenful. */
+/** About one screen of text. */
 const MAX_ERROR_LENGTH = 1000;
 
-/** Does the work of a run. What it throws is noted, and the next tick tries again. */
+/** Does the work of a run. An error is recorded in the source's row, and the next tick tries again. */
 export async function runReconcile(
   given: Pick<Run, 'name' | 'source' | 'kind' | 'message' | 'env'>,
   { now, log }: Parameters<Reconcile['run']>[2],
@@ -74,7 +74,7 @@ export async function runReconcile(
       const { line, text, seconds } = describe(error, env);
       log({ step: 'reconcile', outcome: 'failed', source: name, ...line });
       const notBefore = seconds > 0 ? new Date(now().getTime() + seconds * 1000) : null;
-      // Also for the case that nothing was asked yet: the secret may be missing.
+      // The row may not exist yet, for example if the secret is missing.
       await beginReconcile(db, name, now());
       await recordProblem(db, name, { problem: 'failed', error: text, notBefore }, now());
     }
@@ -84,7 +84,7 @@ export async function runReconcile(
   return undefined;
 }
 
-/** Undefined if there is nothing to ask for now. `ahead` is where a run goes on that looks for an event that is known here. */
+/** `undefined` if nothing is due. `ahead` is where a run continues to look for an event that is known here. */
 export async function whatIsDue(run: Run, isContinued: boolean, ahead?: Date): Promise<Due | undefined> {
   const { db, name, kind, env, key } = run;
   const now = run.now();
@@ -92,7 +92,7 @@ export async function whatIsDue(run: Run, isContinued: boolean, ahead?: Date): P
   if (row.notBefore !== null && row.notBefore > now) return undefined;
   const nextAt = (row.askedAt?.getTime() ?? 0) + EVERY_MS[kind.every ?? '15 minutes'] - EARLY_MS;
   if (!isContinued && row.askedAt !== null && nextAt > now.getTime()) return undefined;
-  // What is older may have been pruned. It would look as if it had never arrived, and would run again.
+  // Older events may have been pruned. They would look as if they had never arrived, and would run again.
   const days = Number(env.DEDUPE_DAYS) - 1;
   const until = new Date(now.getTime() - IN_FLIGHT_MS);
   const oldest = new Date(now.getTime() - days * DAY_MS);
@@ -101,15 +101,15 @@ export async function whatIsDue(run: Run, isContinued: boolean, ahead?: Date): P
   return since < until ? { row, since, until, isConfirmed: row.accepted || row.confirmedKey === key } : undefined;
 }
 
-/** Nothing is passed over: the window stays where it is until an event is listed that is known here. */
+/** The window stays where it is until the API lists an event that is known here, so nothing is skipped. */
 export async function recordUnconfirmed({ name, db, now, log }: Run): Promise<undefined> {
   log({ step: 'reconcile', outcome: 'unconfirmed', source: name });
-  const error = 'of what the API lists, nothing is known here: is it the key of another account, or another hook?';
+  const error = 'the API lists no event that is known here. Does the key or the hook belong to another account?';
   await recordProblem(db, name, { problem: 'unconfirmed', error, notBefore: null }, now());
   return undefined;
 }
 
-/** A key of another account, too, may list nothing: with one that is not confirmed yet, the window stays where it is. */
+/** The key of another account may also list nothing. So the window stays where it is until the key is confirmed. */
 export async function recordNothingListed({ name, db, now }: Run, { row }: Due): Promise<undefined> {
   const { since, delivered } = row;
   const nothing = { since, until: since, isLast: true, listed: 0, missing: 0, confirmedKey: null, delivered };
@@ -134,7 +134,10 @@ function asker(env: ConsumerBindings, now: () => Date): Run['ask'] {
   };
 }
 
-/** For the log, which takes no message of somebody else's error, and for the row. Never throws, whatever was thrown. */
+/**
+ * Describes an error for the log, which must not contain foreign error messages, and for the row. Never throws,
+ * whatever was thrown.
+ */
 function describe(error: unknown, env: object) {
   try {
     if (!(error instanceof Error))

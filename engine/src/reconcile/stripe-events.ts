@@ -6,18 +6,18 @@ import { type ListedEvents, ReconcileError, type ReconcileTools } from './kinds.
 /** https://docs.stripe.com/api/events/list */
 const LIST_URL = 'https://api.stripe.com/v1/events';
 
-/** The most that one list takes, and the most that a page has. */
+/** The API's limits for types in one request, and for events on one page. */
 const MAX_TYPES = 20;
 const PAGE = 100;
 
-/** Their bodies are held at the same time. */
+/** Limited because all their bodies are in memory at the same time. */
 const MAX_PAGES = 3;
 
 /**
- * The events of Stripe's API, which lists them for 30 days. `key` names the secret: a restricted key that may read events,
- * of the account and the mode (live or test) of your endpoint. For an endpoint of Connect, `account` is the connected account
- * to ask about. Thin events are not listed by this API. Events are written in the account's default API version: if your
- * endpoint has another one, they are parked.
+ * Reconciles with Stripe's API, which lists events for 30 days. `key` names the secret: a restricted key that may read
+ * events, for the same account and mode (live or test) as your endpoint. For a Connect endpoint, `account` is the
+ * connected account. The API doesn't list thin events. It writes events in the account's default API version; if your
+ * endpoint has another version, they are parked.
  *
  * @example
  * export const reconcile = defineReconcile(sources, {
@@ -31,7 +31,7 @@ export function stripeEvents({ key, account }: { readonly key: string; readonly 
     same: ['livemode', 'account', 'api_version'],
     async list({ since, until, types, ...tools }) {
       const events: object[] = [];
-      // Within a second, all pages are read: a shorter window can't be asked for.
+      // Read all pages of a one-second window, because a shorter window isn't possible.
       const maxPages = until.getTime() - since.getTime() <= 1000 ? Number.POSITIVE_INFINITY : MAX_PAGES;
       for (let from = 0; from === 0 || from < types.length; from += MAX_TYPES) {
         const query = new URLSearchParams({
@@ -49,7 +49,7 @@ export function stripeEvents({ key, account }: { readonly key: string; readonly 
           query.set('starting_after', last);
         }
       }
-      // Stripe lists the newest first. A delivery of Connect names its account, which a list of one account may leave out.
+      // Stripe lists the newest first. A Connect delivery contains its account, which a list of one account may omit.
       const oldestFirst = events.toReversed();
       return account === undefined ? oldestFirst : oldestFirst.map((event) => ({ account, ...event }));
     },
@@ -72,6 +72,6 @@ async function listPage(
     has_more?: unknown;
   };
   const isList = Array.isArray(data) && data.every((one) => typeof one === 'object' && one !== null);
-  if (!isList) throw new ReconcileError('api.stripe.com answered something else than a list of events');
+  if (!isList) throw new ReconcileError("Stripe's answer is not a list of events");
   return { data, has_more };
 }

@@ -1,4 +1,4 @@
-/** Works through a list, at most `count` items at the same time. The results have the order of the list. */
+/** Processes a list, at most `count` items at the same time. Results keep the order of the list. */
 export async function atMost<Item, Result>(
   count: number,
   items: readonly Item[],

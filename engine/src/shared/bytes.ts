@@ -20,20 +20,20 @@ export function toHex(bytes: ArrayBuffer | Bytes): string {
   return text;
 }
 
-/** For text that is known to be pairs of hex digits. */
+/** Expects pairs of hex digits. */
 export function fromHex(text: string): Bytes {
   const bytes = new Uint8Array(text.length / 2);
   for (let n = 0; n < bytes.length; n++) bytes[n] = 16 * digitAt(text, 2 * n) + digitAt(text, 2 * n + 1);
   return bytes;
 }
 
-/** Lower case begins 0x20 after upper case. */
+/** Setting bit 0x20 converts a letter to lower case. */
 function digitAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return code <= 0x39 /* 9 */ ? code - 0x30 : (code | 0x20) - 0x57;
 }
 
-/** As forgiving as `atob`, so more than one text gives the same bytes. `undefined` if the text is not base64. */
+/** Decodes as leniently as `atob`, so several texts may give the same bytes. `undefined` if the text is not base64. */
 export function fromBase64(text: string): Bytes | undefined {
   try {
     return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
@@ -43,7 +43,7 @@ export function fromBase64(text: string): Bytes | undefined {
 }
 
 export async function sha256(bytes: Uint8Array): Promise<string> {
-  // No body is in shared memory, which is all that the types want to exclude here.
+  // The cast only excludes shared memory, which a body never uses.
   return toHex(await crypto.subtle.digest('SHA-256', bytes as Bytes));
 }
 

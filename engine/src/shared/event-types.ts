@@ -1,18 +1,24 @@
-/** The types that a source expects: a list, in which `issues.*` stands for all that begin so, or `*` if they are not known. */
+/**
+ * The event types that a source expects. In a list, `issues.*` stands for all types that begin with `issues.`. `*`
+ * means that the types are not known.
+ */
 export type ExpectedTypes = '*' | readonly string[];
 
-/** Whether this type is named: by itself, by `issues.*`, which covers all that begin with `issues.`, or by `*`. */
+/**
+ * Whether a pattern matches a type. It may be the type itself, `issues.*` for all types that begin with `issues.`, or
+ * `*`.
+ */
 export function covers(pattern: string, type: string | null): boolean {
   if (pattern === type || pattern === '*') return true;
   return type !== null && pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));
 }
 
-/** What a list of types names, without its patterns. */
+/** The types in a list, without the patterns. */
 export function namedTypes(types: ExpectedTypes): readonly string[] {
   return types === '*' ? [] : types.filter((type) => !type.endsWith('*'));
 }
 
-/** What is wrong with a name of types, if anything. */
+/** Describes the mistake in a pattern, if there is one. */
 export function problemOfPattern(pattern: string): string | undefined {
   const isRight = pattern === '*' || !pattern.endsWith('*') || (pattern.endsWith('.*') && pattern !== '.*');
   return isRight ? undefined : `"${pattern}", which is not a pattern: one ends with a dot and *, as in "issues.*"`;

@@ -1,12 +1,12 @@
-/** No provider nests this deep, and recursive readers of the same body (a schema, jsonb) can still handle it. */
+/** No provider's JSON is this deep, and recursive readers of the same body (a schema, jsonb) can still handle it. */
 const MAX_DEPTH = 512;
 
-/** JavaScript keeps every integer of 15 digits, and rounds some of 16. */
+/** JavaScript represents every integer of 15 digits exactly, but rounds some of 16. */
 const LONG_NUMBER_DIGITS = 16;
 
 export type ParseResult = { outcome: 'parsed'; json: unknown } | { outcome: 'malformed' };
 
-/** A byte order mark is kept, because JSON must not begin with one (RFC 8259, section 8.1) and is refused. */
+/** Keeps a byte order mark, so that JSON that begins with one is refused (RFC 8259, section 8.1). */
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** `undefined` if the body is not UTF-8. */
@@ -19,8 +19,9 @@ export function decodeText(body: Uint8Array): string | undefined {
 }
 
 /**
- * Parses an untrusted body. An integer beyond 2^53 becomes a string, as it was written: JavaScript would round it, and two
- * ids could become the same id. Fractions are rounded: many systems write more digits than one needs, and no id is one.
+ * Parses an untrusted body. An integer beyond 2^53 becomes a string with its digits unchanged, because JavaScript would
+ * round it, and two ids could become equal. Fractions are rounded as usual, because ids aren't fractions and many
+ * systems write superfluous digits.
  */
 export function parseJson(text: string): ParseResult {
   const { isTooDeep, hasLongNumber } = scan(text);
@@ -32,7 +33,7 @@ export function parseJson(text: string): ParseResult {
   }
 }
 
-/** JSON Lines as a list. Empty lines are ignored. */
+/** Parses JSON Lines to a list. Ignores empty lines. */
 export function parseLines(text: string): ParseResult {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const json = lines.map(parseJson).flatMap((parsed) => (parsed.outcome === 'parsed' ? [parsed.json] : []));
@@ -45,7 +46,10 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
   return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? text : value;
 }
 
-/** What is outside of the strings of a text. One loop for both: a second one would take nearly as long as `JSON.parse`. */
+/**
+ * Looks for deep nesting and long numbers outside strings. One loop does both, because a second one would take nearly
+ * as long as `JSON.parse`.
+ */
 function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
   let depth = 0;
   let digits = 0;
@@ -71,14 +75,16 @@ function scan(text: string): { isTooDeep: boolean; hasLongNumber: boolean } {
 
 const FORM = 'application/x-www-form-urlencoded';
 
-/** The fields of a form. `undefined` if the content type is not a form's: some JSON could also be read as a form. */
+/**
+ * The fields of a form. `undefined` if the content type is another one, because some JSON could also be read as a form.
+ */
 export function formOf(headers: Headers, body: Uint8Array): URLSearchParams | undefined {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   const text = type.trim().toLowerCase() === FORM ? decodeText(body) : undefined;
   return text === undefined ? undefined : new URLSearchParams(text);
 }
 
-/** A form as JSON: a field is a string, and a repeated field is a list of strings. */
+/** Converts a form to JSON. A field becomes a string, and a repeated field a list of strings. */
 export function formAsJson(form: URLSearchParams): Record<string, string | string[]> {
   const entries = Array.from(formFields(form), ([name, values]): [string, string | string[]] => {
     const [value = '', ...more] = values;
@@ -87,7 +93,7 @@ export function formAsJson(form: URLSearchParams): Record<string, string | strin
   return Object.fromEntries(entries);
 }
 
-/** In one pass, because `getAll` for each name is quadratic: a stranger's form of a few KiB would take seconds. */
+/** One pass, because calling `getAll` for each name is quadratic: a stranger's form of a few KiB would take seconds. */
 export function formFields(form: URLSearchParams): Map<string, string[]> {
   const fields = new Map<string, string[]>();
   for (const [name, value] of form) {

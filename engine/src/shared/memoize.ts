@@ -1,7 +1,6 @@
 /**
- * Keeps what `make` returns for a key, memoized. Only for keys of which there are few, and which live as long as the
- * isolate: a source, a provider, one of its templates. If there may be many, `max` is how many are kept: the one that was made
- * first goes.
+ * Caches what `make` returns for each key, for the life of the isolate. Only for a small set of keys: sources,
+ * providers, their templates. If there may be many keys, set `max`: then the oldest one is removed.
  */
 export function memoize<Key, Value>(make: (key: Key) => Value, max = Number.POSITIVE_INFINITY): (key: Key) => Value {
   const made = new Map<Key, { readonly value: Value }>();

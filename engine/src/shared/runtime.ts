@@ -1,7 +1,7 @@
-// What the engine needs of the Workers runtime and of each Worker's wrangler file. These types are our own, because an app has
-// the runtime's types in a version of its choice, and two versions of them clash.
+// The parts of the Workers runtime and of each Worker's bindings that the engine uses. We declare these types ourselves
+// because an app chooses its own version of the runtime's types, and two versions conflict.
 
-/** The longest delay of a message that a queue takes. */
+/** The longest delay that a queue accepts for a message. */
 export const MAX_DELAY_SECONDS = 86_400;
 
 export interface Queue {
@@ -12,7 +12,7 @@ export interface Queue {
 
 export interface Message {
   readonly body: unknown;
-  /** How often this ticket was delivered. Attempts of an event are counted in Postgres. */
+  /** How often this ticket was delivered. An event's attempts are counted in Postgres. */
   readonly attempts: number;
   readonly timestamp: Date;
   ack(): void;
@@ -25,7 +25,7 @@ export interface MessageBatch {
   retryAll(options?: { readonly delaySeconds?: number }): void;
 }
 
-/** `ctx.access`: the runtime fills it where Cloudflare Access protects the Worker. */
+/** `ctx.access`, which the runtime fills if Cloudflare Access protects the Worker. */
 export interface Access {
   readonly aud: string;
   getIdentity(): Promise<{ readonly email?: unknown; readonly common_name?: unknown } | undefined>;

@@ -1,6 +1,6 @@
 /**
- * Waits for work at most this long. Then `late` says what to return or to throw. The work itself goes on, but the caller
- * doesn't wait for it.
+ * Waits for work at most this long. After that, returns or throws what `late` does. The work itself continues, but
+ * nobody waits for it.
  */
 export async function withTimeLimit<Value, Late>(
   ms: number,

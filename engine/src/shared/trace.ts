@@ -5,13 +5,13 @@ interface Trace {
   readonly sampled: boolean;
 }
 
-/** Version, trace id, parent id and flags. Later versions may add more behind them. */
+/** Version, trace id, parent id and flags. Later versions may append more fields. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Longer than any version may need. What is kept with an event must not be as long as a sender likes. */
+/** Longer than any version needs. The header is stored with the event, so its length must be limited. */
 const MAX_LENGTH = 128;
 
-/** `undefined` for anything that the standard calls invalid: then it is treated as if it weren't there. */
+/** `undefined` for a header that the standard calls invalid. Such a header is ignored. */
 function parse(header: string | null | undefined): Trace | undefined {
   if (!header || header.length > MAX_LENGTH) return undefined;
   const [, version, traceId = '', parentId = '', flags = '', more] = TRACEPARENT.exec(header) ?? [];
@@ -24,23 +24,23 @@ export function isTraceparent(header: string | null | undefined): header is stri
   return parse(header) !== undefined;
 }
 
-/** The field of a log line that names the sender's trace, if there is one. */
+/** The log field for the sender's trace, if there is one. */
 export function traceFields(header: string | null | undefined): { readonly trace_id?: string } {
   const trace = parse(header);
   return trace ? { trace_id: trace.traceId } : {};
 }
 
-/** The header for a call that is made because of the received one. `random` is in [0, 1). */
+/** The `traceparent` for a call that belongs to the received trace. `random` returns values in [0, 1). */
 export function childTraceparent(header: string | null | undefined, random: () => number): string | undefined {
   const trace = parse(header);
   if (trace === undefined) return undefined;
-  // The first digit is not 0, because an id of nothing but zeros is invalid.
+  // The first digit is never 0, because an id that consists of zeros is invalid.
   const digits = Array.from({ length: 16 }, (_, n) => Math.floor(n === 0 ? 1 + random() * 15 : random() * 16));
   const parentId = digits.map((digit) => digit.toString(16)).join('');
   return `00-${trace.traceId}-${parentId}-${trace.sampled ? '01' : '00'}`;
 }
 
-/** `fetch` for the handler or an effect of an event: its calls belong to the trace that the event's delivery came with. */
+/** A `fetch` for handlers and effects. Its calls belong to the trace that the event's delivery came with. */
 export function fetchInTrace(
   outside: typeof fetch,
   received: string | null | undefined,
@@ -50,7 +50,7 @@ export function fetchInTrace(
     const traceparent = childTraceparent(received, random);
     if (traceparent === undefined) return outside(input, init);
     const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : undefined));
-    // A handler may do its own tracing.
+    // Keep the header of a handler that does its own tracing.
     if (!headers.has('traceparent')) headers.set('traceparent', traceparent);
     return outside(input, { ...init, headers });
   };

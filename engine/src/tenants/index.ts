@@ -131,13 +131,13 @@ export interface Tenants {
   put(
     source: string,
     tenant: string,
-    options?: { readonly secret?: string },
+    options?: { readonly secret?: string | undefined },
   ): Promise<TenantSecretMade | TenantRefusal>;
   /** The next secret. Both count until the rotation is finished. */
   rotate(
     source: string,
     tenant: string,
-    options?: { readonly secret?: string },
+    options?: { readonly secret?: string | undefined },
   ): Promise<TenantSecretMade | TenantRefusal>;
   /** From now on, only the current secret counts. */
   finish(source: string, tenant: string): Promise<{ outcome: 'finished' } | TenantRefusal>;
@@ -148,7 +148,7 @@ export interface Tenants {
   /** By name, those behind `after`. `next` is the `after` of the next page. */
   list(
     source: string,
-    options?: { readonly after?: string; readonly limit?: number },
+    options?: { readonly after?: string | undefined; readonly limit?: number | undefined },
   ): Promise<{ outcome: 'listed'; tenants: readonly Tenant[]; next: string | undefined } | TenantRefusal>;
   /** Seals all stored secrets with the current key. `lost` is how many no key opens: rotate those. */
   reseal(): Promise<{ readonly resealed: number; readonly lost: number }>;

@@ -32,9 +32,9 @@ export interface App {
   deliverBatch(source: SourceName, type: string, body?: object | string, from?: DeliveredFrom): Promise<WorkedEvent[]>;
   /** Your database, to see what was committed. It is emptied before each test. */
   readonly db: NodePgDatabase;
-  /** What time it is for your app, from now on until the test ends. Unset, it is the real time. */
+  /** The time of your app's clock until the end of the test. Without it, the real time. */
   now: Date | undefined;
-  /** The stand-in for the outside: its `requests`, and its `answer`, which a test may replace until its end. */
+  /** The stand-in for other services: its `requests`, and its `answer`, which a test may replace until the end of the test. */
   readonly outside: Outside;
 }
 
@@ -68,7 +68,7 @@ export interface ProvidedApp {
 }
 
 /**
- * What became of an event. `pending` says that the handler failed and is tried again later.
+ * What became of an event. `pending` means that the handler failed and is tried again later.
  *
  * @example
  * const isParked = ({ status }: WorkedEvent) => status === 'parked';
@@ -82,7 +82,7 @@ export interface WorkedEvent {
 }
 
 /**
- * What became of an effect. `pending` says that its call failed and is tried again later, or that it is for later: `sendAt`.
+ * What became of an effect. `pending` means that its call failed and is tried again later, or that it is for later (`sendAt`).
  *
  * @example
  * const isSent = ({ status }: CalledEffect) => status === 'sent';

@@ -4,14 +4,21 @@ import { type Bytes, fromBase64, fromHex } from '../shared/bytes.ts';
 /** Whether a signature matches. */
 export type Check = (signature: Bytes, signed: Bytes) => Promise<boolean>;
 
-/** Imports a key. `undefined` if the bytes are not a key of this algorithm. WebCrypto compares in constant time. */
+/** The Workers runtime throws if an Ed25519 signature has another length. */
+const ED25519_BYTES = 64;
+
+/**
+ * Imports a key. Returns `undefined` if the bytes are not a key for this algorithm. WebCrypto compares in constant
+ * time.
+ */
 export async function checkWith(algorithm: Algorithm, bytes: Bytes): Promise<Check | undefined> {
   try {
     const { format, importAs, verifyAs } = ALGORITHMS[algorithm];
     const key = await crypto.subtle.importKey(format, bytes, importAs, false, ['verify']);
     return async (signature, signed) => {
       const raw = algorithm === 'ecdsa-p256-der' ? fromDer(signature) : signature;
-      return raw !== undefined && crypto.subtle.verify(verifyAs, key, raw, signed);
+      if (raw === undefined || (algorithm === 'ed25519' && raw.length !== ED25519_BYTES)) return false;
+      return crypto.subtle.verify(verifyAs, key, raw, signed);
     };
   } catch {
     return undefined;
@@ -19,8 +26,8 @@ export async function checkWith(algorithm: Algorithm, bytes: Bytes): Promise<Che
 }
 
 /**
- * Compares two texts in a time that doesn't reveal where they differ. WebCrypto has no comparison of texts, so one text
- * is signed with a random key, and that signature is verified for the other text.
+ * Compares two texts in constant time. WebCrypto can't compare texts, so this signs one text with a random key and
+ * verifies that signature for the other text.
  */
 export async function sameText(one: string, other: string): Promise<boolean> {
   const utf8 = new TextEncoder();
@@ -46,9 +53,8 @@ const ALGORITHMS = {
 const NUMBER_BYTES = 32;
 
 /**
- * WebCrypto expects the two numbers of an ECDSA signature one after the other. Senders encode them in DER (X.690, 8.3):
- * a sequence of two integers without unnecessary leading bytes. Any other encoding is refused, so that a signature has
- * exactly one spelling.
+ * Converts an ECDSA signature from DER (X.690, 8.3), which senders use, to the two concatenated numbers that WebCrypto
+ * expects. Integers with unnecessary leading bytes are refused, so that each signature has exactly one encoding.
  */
 export function fromDer(der: Bytes, numberBytes = NUMBER_BYTES): Bytes | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined;
@@ -59,7 +65,7 @@ export function fromDer(der: Bytes, numberBytes = NUMBER_BYTES): Bytes | undefin
     const value = der.subarray(at + 2, at + 2 + length);
     if (der[at] !== 0x02 || length === 0 || value.length !== length) return undefined;
     const [first = 0, second = 0] = value;
-    // A first bit of 1 means a negative number, which is invalid. A leading zero is allowed only to avoid such a bit.
+    // A first bit of 1 means a negative number, which is invalid. A leading zero byte is allowed only to avoid that.
     if (first > 0x7f || (first === 0 && length > 1 && second <= 0x7f)) return undefined;
     const digits = first === 0 ? value.subarray(1) : value;
     if (digits.length > numberBytes) return undefined;
@@ -70,12 +76,12 @@ export function fromDer(der: Bytes, numberBytes = NUMBER_BYTES): Bytes | undefin
 }
 
 /**
- * The longest signatures, those of Ed25519 and HMAC-SHA512, have 64 bytes: 128 hex digits. The limit is for signatures
- * inside JSON, which could be as long as the body.
+ * The longest signatures (Ed25519 and HMAC-SHA512) have 64 bytes, or 128 hex digits. A text inside JSON could be as
+ * long as the body, so it is limited before it is decoded.
  */
 const MAX_SIGNATURE_LENGTH = 128;
 
-/** Decodes a signature strictly: each signature has exactly one spelling, so every changed character is refused. */
+/** Decodes a signature strictly. Each signature has exactly one encoding, so a change to any character is refused. */
 export function decodeSignature(text: string, encoding: Signature['encoding']): Bytes | undefined {
   if (text.length > MAX_SIGNATURE_LENGTH) return undefined;
   if (encoding === 'hex') return /^([0-9a-f]{2})+$/.test(text) ? fromHex(text) : undefined;
@@ -84,12 +90,11 @@ export function decodeSignature(text: string, encoding: Signature['encoding']): 
 }
 
 /**
- * The key bytes of a configured secret; `undefined` if the secret is not in the form that its provider gives out.
+ * The key bytes of a configured secret, or `undefined` if the secret doesn't have its provider's format.
  *
- * The SDK of Standard Webhooks accepts a shared secret without its prefix, so we do as well. A public key needs its
- * prefix, because without it the key could be used as an HMAC secret, and anybody may know a public key. (`whpk_…` is
- * not base64, so it never becomes an HMAC key.) If a public key is configured without its prefix, nothing shows the
- * mistake.
+ * A shared secret may lack its prefix, because the SDK of Standard Webhooks accepts that. A public key must have its
+ * prefix. Otherwise it could be used as an HMAC secret, and anybody may know a public key. (`whpk_…` is not base64, so
+ * it never becomes an HMAC key.) A public key that is configured without its prefix can't be detected.
  */
 export function keyBytes(
   secret: string,
@@ -110,7 +115,7 @@ function decodeKey(text: string, key: Signature['key']): Bytes | undefined {
     case 'base64':
       return fromBase64(text);
     case 'hex':
-      // Adyen shows its key in upper case.
+      // Adyen displays its key in upper case.
       return /^([0-9a-f]{2})+$/i.test(text) ? fromHex(text) : undefined;
   }
 }

@@ -1,16 +1,17 @@
-import type { Certified, ToCheck } from '../providers/types.ts';
+import type { CertificateScheme, ToCheck } from '../providers/types.ts';
 import { type Bytes, fromBase64 } from '../shared/bytes.ts';
 import { MAX_SECRETS, memoize } from '../shared/memoize.ts';
 import type { DeliveryValues } from './delivery.ts';
-import { Fetched, type KeysUnavailable } from './fetched.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
+import { KeyCache, type KeysUnavailable } from './key-cache.ts';
 import { asList, fillBytes, meets, textAt } from './places.ts';
 import { filled, holds, type Settings, settingsOf } from './settings.ts';
 import { type Certificate, isValidAt, readPem } from './x509.ts';
 
 /**
- * A scheme of signatures with the key of a certificate. Only a provider's file imports this, so only the bundles of sources that use
- * one contain it. The certificate is believed because it comes from the provider's own host over TLS.
+ * A scheme whose signatures are verified with the key of a certificate. Only provider files import this, so only
+ * bundles with such a provider contain it. The certificate is trusted because it comes from the provider's own host
+ * over TLS.
  *
  * @example
  * const scheme = certified({
@@ -20,11 +21,11 @@ import { type Certificate, isValidAt, readPem } from './x509.ts';
  *   signed: [{ text: '{header:x-shop-time}.{body}' }],
  * });
  */
-export function certified(data: Omit<Certified, 'kind' | 'check'>): Certified {
-  return { kind: 'certificate', ...data, check: (scheme, toCheck) => check(scheme as Certified, toCheck) };
+export function certified(data: Omit<CertificateScheme, 'kind' | 'check'>): CertificateScheme {
+  return { kind: 'certificate', ...data, check: (scheme, toCheck) => check(scheme as CertificateScheme, toCheck) };
 }
 
-async function check(scheme: Certified, { delivery, candidates, secrets, now }: ToCheck): Promise<Verdict> {
+async function check(scheme: CertificateScheme, { delivery, candidates, secrets, now }: ToCheck): Promise<Verdict> {
   const [text, ...more] = candidates;
   if (text === undefined) return refused('signature missing');
   const signature = more.length === 0 ? decodeSignature(text) : undefined;
@@ -37,15 +38,19 @@ async function check(scheme: Certified, { delivery, candidates, secrets, now }: 
     const found = await verifyWith(scheme, settings, signature, delivery, now);
     if (found === undefined) return { outcome: 'verified', secretIndex };
     verdict = found;
-    // The time is judged last, so it decides. Without keys, nothing is known about the other secret either.
+    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked
+    // either.
     if (found.outcome === 'keys_unavailable' || found.reason.startsWith('timestamp')) return found;
   }
   return verdict;
 }
 
-/** `undefined` if the delivery is right. What needs no certificate is checked first, so that it causes no call. */
+/**
+ * Returns `undefined` if the delivery is valid. Claims are checked before the certificate is fetched, so that a
+ * delivery for somebody else causes no request.
+ */
 async function verifyWith(
-  scheme: Certified,
+  scheme: CertificateScheme,
   settings: Settings,
   signature: Bytes,
   delivery: DeliveryValues,
@@ -75,14 +80,14 @@ function missingIn(text: string, delivery: DeliveryValues): string {
   return places.filter((place) => textAt(place, delivery) === undefined).join(', ');
 }
 
-/** Host and path are compared as a whole text, so that no user name, port or dot can lead to another host. */
+/** Compares host and path as one text, so that no user name, port or dot can lead to another host. */
 function isFrom(pattern: string, url: string): boolean {
   const [before = '', after = ''] = pattern.split('*');
   const name = url.slice(before.length, url.length - after.length);
   return url === before + name + after && /^[\w-]{1,100}$/.test(name);
 }
 
-/** A certificate of RSA-2048 makes 344 characters. Each signature has exactly one spelling. */
+/** An RSA-2048 signature has 344 base64 characters. */
 const MAX_SIGNATURE = 1024;
 
 function decodeSignature(text: string): Bytes | undefined {
@@ -90,24 +95,28 @@ function decodeSignature(text: string): Bytes | undefined {
   return bytes !== undefined && btoa(String.fromCharCode(...bytes)) === text ? bytes : undefined;
 }
 
-interface Keyed extends Pick<Certificate, 'notBefore' | 'notAfter'> {
+interface CertificateKey extends Pick<Certificate, 'notBefore' | 'notAfter'> {
   readonly key: CryptoKey;
 }
 
-const certificates = new Fetched(async (text): Promise<Keyed | undefined> => {
+const certificates = new KeyCache(async (text): Promise<CertificateKey | undefined> => {
   const certificate = readPem(text);
   const key = certificate && (await importKey(certificate.publicKey));
   return key && { key, notBefore: certificate.notBefore, notAfter: certificate.notAfter };
 });
 
-async function keyAt(url: string, { publicKey }: Settings, now: Date): Promise<Keyed | KeysUnavailable | Refusal> {
+async function keyAt(
+  url: string,
+  { publicKey }: Settings,
+  now: Date,
+): Promise<CertificateKey | KeysUnavailable | Refusal> {
   if (publicKey !== undefined) return (await configuredKey(publicKey)) ?? refused('secret malformed');
   const found = await certificates.get(url, now);
   if (found.outcome === 'found') return found.value;
   return found.outcome === 'absent' ? refused('signature mismatch') : found;
 }
 
-const configuredKey = memoize(async (spki: string): Promise<Keyed | undefined> => {
+const configuredKey = memoize(async (spki: string): Promise<CertificateKey | undefined> => {
   const bytes = fromBase64(spki);
   const key = bytes && (await importKey(bytes));
   return key && { key, notBefore: new Date(0), notAfter: new Date(8.64e15) };
@@ -124,7 +133,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** ISO 3309, as in zip files. It detects accidents and no attacker. */
+/** ISO 3309, as in zip files. It detects accidental changes, not attacks. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8);

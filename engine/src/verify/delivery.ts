@@ -5,11 +5,11 @@ import type { TemplateValues } from './places.ts';
 const NO_BYTES = new Uint8Array();
 
 /**
- * A delivery from its head to its events: what places and templates read. The body is set when it has arrived, and `json`
- * when it may be parsed.
+ * The values of one delivery that places and templates read. `body` is set when it has arrived, and `json` when parsing
+ * is allowed.
  *
- * A body is parsed before its signature is verified in two cases only: the signature is inside the body (Mailgun, Adyen,
- * Microsoft Graph), or the source awaits a secret that arrives inside the body of an unsigned handshake (Notion).
+ * A body is parsed before its signature is verified in two cases only: if the signature is inside the body (Mailgun,
+ * Adyen, Microsoft Graph), or if the source awaits a secret in the body of an unsigned handshake (Notion).
  */
 export class DeliveryValues implements TemplateValues {
   readonly method: string;
@@ -33,7 +33,7 @@ export class DeliveryValues implements TemplateValues {
     this.body = body;
   }
 
-  /** The same with the JSON of one item of the batch. */
+  /** A copy whose `json` is one item of the batch. */
   itemOf(json: unknown): DeliveryValues {
     const item = new DeliveryValues(this);
     item.json = json;
@@ -49,7 +49,7 @@ export class DeliveryValues implements TemplateValues {
     return this.#text;
   }
 
-  /** The body was a token, or held one: from now on, its payload is the body. */
+  /** Replaces a body that is or contains a token with the token's payload. */
   replaceBody(body: Uint8Array): void {
     this.body = body;
     this.#text = undefined;
@@ -57,7 +57,7 @@ export class DeliveryValues implements TemplateValues {
     this.json = undefined;
   }
 
-  /** From now on, `json` is the JSON of the body, if it is JSON. */
+  /** Parses the body and sets `json` if the body is valid JSON. */
   parse(): ParseResult {
     if (this.#parsed) return this.#parsed;
     const text = this.text();

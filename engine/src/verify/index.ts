@@ -10,22 +10,22 @@ export type Verdict =
   /** `secretIndex` says which of the given secrets matched. */
   | { outcome: 'verified'; secretIndex: number }
   | Refusal
-  /** The sender's keys can't be fetched now. Nothing is known about the delivery, so it must come again. */
+  /** The provider's keys can't be fetched now, so the delivery can't be judged. The provider must send it again. */
   | { outcome: 'keys_unavailable'; host: string; why: string };
 
-/** All but the outcome is for the log. */
+/** Everything except `outcome` is for the log. */
 export interface Refusal {
   readonly outcome: 'refused';
   readonly reason: Reason;
-  /** The places that hold no text, or several, as a provider's data names them: `header:stripe-signature#v1`. */
+  /** The places that hold no text or more than one, as written in the provider's data: `header:stripe-signature#v1`. */
   readonly missing?: string;
-  /** The claim of a token that is not the expected one. */
+  /** The claim that doesn't have the expected value. */
   readonly claim?: string;
-  /** By how much the signed time is too old. Negative: it is in the future. */
+  /** The age of the signed time in seconds. It is negative if that time is in the future. */
   readonly secondsOff?: number;
 }
 
-/** For the log only. The sender gets the same 401 for all of them. */
+/** For the log only. The sender gets the same 401 for every reason. */
 export type Reason =
   | 'no secret'
   | 'secret malformed'
@@ -40,12 +40,15 @@ export type Reason =
   | 'timestamp outside the window'
   | 'no such handshake';
 
-/** Each candidate costs a hash of the body, so a header must not hold thousands. A rotation needs two or three. */
+/**
+ * Each candidate signature is compared with a hash of the whole body, so their number is limited. A key rotation needs
+ * two or three.
+ */
 const MAX_CANDIDATES = 10;
 
 /**
- * A delivery that can't be verified is refused, whatever it contains. Only a mistake in a provider's own `custom`
- * function throws. `signatures` are what `readSignatures` has found in it.
+ * Verifies a delivery. Never throws because of what a delivery contains: only a bug in a provider's `custom` function
+ * throws. `signatures` is the result of `readSignatures`.
  */
 export async function verify(
   provider: Provider,
@@ -68,13 +71,13 @@ export async function verify(
       verdict = await verifyTokens(scheme, provider, delivery, candidates, secrets);
     else {
       const checksBySecret = await Promise.all(secrets.map(checkFor(scheme)));
-      // If no secret is a key of this scheme, the secrets are meant for another scheme, and that one decides.
+      // If no secret is a valid key for this scheme, the secrets belong to another scheme, so the next one decides.
       if (checksBySecret.some(Boolean))
         verdict = await verifySignatures(scheme, provider, delivery, candidates, checksBySecret, now);
     }
-    // The time is judged only after the signature matched, so its verdict is final: no other scheme can match as well.
+    // The time is checked only after the signature has matched, so no other scheme can match.
     if (verdict.outcome !== 'refused' || verdict.reason.startsWith('timestamp')) return verdict;
-    // A signature is missing for each scheme that the sender doesn't use: that must not hide why another one refused.
+    // Schemes that the sender doesn't use report a missing signature. Keep the refusal of the scheme that it does use.
     if (verdict.reason !== 'signature missing' || refusal.reason === 'secret malformed') refusal = verdict;
   }
   return refusal.reason === 'signature missing' ? signatureMissing(provider) : refusal;
@@ -86,7 +89,7 @@ export function signatureMissing(provider: Provider): Refusal {
 
 export const schemesOf = memoize(({ scheme, otherSchemes = [] }: Provider) => [scheme, ...otherSchemes]);
 
-/** The places where a scheme's signatures or tokens are. */
+/** The places that hold a scheme's signatures or tokens. */
 export function signaturePlaces(scheme: Scheme): readonly Place[] {
   return asList(scheme.token !== undefined ? scheme.token : scheme.signature);
 }
@@ -94,12 +97,12 @@ export function signaturePlaces(scheme: Scheme): readonly Place[] {
 /** A set, because two schemes may read the same header (OpenAI). */
 const allSignaturePlaces = memoize((provider: Provider) => [...new Set(schemesOf(provider).flatMap(signaturePlaces))]);
 
-/** Whether the body is needed to find all signatures of a delivery. */
+/** Whether some signatures are inside the body. */
 export const signsInsideBody = memoize((provider: Provider) =>
   allSignaturePlaces(provider).some((place) => /^(json|form|body):/.test(place)),
 );
 
-/** The signatures or tokens of a delivery, by place. Those inside JSON are read later, when it may be parsed. */
+/** The signatures or tokens of a delivery, by place. Those inside the JSON body are read later, in `partsOf`. */
 export type Signatures = ReadonlyMap<Place, readonly string[]>;
 
 export function readSignatures(provider: Provider, delivery: TemplateValues): Signatures {
@@ -111,7 +114,7 @@ export function readSignatures(provider: Provider, delivery: TemplateValues): Si
   return signatures;
 }
 
-/** Importing a key takes longer than verifying a short body with it, so it is done once in the life of an isolate. */
+/** Importing a key takes longer than verifying a short body, so each isolate imports a key once. */
 const checkFor = memoize((scheme: Signature) =>
   memoize(async (secret: string): Promise<Check | undefined> => {
     const key = keyBytes(secret, scheme);
@@ -119,7 +122,10 @@ const checkFor = memoize((scheme: Signature) =>
   }, MAX_SECRETS),
 );
 
-/** `checksBySecret` has one for each secret that is a key of this scheme, at the index of the secret. */
+/**
+ * `checksBySecret[n]` is the check for the secret at index n, or `undefined` if that secret is not a valid key for this
+ * scheme.
+ */
 async function verifySignatures(
   scheme: Signature,
   provider: Provider,
@@ -138,9 +144,9 @@ async function verifySignatures(
 }
 
 /**
- * The parts of a delivery that have signatures or a token of their own, with these: the whole delivery, or each item of the
- * batch (Adyen, Microsoft Graph). The JSON is parsed before it is verified only if the signature is inside it, because
- * otherwise there would be nothing to verify. In all other cases, `json:` places hold nothing yet.
+ * Yields each separately signed part of a delivery with its signatures or tokens: the whole delivery, or each item of
+ * the batch (Adyen, Microsoft Graph). The JSON is parsed before verification only if the signature is inside it. In all
+ * other cases, `json:` places are still empty.
  */
 function* partsOf(
   scheme: Scheme,
@@ -154,7 +160,7 @@ function* partsOf(
     return;
   }
   delivery.parse();
-  // Without an envelope: an item is signed as it is.
+  // Omit the envelope, because an item is signed without it.
   const items = scheme.perItem ? itemsOf({ each: provider.batch?.each ?? [] }, delivery.json) : [delivery.json];
   for (const item of items ?? []) {
     const part = scheme.perItem ? delivery.itemOf(item) : delivery;
@@ -179,7 +185,7 @@ async function verifyPart(
     for (const text of texts) {
       for (const signature of signatures) {
         if (!(await check?.(signature, text))) continue;
-        // After the signature: the log then never blames a time that a stranger wrote.
+        // Check the time after the signature, so that the log never reports a time that a stranger made up.
         return (scheme.timestamp && judgeTime(scheme.timestamp, part, now)) ?? { outcome: 'verified', secretIndex };
       }
     }
@@ -187,14 +193,14 @@ async function verifyPart(
   return refused('signature mismatch');
 }
 
-/** The texts that may have been signed. A template gives one text, a custom function may give several. */
+/** The texts that may have been signed. A template gives one text; a custom function may give several. */
 export function signedTexts({ signed }: Signature, part: TemplateValues): Bytes[] {
   if (typeof signed !== 'string') return signed.custom(part, (place) => textAt(place, part));
   const text = fillBytes(signed, part);
   return text === undefined ? [] : [text];
 }
 
-/** The places that a signed text needs, and that hold no text. */
+/** The places that the signed text needs but that hold no text. */
 function missingIn({ signed }: Signature, part: TemplateValues): string {
   const missing = new Set<Place>();
   const look = (place: Place) => {
@@ -207,7 +213,10 @@ function missingIn({ signed }: Signature, part: TemplateValues): string {
   return [...missing].join(', ');
 }
 
-/** The headers that a verified delivery signs, if it lists them. With several schemes, we don't know which one it used. */
+/**
+ * The headers that the signature covers, if the delivery lists them. Empty for a provider with several schemes, because
+ * we don't know which one was used.
+ */
 export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Delivery): readonly string[] {
   if (
     otherSchemes !== undefined ||
@@ -219,7 +228,7 @@ export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Deli
   return scheme.signed.signedHeaders?.(delivery) ?? [];
 }
 
-/** True also if the URL carries no hash: then the body itself must be part of the signed text. */
+/** Also true if the URL contains no hash, because then the body itself must be part of the signed text. */
 async function bodyHashMatches(place: Place, delivery: Delivery): Promise<boolean> {
   const [hash, ...more] = textsAt(place, delivery);
   return hash === undefined || (more.length === 0 && hash === (await sha256(delivery.body)));
@@ -252,13 +261,13 @@ async function verifyToken({ basic }: Token, tokens: readonly string[], secrets:
   return refused('signature mismatch');
 }
 
-/** Why a time is refused, if it is. */
+/** Returns a refusal if the signed time is malformed or outside the window. */
 export function judgeTime(
   { at, unit, windowSeconds }: Timestamp,
   part: DeliveryValues,
   now: Date,
 ): Refusal | undefined {
-  // The signature is verified now, so the JSON may be parsed: Linear's time is inside it.
+  // Parsing is safe here because the signature is already verified. Linear's time is inside the JSON.
   if (at.startsWith('json:') && part.json === undefined) part.parse();
   const text = textAt(at, part);
   if (text === undefined) return refused('timestamp malformed', { missing: at });
@@ -272,7 +281,10 @@ export function judgeTime(
 /** RFC 3339, section 5.6, in upper case. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** The exact text was signed. A forgiving parser ("123abc" as 123) would judge another time than the signed one. */
+/**
+ * Strict, because a lenient parser (which reads "123abc" as 123) would check a different time from the one that was
+ * signed.
+ */
 function secondsOf(text: string, unit: Timestamp['unit']): number {
   if (unit === 'iso') return RFC_3339.test(text) ? Date.parse(text) / 1000 : Number.NaN;
   if (!/^\d{1,15}$/.test(text)) return Number.NaN;

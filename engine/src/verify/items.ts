@@ -3,10 +3,10 @@ import { memoize } from '../shared/memoize.ts';
 import { jsonAt } from './places.ts';
 
 /**
- * The items of a batch in their order, made one by one, so that a caller who stops early has only paid for what it
- * took. `undefined` if the body has no such list at all. An empty list is a batch too: Asana sends one as a heartbeat,
- * and Xero to test whether signatures are checked. If the body itself should be the list, a single object is a list of
- * one: Auth0 can be configured to send its entries one by one.
+ * Generates the items of a batch in order, one at a time, so that a caller can stop early. Returns `undefined` if the
+ * body has no such list. An empty list is a valid batch: Asana sends one as a heartbeat, and Xero to test whether
+ * signatures are checked. If the body itself should be the list, a single object counts as a list of one, because Auth0
+ * can be configured to send its entries one by one.
  */
 export function itemsOf({ each, envelope }: Batch, json: unknown): Iterable<unknown> | undefined {
   if (each[0] === '*' && typeof json === 'object' && json !== null && !Array.isArray(json)) return [json];
@@ -25,14 +25,14 @@ function* generateItems(paths: readonly Path[], envelope: Envelope | undefined, 
     const lists = path.map((_key, depth) => otherListsAt(depth, path, paths));
     for (const { item, elements } of walk(json, path)) {
       if (taken.has(elements.at(-1))) continue;
-      // Only objects: the number 7 in one list is not the number 7 in another, and no path leads into a number.
+      // Only objects have an identity: the number 7 in one list is not the number 7 in another.
       for (const element of elements) if (typeof element === 'object' && element !== null) taken.add(element);
       yield pick ? copyAround({ item, path, lists, pick }, json, elements) : item;
     }
   }
 }
 
-/** An item, and the list elements on the way to it: one for each `*` of the path, outermost first. */
+/** An item and the list elements on the path to it: one for each `*`, outermost first. */
 type Match = { readonly item: unknown; readonly elements: readonly unknown[] };
 
 function* walk(value: unknown, [key, ...rest]: Path, elements: readonly unknown[] = []): Generator<Match> {
@@ -45,7 +45,7 @@ function* walk(value: unknown, [key, ...rest]: Path, elements: readonly unknown[
   }
 }
 
-/** The properties at this depth that are lists of items of other paths. */
+/** The properties at this depth whose lists belong to other paths. */
 function otherListsAt(depth: number, path: Path, paths: readonly Path[]): ReadonlySet<string | undefined> {
   const parent = path.slice(0, depth).join('.');
   const others = paths.filter((other) => other[depth + 1] === '*' && other.slice(0, depth).join('.') === parent);
@@ -55,12 +55,12 @@ function otherListsAt(depth: number, path: Path, paths: readonly Path[]): Readon
 interface ItemToCopy {
   readonly item: unknown;
   readonly path: Path;
-  /** For each depth of the path, the lists that are left out. */
+  /** For each depth of the path, the lists to leave out. */
   readonly lists: readonly ReadonlySet<string | undefined>[];
   readonly pick: ReturnType<typeof elementPicker>;
 }
 
-/** A copy of the body in which every list on the way to the item holds only the item's own element. */
+/** A copy of the body in which every list on the path to the item holds only the item's own element. */
 function copyAround(copied: ItemToCopy, value: unknown, elements: readonly unknown[], depth = 0): unknown {
   const key = copied.path[depth];
   if (key === undefined || typeof value !== 'object' || value === null) return value;
@@ -74,17 +74,17 @@ function copyAround(copied: ItemToCopy, value: unknown, elements: readonly unkno
 }
 
 /**
- * Picks the elements of a list beside the items that belong to one item. With all of them in every copy, n messages
- * with n contacts would take n² bytes: 157 KiB became 0.8 GB.
+ * Filters a list that is beside the items down to the elements of one item. If every copy kept the whole list, n
+ * messages with n contacts would take n² bytes: 157 KiB became 0.8 GB.
  */
 function elementPicker({ list, elementIds, itemIds }: Envelope) {
-  // Each list is searched once, not once for every item.
+  // Index each list once, not once for every item.
   const elementsById = memoize((elements: readonly unknown[]) => {
     const entries = elements.flatMap((element) => idsIn(element, elementIds).map((id) => ({ id, element })));
     return Map.groupBy(entries, ({ id }) => id);
   });
   return (name: string, value: unknown, item: unknown): unknown => {
-    // A list of one element is kept as it is, matching or not: it doesn't make the copies grow.
+    // Keep a list of one element even if it doesn't match, because it can't make the copies grow.
     if (name !== list || !Array.isArray(value) || value.length === 1) return value;
     const own = idsIn(item, itemIds).flatMap((id) => elementsById(value).get(id) ?? []);
     return [...new Set(own.map(({ element }) => element))];

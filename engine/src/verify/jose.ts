@@ -4,13 +4,13 @@ import { type Bytes, fromBase64Url, sha256, toBase64Url } from '../shared/bytes.
 import { decodeText, parseJson } from '../shared/json.ts';
 import { MAX_SECRETS, memoize } from '../shared/memoize.ts';
 import type { DeliveryValues } from './delivery.ts';
-import { Fetched, type KeysUnavailable } from './fetched.ts';
 import { judgeTime, type Refusal, refused, type Verdict } from './index.ts';
+import { KeyCache, type KeysUnavailable } from './key-cache.ts';
 import { asList, jsonAt, textAt } from './places.ts';
 import { filled, holds, type Settings, settingsOf } from './settings.ts';
 
 /**
- * A scheme of JSON Web Signatures. Only a provider's file imports this, so only the bundles of sources that use one contain it.
+ * A scheme with JSON Web Signatures. Only provider files import this, so only bundles with such a provider contain it.
  *
  * @example
  * const scheme = jose({
@@ -24,7 +24,7 @@ export function jose(data: Omit<Jose, 'kind' | 'check'>): Jose {
   return { kind: 'jose', ...data, check: (scheme, toCheck) => check(scheme as Jose, toCheck) };
 }
 
-/** In a header. A token that is the event may be as long as the body. */
+/** The limit for a token in a header. A token that is the event itself may be as long as the body. */
 const MAX_TOKEN = 8192;
 
 async function check(scheme: Jose, { delivery, candidates, secrets, now }: ToCheck): Promise<Verdict> {
@@ -44,7 +44,8 @@ async function check(scheme: Jose, { delivery, candidates, secrets, now }: ToChe
       return { outcome: 'verified', secretIndex };
     }
     verdict = found;
-    // The time is judged last, so it decides. Without keys, nothing is known about the other secret either.
+    // The time is checked last, so this secret did match. If keys are unavailable, the other secret can't be checked
+    // either.
     if (found.outcome === 'keys_unavailable' || found.reason.startsWith('timestamp')) return found;
   }
   return verdict;
@@ -55,11 +56,11 @@ interface Token {
   readonly header: { readonly alg: string; readonly kid?: string };
   readonly x5c: unknown;
   readonly payload: Bytes;
-  /** Until the signature is verified, a stranger may have written them. */
+  /** Untrusted until the signature is verified. */
   readonly claims: unknown;
 }
 
-/** `undefined` if the text is not a token of this scheme: then no key is looked for. */
+/** Returns `undefined` if the text is not a token of this scheme. No key is fetched for such a text. */
 function openToken({ prefix = '', algorithm, isEvent }: Jose, text: string): Token | undefined {
   if (!text.startsWith(prefix) || (!isEvent && text.length > MAX_TOKEN)) return undefined;
   const compact = text.slice(prefix.length);
@@ -67,7 +68,7 @@ function openToken({ prefix = '', algorithm, isEvent }: Jose, text: string): Tok
   const [head, payload, signature] = parts;
   if (parts.length !== 3 || head === undefined || payload === undefined || signature === undefined) return undefined;
   const header = jsonOf(head);
-  // The sender's header chooses nothing: any other algorithm, and so `none`, is refused here.
+  // The sender can't choose the algorithm. Any other one, including `none`, is refused here.
   if (jsonAt('alg', header) !== algorithm) return undefined;
   const kid = jsonAt('kid', header);
   if (kid !== undefined && (typeof kid !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(kid))) return undefined;
@@ -82,7 +83,10 @@ function openToken({ prefix = '', algorithm, isEvent }: Jose, text: string): Tok
   };
 }
 
-/** Strict: each token has exactly one spelling. Only its last characters can hold bits that decoding drops. */
+/**
+ * Decodes strictly, so that each token has exactly one encoding. Only the last characters can hold bits that decoding
+ * drops.
+ */
 function decodePart(text: string): Bytes | undefined {
   const bytes = fromBase64Url(text);
   const loose = text.length % 4;
@@ -96,7 +100,10 @@ function jsonOf(bytes: Bytes): unknown {
   return parsed.outcome === 'parsed' ? parsed.json : undefined;
 }
 
-/** `undefined` if the token is right. What needs no key is checked first, so that a token for somebody else causes no call. */
+/**
+ * Returns `undefined` if the token is valid. Claims are checked before a key is fetched, so that a token for somebody
+ * else causes no request.
+ */
 async function verifyWith(
   scheme: Jose,
   settings: Settings,
@@ -122,10 +129,10 @@ async function verifyWith(
   return (scheme.timestamp && judgeTime(scheme.timestamp, opened, now)) ?? judgeExpiry(token, now);
 }
 
-/** Clocks differ a little. */
+/** Allows for small differences between clocks. */
 const LEEWAY_SECONDS = 60;
 
-/** RFC 7519, section 4.1.4 and 4.1.5: both are optional. */
+/** Checks `exp` and `nbf` (RFC 7519, sections 4.1.4 and 4.1.5). Both are optional. */
 function judgeExpiry({ claims }: Token, now: Date): Refusal | undefined {
   const seconds = Math.floor(now.getTime() / 1000);
   for (const [name, sign] of [
@@ -143,7 +150,7 @@ function judgeExpiry({ claims }: Token, now: Date): Refusal | undefined {
 
 type Key = CryptoKey | Uint8Array;
 
-/** `undefined`: the sender has no key of this id. */
+/** `undefined` if the sender has no key with this id. */
 async function keyFor(
   { keys, algorithm }: Jose,
   settings: Settings,
@@ -187,19 +194,19 @@ interface KeySet {
   readonly keyOf: (header: Token['header']) => Promise<CryptoKey | undefined>;
 }
 
-const keySets = new Fetched(async (text) => keySetFrom(parseJson(text)));
+const keySets = new KeyCache(async (text) => keySetFrom(parseJson(text)));
 
-/** By the path of the key in the answer. */
+/** One cache for each path of the key in an answer. */
 const singleKeys = memoize(
   (at: string) =>
-    new Fetched(async (text) => {
+    new KeyCache(async (text) => {
       const parsed = parseJson(text);
       const key = parsed.outcome === 'parsed' ? jsonAt(at, parsed.json) : undefined;
       return key === undefined ? undefined : keySetFrom({ outcome: 'parsed', json: { keys: [key] } });
     }),
 );
 
-/** jose finds the key for a header: by its id, its type, its algorithm and its use. It imports each once. */
+/** jose finds the key for a header by its id, type, algorithm and use, and imports each key once. */
 function keySetFrom(parsed: ReturnType<typeof parseJson>): KeySet | undefined {
   const keys = parsed.outcome === 'parsed' ? jsonAt('keys', parsed.json) : undefined;
   if (!Array.isArray(keys) || keys.length === 0) return undefined;

@@ -3,9 +3,9 @@ import { type Bytes, concat, fromBase64 } from '../shared/bytes.ts';
 import { decodeText, formOf, parseJson } from '../shared/json.ts';
 import { memoize } from '../shared/memoize.ts';
 
-/** What places are looked up in, and what templates are filled from. */
+/** The values that places and templates can refer to. */
 export interface TemplateValues extends Delivery {
-  /** The JSON of the body, or of one item of a batch. While the body must not be parsed yet, it is absent. */
+  /** The JSON of the body, or of one item of a batch. `undefined` until the body may be parsed. */
   readonly json?: unknown;
   /** For `jws:` places: the payload of the token. */
   readonly claims?: unknown;
@@ -21,18 +21,21 @@ export interface TemplateValues extends Delivery {
   readonly hmacHex?: Readonly<Record<Place, string>>;
 }
 
-/** Every text found at a place, or at several. Only a list header can hold more than one on purpose. */
+/** All texts at one or several places. Only a list header legitimately holds more than one. */
 export function textsAt(places: Place | readonly Place[], values: TemplateValues): string[] {
   return asList(places).flatMap((place) => readerOf(place)(values));
 }
 
-/** The only text at a place, or at several. If there are two, we can't know which one the sender meant, so neither is used. */
+/**
+ * The single text at one or several places. `undefined` if there are two, because we can't know which one the sender
+ * meant.
+ */
 export function textAt(place: Place | readonly Place[], values: TemplateValues): string | undefined {
   const texts = textsAt(place, values);
   return texts.length === 1 ? texts[0] : undefined;
 }
 
-/** The JSON value at a path, of whatever kind. */
+/** The JSON value at a path, of any type. */
 export function jsonAt(path: string, json: unknown): unknown {
   let value = json;
   for (const key of path.split('.')) {
@@ -42,7 +45,7 @@ export function jsonAt(path: string, json: unknown): unknown {
   return value;
 }
 
-/** Places and templates come from the data of providers, so there are few. Each is taken apart once. */
+/** Places come from provider data, so there are few of them. Each is parsed once. */
 const readerOf = memoize((place: Place): ((values: TemplateValues) => string[]) => {
   const [kind, rest] = split(place, ':');
   switch (kind) {
@@ -74,15 +77,14 @@ const readerOf = memoize((place: Place): ((values: TemplateValues) => string[]) 
 });
 
 /**
- * Reads the values of one key in a list header. Lists are written `t=1,v1=abc` (Stripe), `ts=1;h1=abc` (Paddle) or
- * `v1,abc v1,def` (Standard Webhooks), so an entry is `key=value` or `key,value`, and entries are separated by a comma,
- * a semicolon or white space.
+ * Reads the values of one key in a list header: `t=1,v1=abc` (Stripe), `ts=1;h1=abc` (Paddle) or `v1,abc v1,def`
+ * (Standard Webhooks). An entry is `key=value` or `key,value`; a comma, a semicolon or white space separates entries.
  */
 function listReader(key: string): (header: string) => string[] {
   const entry = new RegExp(`(?:^|[,;\\s])${key}[=,]([^,;\\s]*)`, 'g');
   return (header) => {
     const values: string[] = [];
-    // `matchAll` would copy the expression each time, and take several times as long.
+    // `matchAll` copies the expression on each call, which makes it several times slower.
     for (let match = entry.exec(header); match !== null; match = entry.exec(header)) values.push(match[1] ?? '');
     return values;
   };
@@ -93,7 +95,7 @@ function textsIn(json: unknown, path: string): string[] {
   return text === undefined ? [] : [text];
 }
 
-/** No base64 begins with a brace. */
+/** JSON may be plain or in base64. Base64 can't contain a brace. */
 function innerJson(value: unknown): unknown {
   if (typeof value !== 'string') return undefined;
   const bytes = value.startsWith('{') ? undefined : fromBase64(value);
@@ -101,12 +103,12 @@ function innerJson(value: unknown): unknown {
   return parsed.outcome === 'parsed' ? parsed.json : undefined;
 }
 
-/** Strings as they are, numbers and booleans as JSON writes them. */
+/** Returns a string unchanged, and a number or boolean as JSON writes it. */
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
-  // An integer beyond 2^53 may have been rounded (1e16), so two ids could become one and an event would be lost.
+  // An integer beyond 2^53 may have been rounded (1e16). If two ids became the same text, an event would be lost.
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
 }
 
@@ -141,7 +143,7 @@ function fill(template: Template, values: TemplateValues, body?: Uint8Array): (s
   return pieces;
 }
 
-/** Fills the first template whose places all hold a text, and whose whole text is wanted. */
+/** Returns the first template that can be filled and whose text `isWanted` accepts. */
 export function fillFirst(
   at: Template | readonly Template[],
   values: TemplateValues,
@@ -154,7 +156,7 @@ export function fillFirst(
   return undefined;
 }
 
-/** Data of providers names one place or template, or several. */
+/** Provider data may give one place or template, or a list. */
 export function asList<Text extends string>(one: Text | readonly Text[]): readonly Text[] {
   return typeof one === 'string' ? [one] : one;
 }
@@ -182,7 +184,7 @@ function textFor(placeholder: string, values: TemplateValues): string | undefine
   return value === undefined || value === null ? '' : asText(value);
 }
 
-/** The headers that a provider's templates name. They identified the event, so they are kept with it. */
+/** The headers that a provider's templates name. They identify the event, so they are stored with it. */
 export function headersNamed(templates: readonly string[]): string[] {
   return templates.flatMap((template) => Array.from(template.matchAll(/header:([^}#]+)/g), ([, name = '']) => name));
 }

@@ -1,12 +1,12 @@
 import { type Bytes, fromBase64, toHex } from '../shared/bytes.ts';
 
-/** What verification needs of a certificate (RFC 5280, section 4.1). WebCrypto reads none. */
+/** The fields of a certificate that verification needs (RFC 5280, section 4.1). WebCrypto can't read certificates. */
 export interface Certificate {
   /** SPKI. */
   readonly publicKey: Bytes;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** The part that is signed, how, and the signature. */
+  /** The signed part, its signature algorithm, and the signature. */
   readonly signed: Bytes;
   readonly algorithm: Bytes;
   readonly signature: Bytes;
@@ -16,20 +16,20 @@ export interface Certificate {
   readonly extensions: ReadonlyMap<string, Bytes>;
 }
 
-/** `undefined` if the text is anything else than one certificate, or a chain that begins with it. */
+/** Reads a certificate, or the first one of a chain. `undefined` if the text is anything else. */
 export function readPem(pem: string): Certificate | undefined {
   const [, base64 = ''] = /^\s*-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/.exec(pem) ?? [];
   const der = fromBase64(base64.replaceAll(/\s/g, ''));
   return der && readCertificate(der);
 }
 
-/** `undefined` if the bytes are not a certificate, or are more than one. */
+/** `undefined` if the bytes are not exactly one certificate. */
 export function readCertificate(der: Bytes): Certificate | undefined {
   const [certificate, ...more] = elementsOf(der);
   if (certificate?.tag !== SEQUENCE || more.length > 0) return undefined;
   const [signed, algorithm, signature] = elementsOf(certificate.content);
   const fields = signed?.tag === SEQUENCE ? elementsOf(signed.content) : [];
-  // The version is optional, in a tag of its own.
+  // The version is optional and has a tag of its own.
   const [, , issuer, validity, subject, publicKey, ...rest] = fields[0]?.tag === VERSION ? fields.slice(1) : fields;
   const [notBefore, notAfter] = (validity ? elementsOf(validity.content) : []).map(timeOf);
   if (!signed || !algorithm || !signature || !issuer || !subject || !publicKey || !notBefore || !notAfter)
@@ -40,7 +40,7 @@ export function readCertificate(der: Bytes): Certificate | undefined {
     notAfter,
     signed: signed.whole,
     algorithm: algorithm.whole,
-    // A bit string begins with the number of bits that are not used: none.
+    // A bit string begins with a byte that counts its unused bits. Here that is 0.
     signature: signature.content.subarray(1),
     issuer: issuer.whole,
     subject: subject.whole,
@@ -70,17 +70,17 @@ const NONE = new Uint8Array();
 interface Element {
   readonly tag: number;
   readonly content: Bytes;
-  /** With tag and length. */
+  /** Includes the tag and the length. */
   readonly whole: Bytes;
 }
 
-/** The DER elements that follow one another in these bytes (X.690, 8.1). None if their lengths don't fit. */
+/** The consecutive DER elements in these bytes (X.690, 8.1). Empty if a length is invalid. */
 function elementsOf(bytes: Bytes): Element[] {
   const elements: Element[] = [];
   for (let at = 0; at < bytes.length; ) {
     const tag = bytes[at] ?? 0;
     const first = bytes[at + 1] ?? 0xff;
-    // From 0x80 on, it says how many bytes the length itself takes. No certificate needs more than two.
+    // From 0x80 on, this byte says how many bytes the length itself takes. Two are enough for any certificate.
     const lengthBytes = first < 0x80 ? 0 : first - 0x80;
     if (lengthBytes > 2) return [];
     const start = at + 2 + lengthBytes;
@@ -92,7 +92,7 @@ function elementsOf(bytes: Bytes): Element[] {
   return elements;
 }
 
-/** RFC 5280, 4.1.2.5: until 2049 with two digits of the year, always with seconds and in UTC. */
+/** RFC 5280, 4.1.2.5. Years until 2049 have two digits; times always have seconds and are in UTC. */
 function timeOf({ tag, content }: Element): Date | undefined {
   const text = new TextDecoder().decode(content);
   const [, year = '', ...rest] =

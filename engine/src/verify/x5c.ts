@@ -5,8 +5,8 @@ import { fromDer } from './algorithms.ts';
 import { type Certificate, isValidAt, readCertificate } from './x509.ts';
 
 /**
- * The key of a token is in a chain of certificates in its header (RFC 7515, 4.1.6), which ends at a root that the data pins. Nothing is
- * fetched, and so no revocation is known.
+ * The key of a token comes from a certificate chain in the token's header (RFC 7515, 4.1.6). The chain must end at a
+ * root that the data pins. Nothing is fetched, so revocations go unnoticed.
  *
  * @example
  * const keys = x5c({ roots: ['MIIC…'], leafExtension: '2a8648', issuerExtension: '2a8649' });
@@ -20,11 +20,11 @@ interface Chain {
   readonly key: CryptoKey;
 }
 
-/** A sender has one or two chains at the same time. Only those that were verified are kept. */
+/** A sender has one or two chains at the same time. Only verified chains are cached. */
 const MAX_KEPT = 10;
 const kept = new Map<string, Chain>();
 
-/** `undefined` if the chain is not one of the sender's, or not valid now. */
+/** `undefined` if the chain doesn't belong to the sender, or isn't valid now. */
 async function leafKey(data: X5c, header: unknown, now: Date): Promise<CryptoKey | undefined> {
   if (!Array.isArray(header) || header.length !== 3) return undefined;
   const id = `${data.roots} ${header[0]} ${header[1]}`;
@@ -35,7 +35,7 @@ async function leafKey(data: X5c, header: unknown, now: Date): Promise<CryptoKey
   return chain.key;
 }
 
-/** The third certificate is not looked at: whoever sends it can write what they like into it. */
+/** Ignores the third certificate, because the sender may put anything in its place. The pinned roots replace it. */
 async function verifiedChain({ roots, leafExtension, issuerExtension }: X5c, header: readonly unknown[]) {
   const [leaf, issuer] = header.slice(0, 2).map(certificateFrom);
   if (!leaf?.extensions.has(leafExtension) || !issuer?.extensions.has(issuerExtension) || !isAuthority(issuer)) {
@@ -81,7 +81,7 @@ const HASHES: Readonly<Record<string, string | undefined>> = {
   '300a06082a8648ce3d040303': 'SHA-384',
 };
 
-/** RFC 5480, section 2.1.1.1: both numbers are in the key's first element. */
+/** RFC 5480, section 2.1.1.1. The object identifiers are in the key's first element. */
 function curveOf(spki: Bytes): 'P-256' | 'P-384' | undefined {
   const start = toHex(spki.subarray(0, 30));
   if (start.includes('06082a8648ce3d030107')) return 'P-256';

@@ -25,7 +25,7 @@ it.each([
   new Request('https://mail.example.com'),
 ])('in a local run, the global fetch refuses a host that no variable names (%s)', async (input) => {
   await expect(fetch(input)).rejects.toThrow(
-    'no call to mail.example.com from a local run: put its URL into [vars] of wrangler.consumer.toml',
+    'a local run must not call mail.example.com: put its URL into [vars] of wrangler.consumer.toml',
   );
   expect(called).not.toHaveBeenCalled();
 });
@@ -42,7 +42,7 @@ it.each([
   [
     'one of two statements',
     1,
-    'not returned   test/test built 2 statements and returned 1: only what is returned is committed',
+    'not returned   test/test built 2 statements and returned 1. Only returned statements are committed',
   ],
   ['all of its statements', 2, undefined],
 ])('in a local run, a handler that returns %s has that pointed out if it is not right', async (_what, count, line) => {

@@ -2,6 +2,7 @@
 // docs/security.md says in words what a person can do who can write to the queues.
 import { sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { MAX_REPLAYS } from '../../src/db/claim.ts';
 import { pack } from '../../src/queue/forwarded.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import {
@@ -68,6 +69,17 @@ describe('a forwarded delivery', () => {
     expect(await query(sql`select original_id, status from webhooks.events order by status`)).toEqual([
       { original_id: 'a', status: 'done' },
       { original_id: null, status: 'parked' },
+    ]);
+  });
+
+  it('that is one of a flood of suspected replays is parked like the others, because it was answered 200', async () => {
+    await query(sql`
+      insert into webhooks.events (source, event_id, received_at, due_at, status, fingerprint, replay_number)
+      select 'test', 'waits ' || n, now(), now(), 'parked', 'same', n from generate_series(0, ${MAX_REPLAYS}::int) n`);
+    const bytes = await pack(claimRequest([newEvent('a', { fingerprint: 'same' })], { receivedAt: new Date(1000) }));
+    expect((await consume([{ body: bytes?.buffer }])).acked).toEqual(['0']);
+    expect(await query(sql`select status, failure from webhooks.events where event_id = 'a'`)).toEqual([
+      { status: 'parked', failure: 'replay' },
     ]);
   });
 
@@ -175,7 +187,7 @@ describe('what cannot be read', () => {
         const { acked, retried } = await consume([{ body }], queue);
         expect([acked, retried.map(({ id }) => id)]).toEqual([[], ['0']]);
       });
-      const reason = 'a message of version 2, and this Worker knows version 1';
+      const reason = 'the message has version 2, but this Worker reads version 1';
       expect(lines).toMatchObject([{ step, outcome: 'unreadable', reason }]);
       expect(await events()).toEqual(before);
     },

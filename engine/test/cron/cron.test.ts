@@ -122,5 +122,5 @@ it('a run without Postgres fails, and the log says why', async () => {
   database.stack.neon.fault = undefined;
   const reason = expect.stringMatching(/^Postgres could not be reached/);
   // Whatever fails, the other steps are tried.
-  expect(lines).toEqual(['sweep', 'prune'].map((step) => ({ step, outcome: 'failed', reason })));
+  expect(lines).toEqual(['sweep', 'erase', 'prune'].map((step) => ({ step, outcome: 'failed', reason })));
 });

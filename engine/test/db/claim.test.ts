@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NeonRequest } from '../../cli/local/neon/endpoint.ts';
 import { runAction } from '../../src/db/actions.ts';
-import { type ClaimResult, claim, findOverdue, MAX_REPLAYS } from '../../src/db/claim.ts';
+import { type ClaimResult, claim, findOverdue } from '../../src/db/claim.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import { claimRequests, RUNS } from '../pure/generators.ts';
@@ -19,7 +19,7 @@ const claims = (lists: Partial<ClaimResult> = {}): ClaimResult => ({
   claimed: [],
   known: [],
   parked: [],
-  dropped: [],
+  refused: [],
   ...lists,
 });
 
@@ -71,8 +71,10 @@ it('does not deadlock when deliveries carry the same events in opposite orders',
 
 describe('a suspected replay', () => {
   const NAMES = Array.from({ length: 50 }, (_, n) => `evt_${n}`);
-  const replay = (eventId: string) =>
-    claim(database.receiver, claimRequest([newEvent(eventId, { fingerprint: 'same' })], { receivedAt: NOW }));
+  const replay = (eventId: string, maxReplays?: number) => {
+    const event = newEvent(eventId, { fingerprint: 'same', isBodyHash: true });
+    return claim(database.receiver, claimRequest([event], { receivedAt: NOW }), maxReplays);
+  };
 
   it('is claimed as parked in a second request, with its body and with an error that says what to do', async () => {
     await replay('first');
@@ -98,18 +100,28 @@ describe('a suspected replay', () => {
     expect(await replay('third')).toEqual(claims({ claimed: ['third'] }));
   });
 
-  it('makes room for another one by being retried or discarded, and never for more', async () => {
-    for (const name of NAMES.slice(0, MAX_REPLAYS + 1)) await replay(name);
-    const by = { at: NOW, who: 'test', sendEffectsAgain: false, reason: 'because' };
-    await runAction(database.ops, { ...by, action: 'retry', filter: { q: 'evt_3' } });
-    await runAction(database.ops, { ...by, action: 'discard', filter: { q: 'evt_4' } });
-    const all = await Promise.all(['x', 'y', 'z'].map((name) => replay(name)));
-    expect([all.flatMap(({ parked }) => parked).length, all.flatMap(({ dropped }) => dropped).length]).toEqual([2, 1]);
-    const states = `select event_id, status from webhooks.events where event_id in ('evt_3', 'evt_4') order by 1`;
-    expect(await sql(states)).toEqual([
-      { event_id: 'evt_3', status: 'pending' },
-      { event_id: 'evt_4', status: 'ignored' },
+  it('has the body of an earlier one that is parked, without storing it again', async () => {
+    for (const name of ['first', 'b', 'a', 'c']) await replay(name);
+    const stored = await sql(
+      `select event_id, body_of, body from webhooks.events left join webhooks.bodies using (source, event_id) order by 1`,
+    );
+    expect(stored).toEqual([
+      { event_id: 'a', body_of: 'b', body: null },
+      { event_id: 'b', body_of: null, body: '{}' },
+      { event_id: 'c', body_of: 'b', body: null },
+      { event_id: 'first', body_of: null, body: '{}' },
     ]);
+  });
+
+  it('makes room for another one by being retried or discarded', async () => {
+    for (const name of ['first', 'a', 'b']) await replay(name, 2);
+    expect(await replay('d', 2)).toEqual(claims({ refused: ['d'] }));
+    const by = { at: NOW, who: 'test', sendEffectsAgain: false, reason: 'because' };
+    await runAction(database.ops, { ...by, action: 'retry', filter: { q: 'a' } });
+    expect(await replay('d', 2)).toEqual(claims({ parked: ['d'] }));
+    await runAction(database.ops, { ...by, action: 'discard', filter: { q: 'b' } });
+    expect(await replay('e', 2)).toEqual(claims({ parked: ['e'] }));
+    expect(await replay('f', 2)).toEqual(claims({ refused: ['f'] }));
   });
 
   it('is parked although the first event was not committed yet when it came', async () => {
@@ -123,17 +135,17 @@ describe('a suspected replay', () => {
     expect(parked).toEqual([claims({ parked: ['a'] }), claims({ parked: ['b'] })]);
   });
 
-  it('of fifty at the same moment: one event is claimed, the most that may wait are parked, no other is kept', async () => {
+  it('of fifty at the same moment: one event is claimed, and all others are parked', async () => {
     const all = await Promise.all(NAMES.map((name) => replay(name)));
-    const lengths = (['claimed', 'parked', 'dropped'] as const).map((list) => all.flatMap((one) => one[list]).length);
-    expect(lengths).toEqual([1, MAX_REPLAYS, 50 - 1 - MAX_REPLAYS]);
+    const lengths = (['claimed', 'parked', 'refused'] as const).map((list) => all.flatMap((one) => one[list]).length);
+    expect(lengths).toEqual([1, 49, 0]);
   });
 
   it('is not seen in concurrent deliveries of one event, of which exactly one is claimed', async () => {
     for (const deliver of [() => replay('a'), () => claimAll(['b'])]) {
       const all = await Promise.all(NAMES.map(deliver));
       expect(all.filter(({ claimed }) => claimed.length === 1)).toHaveLength(1);
-      expect(all.flatMap(({ parked, dropped }) => [...parked, ...dropped])).toEqual([]);
+      expect(all.flatMap(({ parked, refused }) => [...parked, ...refused])).toEqual([]);
     }
   });
 });
@@ -169,7 +181,7 @@ describe('an event with a known id and another replay key, of a provider that do
     ]);
   });
 
-  it('is parked under a hash of both if not, ten times at most, and leaves its replay key to a real event', async () => {
+  it('is parked under a hash of both if not, as often as replays may be parked, and leaves its replay key to a real event', async () => {
     await deliver(['1001', 'X']);
     const key = hashOf('1001', 'Y');
     expect(await deliver(['1001', 'Y'])).toEqual(claims({ parked: [key] }));
@@ -178,12 +190,10 @@ describe('an event with a known id and another replay key, of a provider that do
       { last_error: expect.stringMatching(/^suspected replay: event 1001 has the same id and another body\. Retry/) },
     ]);
     expect(await deliver(['1002', 'Y'])).toEqual(claims({ claimed: ['1002'] }));
-    const others = Array.from({ length: 11 }, (_, n) => `2${n}`);
-    for (const id of others) await deliver([id, `of ${id}`]);
-    const results = await Promise.all(others.map((id) => deliver([id, 'Y'])));
-    expect([results.flatMap(({ parked }) => parked).length, results.flatMap(({ dropped }) => dropped).length]).toEqual([
-      9, 2,
-    ]);
+    for (const id of ['2001', '2002']) await deliver([id, `of ${id}`]);
+    const again = (id: string) => claim(database.receiver, requestOf([[id, 'Y']]), 2);
+    expect(await again('2001')).toEqual(claims({ parked: [hashOf('2001', 'Y')] }));
+    expect(await again('2002')).toEqual(claims({ refused: [hashOf('2002', 'Y')] }));
   });
 
   it('is claimed in a batch as it is alone, whatever the other events are', async () => {
@@ -251,24 +261,24 @@ describe('whatever two sources deliver, in whatever order', () => {
     readonly status: string;
   }
 
-  it('each event is claimed once, parked if its replay key is known at its source, or dropped if enough of these are', async () => {
+  it('each event is claimed once, parked if its replay key is known at its source, or refused if too many of these are', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(withSignedIds, { minLength: 1, maxLength: 5 }), async (deliveries) => {
         await sql('delete from webhooks.events');
-        // Of one source eight replays wait already, and its first event is parked for another reason. Of the other all ten do.
+        // Of one source nine replays wait already, and its first event is parked for another reason. Of the other all ten do.
         await sql(
           `insert into webhooks.events (source, event_id, received_at, due_at, status, fingerprint, replay_number)
            select source, 'old ' || n, $1, $1, 'parked', 'evt_1', n
-           from (values ('stripe', 8), ('github-org', 10)) as full_of (source, replays), generate_series(0, replays) n`,
+           from (values ('stripe', 9), ('github-org', 10)) as full_of (source, replays), generate_series(0, replays) n`,
           [NOW],
         );
         for (const delivery of deliveries) {
           const { source, events, receivedAt, headers } = delivery;
           const before = (await sql<Row>('select * from webhooks.events')).filter((row) => row.source === source);
           requests = [];
-          const result = await claim(database.receiver, delivery);
+          const result = await claim(database.receiver, delivery, 10);
           // One request, also for a duplicate: only a suspected replay takes more.
-          expect(requests.length > 1).toBe(result.parked.length + result.dropped.length > 0);
+          expect(requests.length > 1).toBe(result.parked.length + result.refused.length > 0);
 
           const isKnown = ({ eventId }: (typeof events)[number]) => before.some((row) => row.event_id === eventId);
           const fresh = events.filter((event) => !isKnown(event)).toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1));
@@ -279,14 +289,14 @@ describe('whatever two sources deliver, in whatever order', () => {
           });
           const replays = fresh.filter((event) => !first.includes(event));
           expect(result.claimed.toSorted()).toEqual(first.map(({ eventId }) => eventId).toSorted());
-          expect([...result.parked, ...result.dropped].toSorted()).toEqual(
+          expect([...result.parked, ...result.refused].toSorted()).toEqual(
             replays.map(({ eventId }) => eventId).toSorted(),
           );
           for (const key of new Set(replays.map(({ fingerprint }) => fingerprint))) {
             const waiting = before.filter((row) => row.fingerprint === key && row.replay_number > 0);
             const ofKey = replays.filter(({ fingerprint }) => fingerprint === key);
             const parked = ofKey.filter(({ eventId }) => result.parked.includes(eventId));
-            expect(parked).toHaveLength(Math.min(ofKey.length, 10 - waiting.length));
+            expect(parked).toHaveLength(waiting.length < 10 ? ofKey.length : 0);
           }
 
           const rows = await sql<{ event_id: string; last_error: string | null }>(

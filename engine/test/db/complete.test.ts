@@ -194,7 +194,7 @@ it('an effect is due ten minutes after its event is done, and after a failure te
   const loaded = await loadEffects(
     database.consumer,
     names.map((name) => ({ source: 'test', eventId: 'a', name })),
-    NOW,
+    { id: 'run', now: NOW, begun: NOW, limits: [], until: NOW, withAge: false },
   );
   const later = new Date(NOW.getTime() + 60_000);
   const notBefore = new Date(NOW.getTime() + 3_600_000);

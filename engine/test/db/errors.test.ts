@@ -117,7 +117,7 @@ describe('errors that are not retryable', () => {
   });
 
   it.each([
-    ['COPY', () => sql`copy webhooks.events from stdin`, 'Neon takes no COPY statement'],
+    ['COPY', () => sql`copy webhooks.events from stdin`, 'Neon does not support COPY'],
     [
       'more parameters than Neon takes',
       () =>
@@ -125,7 +125,7 @@ describe('errors that are not retryable', () => {
           Array.from({ length: 32_768 }, (_, n) => sql`${n}::int`),
           sql`, `,
         )}`,
-      'a statement has more than 32,767 parameters, and Neon takes no more',
+      'a statement has more than 32,767 parameters, which is the limit of Neon',
     ],
   ])(
     'a statement with %s is not retryable, and the error does not blame DATABASE_URL',

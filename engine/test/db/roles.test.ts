@@ -81,16 +81,22 @@ const REFUSED: Readonly<Record<WorkerKind, readonly string[]>> = {
     'delete from webhooks.effects',
     'select * from webhooks.alerts',
     'select * from webhooks.hours',
+    'select created_at from webhooks.tenants',
+    'update webhooks.tenants set sealed = null',
+    `insert into webhooks.tenants (source, tenant, key_id, created_at) values ('a', 'b', 'c', now())`,
     'select source from webhooks.events for update',
   ],
   consumer: [
     ...OWNERS_ONLY,
     'select actions from webhooks.events',
-    'select last_error, summary from webhooks.events',
+    'select last_error from webhooks.events',
     'select last_error from webhooks.effects',
     'select * from webhooks.events',
-    `update webhooks.events set actions = '[]'`,
-    'delete from webhooks.effects',
+    `update webhooks.events set type = 'other'`,
+    `update webhooks.tenants set disabled_at = null`,
+    `update webhooks.tenants set sealed = null`,
+    'select sealed from webhooks.tenants',
+    'delete from webhooks.tenants',
     `update webhooks.effects set payload = '{}'`,
     `update webhooks.effects set name = 'other'`,
   ],
@@ -98,6 +104,8 @@ const REFUSED: Readonly<Record<WorkerKind, readonly string[]>> = {
     ...OWNERS_ONLY,
     ...NOT_THE_APPS,
     'select payload from webhooks.effects',
+    'update webhooks.tenants set erased_at = now()',
+    'delete from webhooks.tenants',
     'select * from webhooks.effects',
     `insert into webhooks.events (source, event_id, received_at, due_at) values ('a', 'b', now(), now())`,
     `insert into webhooks.bodies (source, event_id, body, headers, received_at) values ('a', 'b', '', '{}', now())`,
@@ -127,7 +135,7 @@ async function expectRefused(worker: WorkerKind, statement: string): Promise<voi
 
 it.each([
   ['receiver', []],
-  ['consumer', ['events', 'bodies', 'alerts', 'hours']],
+  ['consumer', ['events', 'bodies', 'effects', 'alerts', 'hours']],
   ['ops', ['effects']],
 ] as const)(
   'the role of the %s can lock no other tables than %j, which it may delete from',
@@ -210,7 +218,7 @@ describe('npm run db:roles, a second time,', () => {
       named('grant usage on schema fixture to claimcheck_ops; grant select on fixture.balances to claimcheck_ops'),
     );
     await database.sql(named('grant update (status), delete on webhooks.events to claimcheck_receiver'));
-    await database.sql(named('grant update (actions) on webhooks.events to claimcheck_consumer'));
+    await database.sql(named('grant update (type) on webhooks.events to claimcheck_consumer'));
     await database.sql(named('alter role claimcheck_ops reset statement_timeout'));
     expect((await createWorkerRoles(databaseUrl, { rotate: [] })).urls).toEqual({});
     expect(await Promise.all(Object.values(workerUrls).map(canConnect))).toEqual([true, true, true]);
@@ -218,7 +226,7 @@ describe('npm run db:roles, a second time,', () => {
     await expectRefused('ops', 'select * from fixture.balances');
     await expectRefused('receiver', `update webhooks.events set status = 'done'`);
     await expectRefused('receiver', 'delete from webhooks.events');
-    await expectRefused('consumer', `update webhooks.events set actions = '[]'`);
+    await expectRefused('consumer', `update webhooks.events set type = 'other'`);
     expect(await timeOuts('ops')).toEqual(TIME_OUTS);
   });
 

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../src/db/claim.ts';
+import { loadEvents } from '../../src/db/events.ts';
 import { prune, takeOverdue } from '../../src/db/sweep.ts';
+import { loadDetails } from '../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
-import { claimRequest } from '../new-event.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 
 const database = useDatabase();
 const { sql } = database;
@@ -116,6 +118,26 @@ describe('pruning', () => {
     await sql(`update webhooks.events set status = 'done', finished_at = $1`, [later({ days: 20 })]);
     expect(await prune(database.consumer, later({ days: 27 }), 30, 7)).toEqual({ events: 0, bodies: 0 });
     expect(await prune(database.consumer, later({ days: 28 }), 30, 7)).toEqual({ events: 0, bodies: 1 });
+  });
+
+  it('the body that suspected replays share is kept until the last of them is decided', async () => {
+    for (const id of ['first', 'a', 'b', 'c']) {
+      const event = newEvent(id, { fingerprint: 'same', isBodyHash: true, body: '{"the":"same"}' });
+      await claim(database.receiver, claimRequest([event], { receivedAt: NOW }));
+    }
+    expect((await left()).bodies).toEqual(['a', 'first']);
+    await finish('first');
+    await finish('a');
+    await finish('b', 'pending');
+    expect(await prune(database.consumer, later({ days: 31 }), 30, 7)).toMatchObject({ events: 1 });
+    expect(await left()).toEqual({ events: ['a', 'b', 'c'], bodies: ['a'] });
+    const [event] = await loadEvents(database.consumer, [{ source: 'test', eventId: 'b' }]);
+    expect(event?.body).toBe('{"the":"same"}');
+    expect(await loadDetails(database.ops, { source: 'test', eventId: 'c' })).toMatchObject({ body: event?.body });
+    await finish('b');
+    await finish('c');
+    await prune(database.consumer, later({ days: 31 }), 30, 7);
+    expect(await left()).toEqual({ events: [], bodies: [] });
   });
 
   it('an event that was old when it finished is kept for an hour, because another consumer may still be working it', async () => {

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../../src/db/claim.ts';
 import type { EventFilter } from '../../src/db/filter.ts';
 import { loadStatus, Status } from '../../src/db/status.ts';
-import { type Cursor, EventDetails, ListedEvent, listEvents, loadDetails } from '../../src/db/views.ts';
+import { type Cursor, EventDetails, ListedEvent, listEvents, loadDetails, MAX_OF_TENANT } from '../../src/db/views.ts';
 import { useDatabase } from '../database.ts';
 import { claimRequest } from '../new-event.ts';
 import { RUNS } from '../pure/generators.ts';
@@ -227,6 +227,25 @@ describe('listEvents', () => {
     // These are no patterns.
     expect(await ids({ q: 'evt%' })).toEqual([]);
     expect(await ids({ q: 'e_t' })).toEqual([]);
+  });
+
+  it('listEvents finds all events of a tenant, the newest first, however many it has', async () => {
+    await receive('stripe', ['acme:a', 'acme', 'acme_:a', 'Acme:a', 'acmf:a', 'a:acme:a'], ago(HOUR));
+    await receive('gone', ['acme:b', 'acme:'], ago(90 * 24 * HOUR));
+    const ids = async (filter: EventFilter) => (await readAll(filter, 500)).map(({ event_id }) => event_id);
+    expect(await ids({ q: 'acme:' })).toEqual(['acme:a', 'acme:b', 'acme:']);
+    await sql(
+      `insert into webhooks.events (source, event_id, status, received_at, due_at)
+       select 'stripe', 'acme:' || n, case when n % 1000 = 0 then 'parked' else 'done' end, $1::timestamptz - n * interval '1 second', $1
+       from generate_series(1, ${MAX_OF_TENANT}) n`,
+      [ago(HOUR)],
+    );
+    const expected = ['acme:a', ...Array.from({ length: MAX_OF_TENANT }, (_, n) => `acme:${n + 1}`), 'acme:b', 'acme:'];
+    expect(await ids({ q: 'acme:' })).toEqual(expected);
+    expect(await ids({ q: 'acme:', status: 'parked' })).toEqual(['acme:1000', 'acme:2000']);
+    expect(await ids({ q: 'acme:', source: 'gone' })).toEqual(['acme:b', 'acme:']);
+    const first = await listEvents(database.ops, { q: 'acme:' }, { after: undefined, limit: 2 });
+    expect(first.events.map(({ event_id }) => event_id)).toEqual(expected.slice(0, 2));
   });
 
   it('listEvents finds the events with an effect that is parked or pending', async () => {

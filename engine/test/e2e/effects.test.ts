@@ -105,7 +105,7 @@ it('an effect whose result cannot be recorded at once is not sent again', async 
   const faults = [undefined, died, { kind: 'reply dropped' }, died] as const;
   let requests = 0;
   database.stack.neon.fault = () => faults[requests++];
-  answer = Promise.resolve(new Response(null, { status: 503 }));
+  answer = Promise.resolve(new Response(null, { status: 409 }));
   await hurried(send);
   expect([sent, requests]).toEqual([['old'], 5]);
   // The second try was written although its answer was lost, and the fourth changes nothing.

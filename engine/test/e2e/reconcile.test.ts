@@ -369,9 +369,9 @@ describe('an API that lies', () => {
   });
 
   it.each<[string, () => unknown, string | RegExp]>([
-    ['no array', () => ({ data: [] }), 'list returned no array: return the events, or "too many"'],
-    ['nothing', () => undefined, 'list returned no array: return the events, or "too many"'],
-    ['that it is too many, for each second', () => 'too many', 'list returned "too many" for a second'],
+    ['no array', () => ({ data: [] }), 'list did not return an array: return the events, or "too many"'],
+    ['nothing', () => undefined, 'list did not return an array: return the events, or "too many"'],
+    ['that it is too many, for each second', () => 'too many', 'list returned "too many" for one second'],
     [
       'an error with a secret',
       () => Promise.reject(new Error('Invalid URL: rk_live_of_acme')),
@@ -468,7 +468,7 @@ describe('an API that lies', () => {
     await world.tick();
     expect(await statusOf('github')).toMatchObject({
       problem: 'failed',
-      last_error: 'GitHub answered something else than a list of deliveries',
+      last_error: "GitHub's answer is not a list of deliveries",
     });
     world.github.instead = page('https://api.github.com/again');
     clock += 15 * MINUTE;
@@ -675,13 +675,13 @@ describe('an event of the API', () => {
         event_id: 'evt_old',
         failure: 'schema',
         failed_paths: ['api_version'],
-        last_error: expect.stringContaining('api_version is "2019-02-19" and not "2025-08-27.basil"'),
+        last_error: expect.stringContaining('api_version is "2019-02-19" instead of "2025-08-27.basil"'),
       },
       {
         event_id: 'evt_test',
         failure: 'schema',
         failed_paths: ['livemode'],
-        last_error: expect.stringContaining('livemode is false and not true'),
+        last_error: expect.stringContaining('livemode is false instead of true'),
       },
     ]);
   });
@@ -852,12 +852,12 @@ describe('a definition', () => {
   const { occurredAt: _, ...withoutTime } = stripe;
   it.each<[string, Source, ListedEvents | ListedDeliveries, string]>([
     ['ids in a header', { provider: github, types: ['push'] }, list, 'its ids are not in the body'],
-    ['ids made of the content', { provider: stripe, types: ['a'], dedupe: 'content' }, list, 'made of the content'],
+    ['ids made of the content', { provider: stripe, types: ['a'], dedupe: 'content' }, list, 'made from the content'],
     [
       'ids made of the content, for redeliveries',
       { provider: github, types: ['push'], dedupe: 'content' },
       githubDeliveries({ hook: 'orgs/acme/hooks/1', token: 'T' }),
-      'made of the content',
+      'made from the content',
     ],
     [
       'ids that are not signed',

@@ -198,5 +198,5 @@ it('a condition fails with the error that it was given, or with one of its sente
 
 it('the names of the errors are those that a user writes, also in a bundle that is minified', () => {
   expect([new PermanentError('x').name, new RetryLater(60).name]).toEqual(['PermanentError', 'RetryLater']);
-  expect(new RetryLater(60).message).toBe('asked to be tried again in 60 s');
+  expect(new RetryLater(60).message).toBe('asked for a retry in 60 s');
 });

@@ -104,7 +104,7 @@ it.each<[what: string, file: string, change: (text: string) => string, message: 
     'a list of handlers with a hole',
     'src/handlers/index.ts',
     (text) => text.replace(': paid }', ': { paid, thank: undefined } } as never'),
-    'handlers of orders/order.paid: thank is no handler: write it with defineHandler() (src/handlers/index.ts)',
+    'handlers of orders/order.paid: thank is not a handler: write it with defineHandler() (src/handlers/index.ts)',
   ],
   [
     'a variable that is wrong only in another environment',
@@ -128,7 +128,7 @@ it.each<[what: string, file: string, change: (text: string) => string, message: 
     'a table without a migration',
     'src/tables.ts',
     (text) => `${text}\nexport const notes = pgTable('check_notes', { id: text().primaryKey() });`,
-    'no migration creates check_notes: run npm run db:generate, and commit the migration that it writes',
+    'no migration creates check_notes: run npm run db:generate and commit the new migration',
   ],
   [
     'a wrangler file that cannot be read',

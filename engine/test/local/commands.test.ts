@@ -20,7 +20,7 @@ it('npm run dev whose port is taken says how to see by whom, and how to choose a
   server.close();
   expect(code).toBe(1);
   const remedy = `PORT=${port + 1} npm run dev chooses another`;
-  expect(text).toBe(`dev: port ${port} is taken (lsof -i :${port} shows by whom): ${remedy}`);
+  expect(text).toBe(`dev: port ${port} is in use (lsof -i :${port} shows by what): ${remedy}`);
 });
 
 it('npm run dev ends with one line if it cannot start', async () => {

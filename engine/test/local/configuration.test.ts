@@ -56,12 +56,13 @@ interface Changes {
   readonly ops?: Partial<WorkerConfig> | null;
   readonly provider?: Provider | undefined;
   readonly types?: readonly string[];
+  readonly tenants?: true;
 }
 
 /** `provider` is that of the only source. */
-function check({ receiver, consumer, ops = {}, provider, types = [] }: Changes) {
+function check({ receiver, consumer, ops = {}, provider, types = [], tenants }: Changes) {
   return checkConfiguration({
-    sources: provider ? { 'my-shop': { provider, types } } : {},
+    sources: provider ? { 'my-shop': { provider, types, ...(tenants && { tenants }) } } : {},
     receiver: worker('receiver.toml', { ...RECEIVER, ...receiver }),
     consumer: worker('consumer.toml', { ...CONSUMER, ...consumer }),
     ops: ops === null ? undefined : worker('ops.toml', { ...OPS, ...ops }),
@@ -78,6 +79,40 @@ it.each<[what: string, changes: Changes, errors?: readonly RegExp[], hints?: rea
   ['has a source without a secret', { receiver: { secrets: [] } }, [/add "MY_SHOP_WEBHOOK_SECRET" .* receiver\.toml$/]],
   ['has a source that wants every type', { types: ['paid', '*'] }, [/^source my-shop lists the type "\*"/]],
   ['has the secret of a source that is gone', { provider: undefined }, [], [/^MY_SHOP_WEBHOOK_SECRET .* no source/]],
+  [
+    'has tenants',
+    {
+      tenants: true,
+      receiver: { secrets: ['TENANTS_KEY'] },
+      ops: { secrets: ['TENANTS_KEY', 'TENANTS_KEY_PREVIOUS'] },
+    },
+  ],
+  ['has tenants, and no ops Worker', { tenants: true, receiver: { secrets: ['TENANTS_KEY'] }, ops: null }],
+  [
+    'has tenants and no TENANTS_KEY',
+    { tenants: true, receiver: { secrets: [] } },
+    [
+      /^source my-shop has tenants: add "TENANTS_KEY" to secrets\.required in receiver\.toml$/,
+      /^source my-shop has tenants: add "TENANTS_KEY" to secrets\.required in ops\.toml$/,
+    ],
+  ],
+  [
+    'has tenants, the secret of one sender, and a consumer that can read the key',
+    {
+      tenants: true,
+      receiver: { secrets: ['TENANTS_KEY', 'MY_SHOP_WEBHOOK_SECRET'] },
+      consumer: { secrets: ['TENANTS_KEY'] },
+      ops: { secrets: ['TENANTS_KEY'] },
+    },
+    [],
+    [/^MY_SHOP_WEBHOOK_SECRET .* no source/, /^remove TENANTS_KEY from .* consumer\.toml/],
+  ],
+  [
+    'has a TENANTS_KEY without tenants',
+    { receiver: { secrets: ['MY_SHOP_WEBHOOK_SECRET', 'TENANTS_KEY'] }, ops: { secrets: ['TENANTS_KEY'] } },
+    [],
+    [/^TENANTS_KEY .* receiver\.toml belongs to no source/, /^TENANTS_KEY .* ops\.toml belongs to no source/],
+  ],
   [
     'forgets keys on the last day of retries',
     { ...vars({ DEDUPE_DAYS: 30 }), provider: adyen },
@@ -148,9 +183,9 @@ it('what is wrong with handlers is said in a line each', () => {
   const wrong: [entry: unknown, problem: string][] = [
     [undefined, 'there is undefined instead of a handler'],
     [() => [], 'there is () => [] instead of a handler'],
-    [[handler, handler], 'a list of handlers has names: { book, notify } instead of [book, notify]'],
+    [[handler, handler], 'a list of handlers needs names: { book, notify } instead of [book, notify]'],
     [{}, 'the list is empty'],
-    [{ book: handler, notify: undefined }, 'notify is no handler: write it with defineHandler()'],
+    [{ book: handler, notify: undefined }, 'notify is not a handler: write it with defineHandler()'],
     [
       { book: { ...handler, atempts: 3 } },
       'book: a handler has no option atempts: it has schema, attempts, parkOn, handle',

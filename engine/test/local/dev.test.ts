@@ -192,7 +192,7 @@ describe('npm run dev', () => {
     await changed('src/effects/index.ts', effectsCalling(`${chosen.join('')}env.THANKS_URL + '/thanks'`));
     const printed = since();
     for (const record of Object.keys(urls)) await send(`evt_${record}`, { record });
-    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.*no call to api\.example\.com from a local run/m);
+    await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.*a local run must not call api\.example\.com/m);
     for (const path of ['/other', '/64']) await expect.poll(printed, WAIT).toContain(`POST ${path}`);
     expect(calls).toEqual([]);
   });
@@ -210,7 +210,7 @@ describe('npm run dev', () => {
     await checkout.write('src/effects/index.ts', effectsCalling(`env.THANKS_URL + '/thanks'`));
     await expect.poll(printed, WAIT).toMatch(/^completion .*evt_broken {2}done/m);
     await expect.poll(printed, WAIT).toMatch(/^effect .*evt_hard.* sent/m);
-    await expect.poll(printed, WAIT).toMatch(/^reloaded, and pending events and effects are tried again now: \d$/m);
+    await expect.poll(printed, WAIT).toMatch(/^reloaded, and pending events and effects are retried now: \d$/m);
   });
 
   it('shows the path of a schema that failed, what was expected there, and how to try the parked event again', async () => {
@@ -330,7 +330,7 @@ describe('npm run dev', () => {
       'src/samples.ts',
       `const no = new Response('no', { status: 422 }); export const answers = () => no; export const seed = () => [1];`,
     );
-    await expect.poll(printed, WAIT).toContain('seed in src/samples.ts failed: it returns something');
+    await expect.poll(printed, WAIT).toContain('seed in src/samples.ts failed: it returned something');
     for (const id of ['evt_refused', 'evt_refused_too']) {
       await send(id);
       await expect.poll(printed, WAIT).toMatch(new RegExp(`^effect .*${id} .*parked .*422$`, 'm'));
@@ -341,7 +341,7 @@ describe('npm run dev', () => {
     const { code, text } = await checkout.run(['dev'], { PORT: String(await freePort()) }).result;
     expect([code, text]).toEqual([
       1,
-      expect.stringContaining(`dev: it runs in this checkout already, on port ${port}: process ${dev.child.pid}`),
+      expect.stringContaining(`dev: it is already running in this checkout, on port ${port}: process ${dev.child.pid}`),
     ]);
   });
 

@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import * as kit from '../../src/kit/index.ts';
 import { providers } from '../../src/providers/index.ts';
+import * as reconcile from '../../src/reconcile/index.ts';
 import { buildFork, filesIn } from '../../workshop/init/fork.ts';
 import { countProofs } from '../../workshop/proved-by.ts';
 
@@ -77,6 +79,18 @@ function checkPages(folder: string, files: readonly string[]): void {
     for (const path of files) if (path.includes('docs/images/')) expect(all).toContain(posix.basename(path));
   });
 }
+
+it('docs/README.md links to every page', () => {
+  const index = readFileSync('docs/README.md', 'utf8');
+  const pages = template.filter((path) => /^docs\/(?!README)[^/]+\.(md|json)$/.test(path));
+  for (const page of pages) expect(index).toMatch(new RegExp(`\\(${posix.basename(page)}[)#]`));
+});
+
+it('docs/api.md has a section for every function and class that an app imports', () => {
+  const sections = readFileSync('docs/api.md', 'utf8').matchAll(/^### (\w+)$/gm);
+  const described = new Set(Array.from(sections, ([, name]) => name));
+  for (const name of [...Object.keys(kit), ...Object.keys(reconcile)]) expect(described).toContain(name);
+});
 
 it('the README is short, and says of the providers what is proved', () => {
   const readme = readFileSync('README.md', 'utf8');

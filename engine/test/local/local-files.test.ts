@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { generateDrizzleJson } from 'drizzle-kit/api';
 import { pgTable, text } from 'drizzle-orm/pg-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ensureDevVars, ownDatabase, requireVar } from '../../cli/config/dev-vars.ts';
+import { ensureDevVars, ownDatabase, problemsInDevVars, requireVar } from '../../cli/config/dev-vars.ts';
+import { WORKERS, type WorkerConfig } from '../../cli/config/worker-config.ts';
 import { assertNewEnough } from '../../cli/database/connect.ts';
 import { changesBetween } from '../../cli/database/schema-changes.ts';
 import { commandOf, describeProcess } from '../../cli/lib/processes.ts';
 import { UserError } from '../../cli/lib/user-error.ts';
 import { packageFor } from '../../cli/local/postgres-files.ts';
+import { valuesFor } from '../../cli/local/worker-copies.ts';
 import { discord } from '../../src/providers/discord.ts';
 import { gethook } from '../../src/providers/gethook.ts';
 
@@ -109,6 +111,21 @@ describe('.dev.vars', () => {
     const { vars, added } = await ensureDevVars(shops, []);
     expect([added, vars.TENANTS_KEY]).toEqual([['TENANTS_KEY'], expect.stringMatching(/^\w{64}$/)]);
     expect(await ensureDevVars(shops, [])).toEqual({ vars, added: [] });
+    const all = { ...vars, TENANTS_KEY_PREVIOUS: 'short' };
+    const config = { vars: {}, secrets: [] } as unknown as WorkerConfig;
+    const names = WORKERS.map((worker) =>
+      Object.keys(valuesFor(worker, config, all)).filter((name) => /^TENANTS/.test(name)),
+    );
+    const both = ['TENANTS_KEY', 'TENANTS_KEY_PREVIOUS'];
+    expect(Object.fromEntries(WORKERS.map((worker, n) => [worker, names[n]]))).toEqual({
+      receiver: both,
+      consumer: [],
+      ops: both,
+    });
+    writeFileSync('.dev.vars', 'TENANTS_KEY_PREVIOUS="short"\n');
+    expect(await problemsInDevVars(shops)).toEqual([
+      'in .dev.vars, TENANTS_KEY_PREVIOUS has fewer than 32 characters: openssl rand -hex 32 makes a long one',
+    ]);
   });
 
   it('has less to say than the shell, and what neither has is named', () => {

@@ -113,7 +113,7 @@ it('data of another version, as of a clone before npm run init, are explained in
   for (const entry of journal.entries.slice(0, 1)) entry.when = Date.now() + 1000;
   writeFileSync(file, JSON.stringify(journal));
   await expect(migrate(url, copy)).rejects.toThrow(
-    /^a migration in \S+ failed, and nothing of it was applied: schema "webhooks" already exists, at: CREATE SCHEMA "webhooks"\. The database has had migrations that are not in \S+: it is of another version\. To start over with empty local data: npm run dev -- --fresh$/,
+    /^a migration in \S+ failed, and nothing of it was applied: schema "webhooks" already exists, at: CREATE SCHEMA "webhooks"\. The database has migrations that are not in \S+, so it belongs to another version\. To start over with empty local data: npm run dev -- --fresh$/,
   );
 });
 
@@ -125,13 +125,14 @@ it('a migration that Drizzle would skip, because a newer one of another branch i
   await migrate(url, copy);
   addMigration(copy.app, '0999_other', now + 1000, 'create table other (id text)');
   await expect(migrate(url, copy)).rejects.toThrow(
-    `${copy.app}/0999_other.sql would be skipped, because a newer migration has been applied before: set its "when" in`,
+    `${copy.app}/0999_other.sql would be skipped, because a newer migration has already been applied: set its "when" in`,
   );
 });
 
 const USED = 'which the deployed Workers use: deploy code without it first, and do this with the next release';
-const LARGE = 'reads all of public.large, a large table, while claims wait. docs/runbook.md says what to do instead';
-const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can insert no row: give it one';
+const LARGE =
+  'reads all of public.large, a large table, and blocks claims meanwhile. docs/deploy.md says what to do instead';
+const NO_DEFAULT = 'NOT NULL without a default, so the deployed Workers can no longer insert rows: add a default';
 
 it.each([
   ['drop table "invoices" cascade', `drops public.invoices, ${USED}`],
@@ -213,7 +214,7 @@ it('a migration that does not get the lock of a table gives up after its tries, 
   await holder.query('begin; lock table webhooks.events in access share mode');
   const [{ pid } = { pid: 0 }] = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
   await expect(migrate(url, copy, { count: 2, pauseMs: 1 })).rejects.toThrow(
-    `the migration did not get the locks that it needs, and has changed nothing. Who has held one for the longest time: process ${pid} of the role claimcheck, a backup.`,
+    `the migration did not get the locks that it needs, and has changed nothing. A lock is held by process ${pid} of the role claimcheck, a backup.`,
   );
   const added = `select from information_schema.columns where column_name = 'later'`;
   expect(await ask(url, added)).toEqual([]);

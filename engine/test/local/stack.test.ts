@@ -68,7 +68,7 @@ it('data is kept for the next start, no other server takes or deletes it meanwhi
   const server = createServer();
   await listen(server, port);
   await expect(start(port)).rejects.toThrow(
-    /^port \d+ is taken .*: choose another in the DATABASE_URL of \.dev\.vars$/,
+    /^port \d+ is in use .*: choose another in the DATABASE_URL of \.dev\.vars$/,
   );
   await new Promise((resolve) => server.close(resolve));
   await expect(start(port, { password: 'other' })).rejects.toThrow(/--fresh/);

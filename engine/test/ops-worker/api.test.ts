@@ -6,9 +6,13 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Matching } from '../../src/db/actions.ts';
 import { claim } from '../../src/db/claim.ts';
+import { defineSources } from '../../src/kit/index.ts';
+import { github } from '../../src/providers/github.ts';
+import { stripe } from '../../src/providers/stripe.ts';
 import { sha256 } from '../../src/shared/bytes.ts';
 import { openApi } from '../../workshop/ops-api.ts';
 import { useDatabase } from '../database.ts';
+import { sources } from '../fixture/sources.ts';
 import { claimRequest } from '../new-event.ts';
 import { seed } from '../seed.ts';
 import { BEARER, startOpsWorker, TOKEN } from './start.ts';
@@ -17,8 +21,18 @@ const database = useDatabase();
 const { sql } = database;
 
 const NOW = new Date('2026-03-10T12:00:00Z');
-const start = () =>
-  startOpsWorker({ now: NOW, env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN } });
+const TENANTS_KEY = 'k'.repeat(32);
+const withTenants = defineSources({
+  ...sources,
+  shops: { provider: github, types: '*', tenants: true },
+  pays: { provider: stripe, types: '*', tenants: true },
+});
+const start = (env: object = { TENANTS_KEY }) =>
+  startOpsWorker({
+    sources: withTenants,
+    now: NOW,
+    env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN, ...env },
+  });
 const jsonOf = async <Json = unknown>(response: Response) => (await response.json()) as Json;
 
 /** What the test reads of the OpenAPI document. */
@@ -30,6 +44,7 @@ interface Answer {
 /** Two parked events, one done with a parked effect, and one pending that has failed. */
 beforeEach(async () => {
   await sql('delete from webhooks.events');
+  await sql('delete from webhooks.tenants');
   await seed(database, { done: 1, effects: { parked: 1 } }, { at: NOW, body: '{}' });
   await seed(database, { parked: 2, pending: 1 }, { at: NOW, event: { attempts: 2, failure: 'handler' }, body: '{}' });
 });
@@ -80,12 +95,35 @@ describe('the description of the API', () => {
     await check('post', '/reconciles/{source}', await post('/ops/api/reconciles/stripe', { accept: true }));
     await check('post', '/reconciles/{source}', await post('/ops/api/reconciles/stripe', { since: 'soon' }));
     await check('get', '/status', await get('/ops/api/status'));
+    const tenant = '/tenants/{source}/{tenant}';
+    const at = async (method: string, source: string, name: string, action = '', body?: string) => {
+      const headers = { ...BEARER, 'content-type': 'application/json' };
+      const answer = await call(`/ops/api/tenants/${source}/${name}${action}`, {
+        method,
+        headers,
+        ...(body && { body }),
+      });
+      await check(method.toLowerCase(), tenant + action, answer);
+    };
+    for (const name of ['a', 'a', 'A', 'b']) await at('PUT', 'shops', name);
+    await at('PUT', 'stripe', 'a');
+    for (const secret of ['whsec_a', 'x']) await at('PUT', 'pays', 'a', '', JSON.stringify({ secret }));
+    for (const name of ['a', 'a', 'A', 'none']) await at('POST', 'shops', name, '/rotate');
+    for (const name of ['a', 'a', 'A']) await at('POST', 'shops', name, '/finish');
+    await at('POST', 'stripe', 'a', '/finish');
+    for (const name of ['a', 'a', 'A']) await at('DELETE', 'shops', name);
+    for (const name of ['b', 'none', 'A']) await at('POST', 'shops', name, '/erase');
+    await at('PUT', 'shops', 'b');
+    await check('get', '/tenants/{source}', await get('/ops/api/tenants/shops?limit=1'));
+    await check('get', '/tenants/{source}', await get('/ops/api/tenants/shops?cursor=A'));
+    await check('get', '/tenants/{source}', await get('/ops/api/tenants/stripe'));
+    await check('post', '/tenants/reseal', await post('/ops/api/tenants/reseal'));
     for (const [path, methods] of Object.entries(paths)) {
       for (const method of Object.keys(methods)) {
         const address = `/ops/api${path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'action' ? 'retry' : 'x'))}`;
         await check(method, path, await call(address, { method }));
         await check(method, path, await closed.call(address, { method }));
-        if (method !== 'post') continue;
+        if (method === 'get') continue;
         const other = { ...BEARER, origin: 'https://evil.example' };
         await check(method, path, await call(address, { method, headers: other, body: '{}' }));
         await check(method, path, await call(address, { method, headers: BEARER, body: 'x' }));

@@ -145,7 +145,7 @@ describe('somebody on call', () => {
       last_error = last_error || repeat(' and so on', 30)`);
     const page = await browser.visit(ONCALL);
     await page.goto(address(`/ops/events/stripe/${id}`));
-    await page.getByText('The whole error').click();
+    await page.getByText('Full error').click();
     // Nothing on the page has the focus now.
     await page.getByRole('heading', { level: 1 }).click();
     await sql('update webhooks.events set attempts = 4');

@@ -289,7 +289,9 @@ it('what keeps failing can be tried together: from the overview, and from the li
   const overview = await (await get('/ops')).text();
   const [, path = ''] = /href="(\/ops\/bulk\?action=retry[^"]*)"/.exec(overview) ?? [];
   const bulk = path.replaceAll('&amp;', '&');
-  expect(await read(bulk)).toMatch(/^\nTry 3 events now\?\nEach is tried at once, and all its attempts start again\./);
+  expect(await read(bulk)).toMatch(
+    /^\nTry 3 events now\?\nEach is tried now, and its attempts are counted from the start again\./,
+  );
   expect(await read(bulk.replace('/bulk?action=retry&', '/events?'))).toMatch(/Try the failed ones now/);
   sent.length = 0;
   await confirm(bulk);
@@ -349,6 +351,27 @@ it('an event that has failed again is not announced as a success, and shows the 
   expect(await read(retried)).toMatch(/Retried 1 event\.\n/);
   await sql(failAgain);
   expect(await read(retried)).toMatch(
-    /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nis not in the payload\n/,
+    /\nRetried 1 event\. It has failed again:\n(.|\n)*\na\.\s+b\n&quot;a lot&quot;\na\.\s+c\nmissing from the payload\n/,
   );
+});
+
+it('the page of a tenant’s event names the tenant, and leads to its events. Other ids may have a colon as well', async () => {
+  const sources = {
+    shops: { provider: stripe, types: '*', tenants: true },
+    stripe: { provider: stripe, types: '*' },
+  } as const;
+  const { get } = start({ sources });
+  for (const [source, id] of [
+    ['shops', 'acme:1'],
+    ['shops', '1'],
+    ['stripe', 'acme:1'],
+  ]) {
+    await seed(database, { done: 1 }, { at: NOW, event: { source, event_id: id } });
+    const page = await (await get(`/ops/event?source=${source}&event_id=${id}`)).text();
+    const link = page.includes('href="/ops/events?source=shops&amp;q=acme%3A"');
+    expect([source, id, page.includes('Tenant'), link]).toEqual([source, id, id !== '1' && source === 'shops', link]);
+    expect(link).toBe(id !== '1' && source === 'shops');
+  }
+  const list = await (await get('/ops/events?source=shops&q=acme%3A')).text();
+  expect(list.split('<tr class').length - 1).toBe(1);
 });

@@ -7,10 +7,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { listen } from '../../cli/lib/port.ts';
 import { type Action, actOnMany, actOnOne } from '../../cli/ops/action.ts';
 import { connect } from '../../cli/ops/api.ts';
+import { defineSources } from '../../src/kit/index.ts';
+import { github } from '../../src/providers/github.ts';
+import { stripe } from '../../src/providers/stripe.ts';
 import { seal } from '../../src/receiver/secrets.ts';
 import { problem } from '../../src/shared/problem.ts';
-import { type Checkout, makeCheckout } from '../checkout.ts';
+import { type Checkout, makeCheckout, runIn } from '../checkout.ts';
 import { useDatabase } from '../database.ts';
+import { sources as fixtureSources } from '../fixture/sources.ts';
 import { startOpsWorker, TOKEN } from '../ops-worker/start.ts';
 import { APP } from '../orders-app.ts';
 import { seed } from '../seed.ts';
@@ -27,12 +31,17 @@ interface Call {
   readonly body: string;
 }
 
-const real = ({ path, method, headers, body }: Call) =>
-  startOpsWorker({ env: { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN }, now: NOW }).call(
-    path,
-    { method, headers, ...(body === '' ? {} : { body }) },
-    url,
-  );
+const sources = defineSources({
+  ...fixtureSources,
+  shops: { provider: github, types: '*', tenants: true },
+  pays: { provider: stripe, types: '*', tenants: true },
+});
+let env: Record<string, unknown>;
+const real = ({ path, method, headers, body }: Call) => {
+  const bindings = { DATABASE_URL: database.stack.workerUrls.ops, OPS_TOKEN: TOKEN, ...env };
+  const worker = startOpsWorker({ sources, env: bindings, now: NOW });
+  return worker.call(path, { method, headers, ...(body === '' ? {} : { body }) }, url);
+};
 let url = '';
 let calls: Call[] = [];
 let answer: (call: Call) => Response | Promise<Response> = real;
@@ -67,6 +76,7 @@ afterAll(async () => {
 beforeEach(async () => {
   calls = [];
   answer = real;
+  env = { TENANTS_KEY: 'k'.repeat(32) };
   await sql('delete from webhooks.events');
   const parked = { max_attempts: 12, position: 'handle (src/handlers/paid.ts:24)', failed_paths: ['data.id'] };
   await seed(database, { parked: 2 }, { at: NOW, event: parked, body: '{"amount":12345678901234567890}' });
@@ -264,22 +274,125 @@ it('reconcile shows what asking the provider has shown, sets its window back, an
   await sql('delete from webhooks.reconciles');
 });
 
+describe('tenants', () => {
+  beforeEach(() => sql('delete from webhooks.tenants'));
+  const ADDED = /^address {2}\/webhooks\/shops\/acme\.[0-9a-f]{32}\nsecret {3}([0-9a-f]{64}) \(shown only now\)\n/;
+
+  it('are made with a secret that is shown once, rotated, disabled and erased', async () => {
+    const added = await ops('tenants add shops acme');
+    expect([added.code, added.out]).toEqual([0, expect.stringMatching(ADDED)]);
+    const rotated = await ops('tenants rotate shops acme');
+    expect(rotated.out).toMatch(ADDED);
+    expect(rotated.out).toMatch(/\nboth secrets count until: npm run ops -- tenants finish shops acme\n$/);
+    expect(rotated.out).not.toContain(ADDED.exec(added.out)?.[1]);
+    expect((await ops('tenants list shops')).out).toMatch(
+      /^acme {2}derived, current key {2}two secrets {2}\/webhooks\/shops\/acme\.\w+\n$/,
+    );
+    expect((await ops('tenants finish shops acme')).out).toBe('done: only its current secret counts\n');
+    expect((await ops('tenants disable shops acme --yes')).out).toMatch(/^done: /);
+    expect((await ops('tenants list shops')).out).toMatch(/^acme {2}disabled [^ ]+ [^ ]+( [^ ]+)?\n$/);
+    expect((await ops('tenants erase shops acme --yes')).out).toMatch(/^done: it is disabled, and the consumer erases/);
+    expect((await ops('tenants list shops')).out).toMatch(/ {2}being erased\n$/);
+    await sql(`update webhooks.tenants set erased_at = $1`, [NOW]);
+    expect((await ops('tenants list shops')).out).toMatch(/ {2}erased [^ ]/);
+    await ops('tenants add shops acme');
+    expect((await ops('tenants list shops')).out).toMatch(/^acme {2}derived, current key {2}\/webhooks/);
+  });
+
+  it('whose senders make the secret get it from the standard input, and no output shows it', async () => {
+    const add = (secret: string) => {
+      const running = runIn(checkout.path, ['ops', 'tenants', 'add', 'pays', 'acme', '--stored', '--url', url], {
+        OPS_TOKEN: TOKEN,
+      });
+      running.child.stdin?.end(secret);
+      return running.result;
+    };
+    expect(await add('')).toMatchObject({ code: 2, text: expect.stringContaining('and it is empty') });
+    expect(await add('sk_wrong\n')).toMatchObject({
+      code: 2,
+      text: expect.stringMatching(/secret is not in the form/),
+    });
+    const added = await add(' whsec_private\n');
+    expect(added).toMatchObject({ code: 0, text: expect.stringMatching(/^address {2}\/webhooks\/pays\/acme\.\w+$/) });
+    expect(calls.map(({ body }) => body)).toContain('{"secret":"whsec_private"}');
+    expect((await ops('tenants add pays other')).err).toContain('secret is missing');
+  });
+
+  it('are listed over all pages, with the TENANTS_KEY that each needs, and resealed', async () => {
+    for (const name of ['b', 'a', 'c']) await ops(`tenants add shops ${name}`);
+    const before = await ops('tenants list shops --limit 2');
+    expect(before.out).toMatch(/^a {2}.*\nb {2}.*\n$/);
+    expect(before.err).toBe('there are more than these 2: --all lists them\n');
+    env = { TENANTS_KEY: 'n'.repeat(32), TENANTS_KEY_PREVIOUS: 'k'.repeat(32) };
+    const { out } = await ops('tenants list shops --all --json');
+    expect(
+      out
+        .trim()
+        .split('\n')
+        .map((one) => JSON.parse(one)),
+    ).toMatchObject([
+      { tenant: 'a', key: 'previous' },
+      { tenant: 'b', key: 'previous' },
+      { tenant: 'c', key: 'previous' },
+    ]);
+    expect((await ops('tenants reseal')).out).toBe('0 stored secrets sealed with the current TENANTS_KEY\n');
+  });
+
+  it('that are refused say why, in one line', async () => {
+    await ops('tenants add shops acme');
+    const expected = [
+      [
+        'tenants add shops acme',
+        1,
+        'The tenant was not changed. there is a tenant with this name: rotate changes its secret',
+      ],
+      [
+        'tenants add shops A',
+        2,
+        'The request cannot be understood. the name of a tenant has 1 to 64 of a-z, 0-9, _ and -',
+      ],
+      ['tenants finish shops acme', 1, 'The tenant was not changed. there is no rotation to finish'],
+      ['tenants rotate shops none', 3, 'There is no such tenant. there is no tenant with this name, or it is disabled'],
+      [
+        'tenants add stripe acme',
+        3,
+        'There is no such tenant. there is no source with this name that has tenants: true',
+      ],
+      ['tenants list pays', 3, 'this source has no tenants yet'],
+    ] as const;
+    for (const [line, code, err] of expected) expect(await ops(line)).toEqual({ code, out: '', err: `ops: ${err}\n` });
+    env = {};
+    expect((await ops('tenants list shops')).err).toMatch(
+      /: There is no usable TENANTS_KEY\. give the ops Worker .*\n$/,
+    );
+  });
+});
+
 describe('an error is one line that says what to do', () => {
   it.each([
-    ['stats', 'there is no command stats: status, list, show, retry, discard, rerun, reconcile, position or unseal'],
+    [
+      'stats',
+      'there is no command stats: status, list, show, retry, discard, rerun, reconcile, tenants, position or unseal',
+    ],
     ['list --sorce x', 'there is no option --sorce'],
     ['list --since yesterday-ish', '--since takes 30m, 2h, 7d, today, or a time'],
     ['list --source= --type=paid', '--source is empty'],
     ['list --limit many', '--limit takes a whole number'],
     ['list parked', "list doesn't take parked: npm run ops shows what it takes"],
-    ['show stripe parked_1 more', 'unexpected argument more'],
+    ['show stripe parked_1 more', "show doesn't take more: npm run ops shows what it takes"],
+    ['tenants', 'tenants takes list, add, rotate, finish, disable, erase or reseal'],
+    ['tenants list', 'tenants list takes a source: tenants list shops'],
+    ['tenants erase shops', 'tenants erase takes a source and a tenant: tenants erase shops acme'],
+    ['tenants add shops acme whsec_abc', 'unexpected argument whsec_abc'],
+    ['tenants erase shops acme', 'this would disable acme, and delete what its events hold. Say --yes if you mean it'],
+    ['tenants disable shops acme', 'this would disable acme: its secret never counts again. Say --yes'],
     ['show stripe', 'show takes a source and the id of an event'],
     ['retry', 'say which events to retry'],
     ['retry stripe parked_1 --type paid', 'either SOURCE ID or a filter'],
     ['discard stripe parked_1', 'discard takes --reason TEXT'],
     ['reconcile', 'reconcile takes a source'],
     // Only the Worker knows which there are.
-    ['list --status failed', 'The request cannot be understood. status is one of'],
+    ['list --status failed', 'The request cannot be understood. status must be one of'],
   ])('%j ends with 2', async (line, words) => {
     const { code, out, err } = await ops(line);
     expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^ops: .*\n$/)]);

@@ -36,8 +36,8 @@ describe('a ticket', () => {
   });
 
   it.each([
-    [{ version: 2 }, { reason: 'a message of version 2, and this Worker knows version 1' }],
-    [{ version: 0 }, { reason: 'a message of version 0, and this Worker knows version 1' }],
+    [{ version: 2 }, { reason: 'the message has version 2, but this Worker reads version 1' }],
+    [{ version: 0 }, { reason: 'the message has version 0, but this Worker reads version 1' }],
     [{ version: 1 }, {}],
     [{ version: 1.5 }, {}],
     [{ version: '2' }, {}],

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Hono } from 'hono';
 import { LOOPBACK, listen } from '../../cli/lib/port.ts';
+import { TemporaryAccounts } from './temporary-accounts.ts';
 import { type Deployed, Workerd } from './workerd.ts';
 
 // Cloudflare's API on loopback, as far as wrangler and our scripts ask it, and what was deployed in workerd. What it
@@ -10,7 +11,8 @@ import { type Deployed, Workerd } from './workerd.ts';
 // source reads of them.
 
 const SUBDOMAIN = 'stand-in';
-const ACCOUNT = 'account-of-the-stand-in';
+/** What somebody has an account and a token of. */
+const OWN = { id: 'account-of-the-stand-in', token: 'token-of-the-stand-in' };
 const FREE_RETENTION_S = 86_400;
 
 export interface Fault {
@@ -66,6 +68,7 @@ interface Consumer {
 interface Queue {
   readonly queue_id: string;
   readonly queue_name: string;
+  readonly jurisdiction?: string;
   readonly settings: { readonly message_retention_period: number };
   consumers: Consumer[];
 }
@@ -85,7 +88,13 @@ const missingWorker = () => new Refusal(404, 10007, 'This Worker does not exist 
 export class Cloudflare {
   readonly scripts = new Map<string, Script>();
   queues: Queue[] = [];
+  /** A new account has none. */
+  subdomain: string | undefined = SUBDOMAIN;
+  /** The only one that there is. A temporary account takes its place. */
+  account = OWN;
   plan: 'paid' | 'free' = 'paid';
+  /** By host: others that answer, beside the deployed Workers. */
+  readonly others = new Map<string, (request: Request) => Promise<Response>>();
   /** Every request, for example `POST /queues`: paths begin behind the account. */
   readonly calls: string[] = [];
   /** What it could not answer. A test fails if there is any. */
@@ -124,8 +133,8 @@ export class Cloudflare {
   get env(): Record<string, string> {
     return {
       CLOUDFLARE_API_BASE_URL: `http://${LOOPBACK}:${this.port}/client/v4`,
-      CLOUDFLARE_API_TOKEN: 'token-of-the-stand-in',
-      CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
+      CLOUDFLARE_API_TOKEN: OWN.token,
+      CLOUDFLARE_ACCOUNT_ID: OWN.id,
       EDGE_URL: `http://${LOOPBACK}:${this.port}`,
       NODE_OPTIONS: `--import ${new URL('edge.mjs', import.meta.url).href}`,
       // Otherwise wrangler asks the machine's location, and the npm registry for a newer version.
@@ -157,8 +166,8 @@ export class Cloudflare {
         headers: others as Record<string, string>,
         ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
       });
-    if (typeof host === 'string') return this.visit(host, at(url));
-    return this.api.fetch(at(url.replace(/^\/client\/v4/, '').replace(`/accounts/${ACCOUNT}/`, '/')));
+    if (typeof host === 'string') return this.elsewhere(host, at(url));
+    return this.api.fetch(at(url.replace(/^\/client\/v4/, '').replace(`/accounts/${this.account.id}/`, '/')));
   }
 
   private routes(): Hono {
@@ -177,14 +186,27 @@ export class Cloudflare {
       this.calls.push(call);
       const fault = await this.fault?.(call);
       if (fault) throw new Refusal(fault.status, fault.code ?? 10013, fault.message ?? 'a fault of the test');
-      if (!req.header('authorization')?.startsWith('Bearer ')) throw new Refusal(401, 10000, 'Authentication error');
+      const isForStrangers = req.path.startsWith('/provisioning/');
+      if (!isForStrangers && req.header('authorization') !== `Bearer ${this.account.token}`) {
+        throw new Refusal(403, 10000, 'Authentication error');
+      }
       await next();
+    });
+    const temporary = new TemporaryAccounts();
+    api.post('/provisioning/previews/challenge', () => success(temporary.challenge()));
+    api.post('/provisioning/previews', async ({ req }) => {
+      const made = temporary.make(await req.json());
+      if (!made) throw new Refusal(400, 1017, 'the terms were not accepted, or the proof of work is wrong');
+      this.scripts.clear();
+      this.queues = [];
+      this.account = { id: made.account.id, token: made.account.apiToken };
+      return success(made);
     });
 
     api.get('/accounts', () =>
       success([
         { id: 'another', name: 'another account' },
-        { id: ACCOUNT, name: 'the account' },
+        { id: this.account.id, name: 'the account' },
       ]),
     );
     api.get('/queues', ({ req }) => {
@@ -192,11 +214,17 @@ export class Cloudflare {
       return success(this.queues.filter(({ queue_name }) => names?.includes(queue_name) ?? true).map(asListed));
     });
     api.post('/queues', async ({ req }) => {
-      const { queue_name, settings } = await req.json<Queue>();
+      const { queue_name, settings, jurisdiction } = await req.json<Queue>();
       if (this.queues.some((queue) => queue.queue_name === queue_name)) {
         throw new Refusal(409, 11009, `Queue name '${queue_name}' is already taken. Please use a different name`);
       }
-      const queue: Queue = { queue_id: randomUUID(), queue_name, settings: this.settings(settings), consumers: [] };
+      const queue: Queue = {
+        queue_id: randomUUID(),
+        queue_name,
+        settings: this.settings(settings),
+        consumers: [],
+        ...(jurisdiction && { jurisdiction }),
+      };
       this.queues.push(queue);
       return success(asListed(queue));
     });
@@ -213,7 +241,32 @@ export class Cloudflare {
       return success(consumer);
     });
 
-    api.get('/workers/subdomain', () => success({ subdomain: SUBDOMAIN }));
+    api.delete('/queues/:id/consumers/:consumer', ({ req }) => {
+      for (const queue of this.queues) {
+        queue.consumers = queue.consumers.filter(({ consumer_id }) => consumer_id !== req.param('consumer'));
+      }
+      return success(null);
+    });
+    api.delete('/queues/:id', ({ req }) => {
+      const queue = this.queues.find(({ queue_id }) => queue_id === req.param('id'));
+      const isUsed = Array.from(this.scripts.keys(), (name) => this.bindingsOf(name))
+        .flat()
+        .some(({ queue_name }) => queue_name === queue?.queue_name);
+      if (!queue || isUsed) throw new Refusal(400, 11005, 'Queue is used by a Worker');
+      this.queues = this.queues.filter((one) => one !== queue);
+      return success(null);
+    });
+
+    api.get('/workers/subdomain', () => {
+      if (this.subdomain === undefined) throw new Refusal(404, 10007, 'There is no workers.dev subdomain');
+      return success({ subdomain: this.subdomain });
+    });
+    api.put('/workers/subdomain', async ({ req }) => {
+      const { subdomain } = await req.json<{ subdomain: string }>();
+      if (subdomain === 'taken') throw new Refusal(409, 10031, 'The subdomain is taken');
+      this.subdomain = subdomain;
+      return success({ subdomain });
+    });
     api.get('/workers/services/:name', ({ req }) => {
       const name = req.param('name');
       const script = { id: name, tag: name, tags: this.script(name).tags, last_deployed_from: 'wrangler' };
@@ -224,6 +277,14 @@ export class Cloudflare {
       const version = await this.upload(req.param('name'), await req.formData());
       this.deploy(req.param('name'), version);
       return success({ id: req.param('name'), deployment_id: version.id, etag: version.id, startup_time_ms: 1 });
+    });
+    api.delete(worker, ({ req }) => {
+      const name = req.param('name');
+      this.script(name);
+      const isConsumer = this.queues.some(({ consumers }) => consumers.some(({ script }) => script === name));
+      if (isConsumer) throw new Refusal(400, 10064, 'This Worker is the consumer of a queue');
+      this.scripts.delete(name);
+      return success(null);
     });
     api.post(`${worker}/versions`, async ({ req }) => {
       this.script(req.param('name'));
@@ -327,10 +388,17 @@ export class Cloudflare {
     this.deploy(name, this.add(name, { metadata, modules: now.modules }));
   }
 
+  private async elsewhere(host: string, request: Request): Promise<Response> {
+    const other = this.others.get(host);
+    if (!other) return this.visit(request);
+    const fault = await this.fault?.(`${request.method} ${host}`);
+    return fault ? Response.json({ message: fault.message }, { status: fault.status }) : other(request);
+  }
+
   /** A request of the public to `<name>.<subdomain>.workers.dev`. */
-  private async visit(host: string, request: Request): Promise<Response> {
-    const [name = '', subdomain] = host.split('.');
-    const isPublic = subdomain === SUBDOMAIN && this.scripts.get(name)?.subdomain.enabled;
+  private async visit(request: Request): Promise<Response> {
+    const [name = '', subdomain] = new URL(request.url).hostname.split('.');
+    const isPublic = subdomain === this.subdomain && this.scripts.get(name)?.subdomain.enabled;
     if (!isPublic) return new Response('There is nothing here yet', { status: 404 });
     const worker = await this.workerd.worker(name, this.all());
     const { method, headers } = request;

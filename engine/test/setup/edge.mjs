@@ -10,7 +10,7 @@ globalThis.fetch = async (input, init) => {
   const request = new Request(input, init);
   const { hostname, pathname, search } = new URL(request.url);
   if (hostname === '127.0.0.1' || hostname === 'localhost') return realFetch(request);
-  if (!/\.workers\.dev$/.test(hostname)) throw new TypeError(`no test reaches ${hostname}`);
+  if (!/\.workers\.dev$|^neon\.new$/.test(hostname)) throw new TypeError(`no test reaches ${hostname}`);
   const headers = new Headers(request.headers);
   headers.set('x-edge-host', hostname);
   const body = request.body ? await request.arrayBuffer() : undefined;

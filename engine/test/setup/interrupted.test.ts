@@ -96,7 +96,7 @@ it.each([
     const refused = await account.run([command], { DATABASE_URL }).result;
     expect([refused.code, refused.error]).toEqual([
       1,
-      expect.stringContaining('this database is that of checkout-receiver-staging'),
+      expect.stringContaining('this database belongs to checkout-receiver-staging'),
     ]);
     const done = await account.run([command, '--env', ENVIRONMENT], { DATABASE_URL }).result;
     expect([done.code, done.text.split('\n')]).toEqual([code, expect.arrayContaining([line])]);

@@ -44,8 +44,9 @@ const deploy = (args: readonly string[] = [], env = {}) =>
 const runningTag = (worker: WorkerKind) =>
   account.cloudflare.deployed(nameOf(worker))?.metadata.annotations?.['workers/tag'];
 
-it('goes from nothing to a delivery that the deployed Workers have worked, and asks three questions', async () => {
-  const { code, text, outcomes } = await account.setup([], { answers: [url, SECRET, 'y'] });
+it('goes from two new accounts to a delivery that the deployed Workers have worked, and asks five questions', async () => {
+  account.cloudflare.subdomain = undefined;
+  const { code, text, outcomes } = await account.setup([], { answers: ['taken', 'stand-in', url, '', SECRET, 'y'] });
   expect([code, outcomes], text).toEqual([0, ['ok', 'ok', ...Array(8).fill('done')]]);
   expect(text).toMatch(DELIVERED);
   expect(text.match(/^ {2}\d /gm)?.length).toBeLessThanOrEqual(5);
@@ -54,8 +55,8 @@ it('goes from nothing to a delivery that the deployed Workers have worked, and a
   const { cloudflare, checkout } = account;
   expect(text).toContain(`made up, and only shown now: OPS_TOKEN=${cloudflare.valuesOf(nameOf('ops')).OPS_TOKEN}\n`);
   expect(cloudflare.valuesOf(nameOf('receiver')).ORDERS_WEBHOOK_SECRET).toBe(SECRET);
-  const kept = cloudflare.queues.map(({ settings }) => settings.message_retention_period);
-  expect(kept).toEqual(Array(4).fill(1_209_600));
+  const kept = cloudflare.queues.map(({ settings, jurisdiction }) => [settings.message_retention_period, jurisdiction]);
+  expect(kept).toEqual(Array(4).fill([1_209_600, 'eu']));
   const file = readFileSync(join(checkout.path, 'wrangler.toml'), 'utf8');
   expect(file).toMatch(/\[placement\]\nregion = "aws:eu-central-1"/);
 });
@@ -99,7 +100,7 @@ it('a queue and a Worker that are gone are made again, with what belongs to them
   cloudflare.scripts.delete(nameOf('ops'));
   cloudflare.queues = cloudflare.queues.filter(({ queue_name }) => queue_name !== 'one');
   const { code, text } = await setup(['--yes']);
-  expect([code, text]).toEqual([0, expect.stringContaining('created one: they keep a message for 14 days')]);
+  expect([code, text]).toEqual([0, expect.stringContaining('created one: they keep a message for 14 days, in eu')]);
   expect(cloudflare.queues.map(({ consumers }) => consumers.length)).toEqual([1, 1, 1, 1]);
   expect(cloudflare.valuesOf(nameOf('ops'))).toHaveProperty('DATABASE_URL');
   expect(cloudflare.valuesOf(nameOf('receiver')).ORDERS_WEBHOOK_SECRET).toBe(SECRET);

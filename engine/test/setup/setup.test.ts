@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { chooseJurisdiction } from '../../cli/setup/jurisdiction.ts';
+import { Terminal } from '../../cli/setup/terminal.ts';
 import { type SetupOptions, useAccount } from './account.ts';
 import { newScript } from './cloudflare.ts';
 
@@ -55,4 +57,19 @@ it.each(BAD)('%s is answered with one line that says what to do, and nothing is 
   const { error } = await run();
   expect(error.trim().split('\n')).toEqual([expect.stringContaining(line)]);
   expect(account.cloudflare.calls.filter((call) => !call.startsWith('GET '))).toEqual([]);
+});
+
+it.each([
+  ['aws:eu-central-1', undefined, 'eu'],
+  ['aws:eu-west-2', undefined, undefined],
+  ['aws:us-east-2', undefined, 'us'],
+  ['azure:eastus2', undefined, 'us'],
+  ['azure:gwc', undefined, 'eu'],
+  ['aws:ap-southeast-1', undefined, undefined],
+  ['aws:us-east-2', {}, undefined],
+  ['aws:us-east-2', { jurisdiction: 'fedramp' }, 'fedramp'],
+])('the queues of a database in %s, beside the queue %j, are kept in %s by default', async (region, queue, wanted) => {
+  const queues = queue ? [{ queue_id: 'q', queue_name: 'one', ...queue }] : [];
+  const terminal = new Terminal({ asks: false });
+  expect(await chooseJurisdiction(terminal, { queues, workers: {} }, region)).toBe(wanted);
 });

@@ -1,4 +1,4 @@
-import { createSign, generateKeyPairSync } from 'node:crypto';
+import { createSign, generateKeyPairSync, sign as signWithKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { checkWith, decodeSignature, keyBytes } from '../../src/verify/algorithms.ts';
 
@@ -53,6 +53,17 @@ describe('an ECDSA signature in DER', async () => {
     ];
     for (const signature of wrong) expect(await check?.(signature, text), signature.join()).toBe(false);
   });
+});
+
+it('an Ed25519 signature of another length is wrong, as any other', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const key = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
+  const check = await checkWith('ed25519', Uint8Array.from(key));
+  const good = Uint8Array.from(signWithKey(null, text, privateKey));
+  expect(await check?.(good, text)).toBe(true);
+  for (const wrong of [new Uint8Array(), good.subarray(0, 44), Uint8Array.of(...good, 0)]) {
+    expect(await check?.(wrong, text)).toBe(false);
+  }
 });
 
 it('bytes that are not a key of the algorithm are not imported', async () => {

@@ -8,21 +8,21 @@ export interface ForkOptions {
   readonly name: string;
   /** Without the sample app. */
   readonly empty: boolean;
-  /** With the engine's TypeScript in place of the package. */
+  /** With the engine's TypeScript instead of the package. */
   readonly source: boolean;
 }
 
-/** A fork has pages and workflows of its own, and the package has the docs. */
+/** Files that a fork doesn't get: it has its own pages and workflows, and the package contains the docs. */
 const FOR_MAKERS = /^(engine|docs|\.ci|\.github)\/|^(CHANGELOG|CONTRIBUTING)\.md$/;
-/** What `--source` keeps. */
+/** The files that `--source` keeps. */
 const SOURCE = /^engine\/(src|cli|drizzle)\/(?!.*\.proof\.ts$)|^engine\/(drizzle\.config\.ts|package\.json)$/;
 /** The entries of the Workers are the same in every app. */
 const SAMPLE_APP = /^(src|test|drizzle)\/(?!(receiver|consumer|ops)\.ts$)/;
 
-/** In here, the pages and workflows of a fork, and the app of `--empty`. */
+/** The folder with a fork's pages and workflows, and with the app of `--empty`. */
 const INIT = 'engine/workshop/init';
 
-/** Writes a fork into a folder, but for what tools write: package-lock.json and the generated types are the template's. */
+/** Writes a fork into a folder. package-lock.json and the generated types are still the template's. */
 export function buildFork(folder: string, tracked: readonly string[], { name, empty, source }: ForkOptions): void {
   const copy = (path: string, from = '.') => cpSync(join(from, path), join(folder, path));
   for (const path of tracked) {
@@ -37,7 +37,7 @@ export function buildFork(folder: string, tracked: readonly string[], { name, em
   const edit = (path: string, pattern: RegExp | string, replacement: string) => {
     const text = readFileSync(join(folder, path), 'utf8');
     const edited = text.replace(pattern, replacement);
-    if (edited === text) throw new UserError(`${path} is not as the template has it: ${pattern} is not in it`);
+    if (edited === text) throw new UserError(`${path} differs from the template: ${pattern} is not in it`);
     writeFileSync(join(folder, path), edited);
   };
   for (const path of Object.values(CONFIGS)) edit(path, /"claimcheck-/g, `"${name}-`);
@@ -69,7 +69,7 @@ export function buildFork(folder: string, tracked: readonly string[], { name, em
   else pack(join(folder, 'vendor'));
 }
 
-/** The engine as a workspace, with what a package has beside its code. */
+/** Adds the engine as a workspace, with the texts that the package contains. */
 function addSource(folder: string): void {
   const engine = join(folder, 'engine');
   addTexts(engine);
@@ -79,7 +79,7 @@ function addSource(folder: string): void {
   writeFileSync(join(engine, 'tsconfig.json'), tsconfig);
 }
 
-/** Comments name pages of the docs, which are in the package. */
+/** Changes references to docs, which are in the package. */
 function pointToDocs(file: string): void {
   const text = readFileSync(file, 'utf8');
   const pointed = text.replaceAll(/(?<![\w./-])docs\/(?=\w)/g, 'node_modules/claimcheck/docs/');

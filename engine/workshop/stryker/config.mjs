@@ -12,15 +12,15 @@ export default {
     'engine/cli/config/configuration.ts',
     'engine/cli/samples/sign.ts',
   ],
-  // What runs while a module is loaded is tried with every test, and takes most of the time.
+  // Skip code that runs while a module is loaded, because it is tried with every test and takes most of the time.
   ignoreStatic: true,
   concurrency: 1,
-  // A busy machine is not a loop without an end.
+  // Long enough that a busy machine doesn't look like an endless loop.
   timeoutMS: 20_000,
-  // Stryker would rewrite it with TypeScript's API in JavaScript, which TypeScript 7 doesn't have.
+  // Stryker would rewrite tsconfig.json with TypeScript's JavaScript API, which TypeScript 7 doesn't have.
   tsconfigFile: 'none',
   ignorePatterns: ['.data', 'engine/bench'],
-  // As engine/workshop/run.mjs does: Stryker copies no links.
+  // Links the packages as engine/workshop/run.mjs does, because Stryker doesn't copy links.
   buildCommand: 'ln -s ../workshop/node_modules engine/test/node_modules',
   tempDirName: 'node_modules/.cache/stryker',
   reporters: ['clear-text', 'progress-append-only'],

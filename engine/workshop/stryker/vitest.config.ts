@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
-/** The tests of pure code, in Node: no Postgres, no workerd. Vite loads them, because Stryker's mutants need that. */
+/** The tests of pure code in Node, without Postgres and workerd. Vite must load them for Stryker's mutants. */
 export default defineConfig({
   plugins: [
     {
-      // What is memoized runs in the first test only, and Stryker would try its mutants with no other. Tests of memoize
-      // itself get the real one.
+      // Memoized code runs only in the first test, so Stryker would try its mutants only with that test. The tests of
+      // memoize itself get the real one.
       name: 'nothing is memoized',
       enforce: 'pre',
       resolveId: (name, importer) =>
@@ -21,9 +21,10 @@ export default defineConfig({
       'engine/test/receiver/{answers,attackers,bad-input,body,identify,log}.test.ts',
       'engine/test/local/configuration.test.ts',
     ],
-    // A mutant takes a second, and not twenty: its tests load the code once, and not once for each file.
+    // Load the code once instead of once per test file, so that a mutant takes 1 s instead of 20 s.
     isolate: false,
-    // Stryker's hooks belong to every file. Node, which loads what is in node_modules, would run them for the first only.
+    // Stryker's hooks must run for every file. Node loads modules in node_modules only once, so it would run them only
+    // for the first file.
     server: { deps: { inline: [/stryker-setup/] } },
     testTimeout: 60_000,
   },

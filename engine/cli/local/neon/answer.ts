@@ -11,7 +11,7 @@ export interface Endpoint {
   readonly onRefusal: LocalNeon['onRefusal'];
 }
 
-/** Answers one HTTP request. Never rejects. */
+/** Answers an HTTP request. Never rejects. */
 export async function answer(request: IncomingMessage, response: ServerResponse, endpoint: Endpoint): Promise<void> {
   const hungUp = new AbortController();
   response.on('close', () => hungUp.abort());

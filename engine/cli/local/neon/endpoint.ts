@@ -7,24 +7,24 @@ import { Sessions } from './session.ts';
 
 export type { NeonRequest };
 
-/** What can go wrong between a Worker and Neon. Tests inject these on purpose. */
+/** Faults between a Worker and Neon, which tests inject. */
 export type Fault =
-  /** A compute that wakes up before it runs the request. */
+  /** The compute must wake up before it runs the request. */
   | { kind: 'slow'; ms: number }
   /** An error of Neon's control plane: an HTTP 500 with JSON. */
   | { kind: 'server error'; message?: string }
   /** A pooled connection was lost: an HTTP 400 with an empty code. Nothing has run. */
   | { kind: 'connection died' }
-  /** Any other error, as Neon's proxy answers it. One that is not Postgres's has an empty code. Nothing has run. */
+  /** Any other error of Neon's proxy or, with a code, of Postgres. Nothing has run. */
   | { kind: 'error'; status: number; code: string; message: string }
-  /** Something on the way to Neon answered in its place. */
+  /** Something between the Worker and Neon answers instead. */
   | { kind: 'not JSON'; status?: number }
   /** Everything was committed, but the answer is lost. */
   | { kind: 'reply dropped' }
   /** The connection is closed without an answer. Nothing has run. */
   | { kind: 'refused' };
 
-/** An error of Postgres. One of Neon's proxy has no code. */
+/** An error of Postgres or, without a code, of Neon's proxy. */
 export interface Refusal {
   readonly code: string | null;
   readonly message: string;
@@ -33,26 +33,26 @@ export interface Refusal {
 
 export interface LocalNeon {
   readonly port: number;
-  /** Called for every request. The fault that it returns is done to that request. */
+  /** Called for every request. Returns a fault to inject. */
   fault: ((request: NeonRequest) => Fault | undefined) | undefined;
-  /** Called for every error that it answers: `npm run dev` prints what Postgres said. */
+  /** Called for every error answer. `npm run dev` prints Postgres's message. */
   onRefusal: ((refusal: Refusal) => void) | undefined;
-  /** Resolves when no statement of a request runs any more: those that still run are cancelled. */
+  /** Cancels running statements, and resolves when none is left. */
   close(): Promise<void>;
 }
 
 export interface NeonOptions {
   readonly postgresPort: number;
   readonly port?: number;
-  /** Neon documents a limit of 64 MB for the request and for the answer. */
+  /** The limit for requests and answers. Neon documents 64 MB. */
   readonly maxBytes?: number;
 }
 
 /**
  * Neon's SQL over HTTP, on a local Postgres. Its answers follow Neon's open-source proxy.
  *
- * The same port also passes PostgreSQL's own protocol on, as a Neon host does: one DATABASE_URL serves the Workers,
- * drizzle-kit and psql.
+ * Like a Neon host, the same port also accepts PostgreSQL's own protocol, so that one DATABASE_URL works for the
+ * Workers, drizzle-kit and psql.
  */
 export async function startNeon({ postgresPort, port = 0, maxBytes = 64_000_000 }: NeonOptions): Promise<LocalNeon> {
   const sessions = new Sessions({ postgresPort, maxBytes });
@@ -81,7 +81,7 @@ export async function startNeon({ postgresPort, port = 0, maxBytes = 64_000_000 
       const closed = new Promise((resolve) => server.close(resolve));
       for (const socket of sockets) socket.destroy();
       await closed;
-      // For a request its closed socket is a hang-up, which cancels its statement.
+      // Closing its socket cancels a request's statement.
       await sessions.close();
     },
   };

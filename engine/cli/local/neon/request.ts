@@ -6,11 +6,11 @@ import type { Refusal } from './endpoint.ts';
 
 export interface NeonQuery {
   readonly query: string;
-  /** The driver writes every value as text. */
+  /** The driver sends every value as text. */
   readonly params: (string | null)[];
 }
 
-/** Either a single query, or a batch of them. */
+/** A single query or a batch. */
 export interface NeonRequest extends Partial<NeonQuery> {
   readonly queries?: NeonQuery[];
 }
@@ -21,22 +21,22 @@ export interface Connection {
   readonly database: string;
 }
 
-/** JSON can escape half a surrogate pair ("\ud800"), and JSON.parse accepts it. Neon's proxy refuses it. */
+/** JSON.parse accepts half a surrogate pair ("\ud800"), but Neon's proxy refuses it. */
 const Text = v.pipe(
   v.string(),
   v.check((text) => text.isWellFormed(), 'lone surrogate in a string'),
 );
 const Query = v.object({ query: Text, params: v.optional(v.array(v.nullable(Text)), []) });
-/** A body with both keys is a single query. */
+/** Like Neon, treats a body with both keys as a single query. */
 const Body = v.union([Query, v.object({ queries: v.array(Query) })]);
 
-/** Of everything that a connection string can say, Neon passes only the role and the database on to Postgres. */
+/** Neon passes only the role and the database of a connection string to Postgres. */
 export function readConnection(headers: IncomingHttpHeaders): Connection {
   const url = URL.parse(String(headers['neon-connection-string']));
   if (!url?.username || !url.password || !/^postgres(ql)?:$/.test(url.protocol)) {
     throw new NeonError(400, 'invalid connection string');
   }
-  // Unlike decodeURIComponent, this leaves a bare % as it is, and so does Neon.
+  // Like Neon and unlike decodeURIComponent, this accepts a bare %.
   const [, database = ''] = url.pathname.split('/');
   return {
     user: percentDecode(url.username),
@@ -45,7 +45,7 @@ export function readConnection(headers: IncomingHttpHeaders): Connection {
   };
 }
 
-/** Whether a batch may only read. Nobody here asks for another isolation level, which Neon would take as well. */
+/** Whether a batch may only read. Neon also supports isolation levels, which the engine doesn't use. */
 export function isReadOnly(headers: IncomingHttpHeaders): boolean {
   return headers['neon-batch-read-only'] === 'true';
 }
@@ -55,8 +55,8 @@ export async function readRequest(request: IncomingMessage, maxBytes: number): P
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
-    // A body that is too large is still read to its end. Otherwise the connection could be reset before the sender has
-    // read the answer.
+    // Read even a body that is too large to its end. Otherwise the connection could be reset before the sender has read
+    // the answer.
     if (length <= maxBytes) chunks.push(chunk);
   }
   if (length > maxBytes) throw new NeonError(413, `request is too large (max is ${maxBytes} bytes)`);
@@ -67,12 +67,12 @@ export async function readRequest(request: IncomingMessage, maxBytes: number): P
   }
 }
 
-/** The keys of an error besides its message. Neon always sends all of them. */
+/** An error's keys besides its message. Neon always sends all of them. */
 const KEYS =
   `code detail hint position internalPosition internalQuery severity where table column schema dataType constraint
   file line routine`.split(/\s+/) as (keyof pg.DatabaseError)[];
 
-/** An error as Neon's proxy answers it. An error that is not from Postgres has an empty code and severity. */
+/** An error in the format of Neon's proxy. If it is not from Postgres, code and severity are empty. */
 export class NeonError extends Error {
   readonly status: number;
   readonly facts: object;
@@ -88,22 +88,22 @@ export class NeonError extends Error {
     return { message: this.message, ...nothing, ...this.facts };
   }
 
-  /** An error while a statement ran. */
+  /** Converts an error of a running statement. */
   static from(error: unknown): NeonError {
     if (error instanceof NeonError) return error;
     if (error instanceof pg.DatabaseError) return fromPostgres(400, error);
-    // Postgres went away, which node-postgres reports as an error of its own.
+    // Postgres went away, which node-postgres reports with its own error.
     const message = error instanceof Error ? error.message : String(error);
     return new NeonError(400, `error communicating with the server: ${message}`);
   }
 
-  /** An error while a connection to Postgres was opened. */
+  /** Converts an error while connecting to Postgres. */
   static fromConnect(error: unknown, user: string): NeonError {
     if (!(error instanceof pg.DatabaseError)) return new NeonError(500, "Couldn't connect to compute node");
-    // The proxy checks the password itself, and says the same for a role that does not exist.
+    // The proxy checks the password itself and answers the same for an unknown role.
     if (error.code === '28P01') return new NeonError(400, `password authentication failed for user '${user}'`);
-    // For the proxy a database that does not exist is the user's mistake. Every other refusal of Postgres is a server
-    // error: too many connections (53300), a role that may not log in (28000), starting up (57P03).
+    // The proxy treats an unknown database as the user's mistake, and every other refusal as a server error: too many
+    // connections (53300), a role that may not log in (28000), starting up (57P03).
     return fromPostgres(error.code === '3D000' ? 400 : 500, error);
   }
 }

@@ -19,16 +19,16 @@ export interface SessionOptions {
   readonly hungUp: AbortSignal;
 }
 
-/** The proxy writes the number of parameters as a signed 16-bit integer. Postgres itself allows twice as many. */
+/** The proxy sends the number of parameters as a signed 16-bit integer. Postgres itself allows twice as many. */
 const MAX_PARAMS = 32_767;
 
 /** The code of a cancel request in PostgreSQL's protocol. */
 const CANCEL_REQUEST = 80_877_102;
 
-/** If the cancel arrives before the statement, it has no effect. So it is repeated. */
+/** A cancel that arrives before its statement has no effect, so it is repeated. */
 const CANCEL_EVERY_MS = 50;
 
-/** The statements of one request, on a connection that no other request uses meanwhile. */
+/** Runs the statements of one request on a connection of its own. */
 export class Session {
   private readonly client: pg.PoolClient;
   private readonly options: SessionOptions;
@@ -39,7 +39,7 @@ export class Session {
     this.options = options;
   }
 
-  /** Runs one statement, which is cancelled if the request hangs up. */
+  /** Runs one statement. Cancels it if the request hangs up. */
   async query(text: string, params: (string | null)[]): Promise<Reply> {
     const { hungUp } = this.options;
     if (params.length > MAX_PARAMS) {
@@ -52,35 +52,37 @@ export class Session {
     return statement.finally(() => hungUp.removeEventListener('abort', cancel));
   }
 
-  /** After a failure, the caller resets or closes the connection. Both roll the transaction back, so this doesn't. */
+  /**
+   * Runs a batch in a transaction. After a failure, the caller rolls it back by resetting or closing the connection.
+   */
   async batch(queries: readonly NeonQuery[], readOnly: boolean): Promise<Reply[]> {
     await this.client.query(readOnly ? 'START TRANSACTION READ ONLY' : 'START TRANSACTION');
     const replies: Reply[] = [];
     for (const { query, params } of queries) replies.push(await this.query(query, params));
-    // As in the proxy, a hang-up no longer matters: a commit is not cancelled.
+    // As in the proxy, a hang-up doesn't cancel the commit.
     await this.client.query('COMMIT');
     return replies;
   }
 
   private run(text: string, values: (string | null)[]): Promise<Reply> {
     const { maxBytes } = this.options;
-    // By the extended protocol, several statements in one string are refused, and so is a wrong number of parameters.
+    // The extended protocol refuses several statements in one string, and a wrong number of parameters.
     const config = { text, values, rowMode: 'array', queryMode: 'extended' } as const;
     const statement = new Statement(config as pg.QueryArrayConfig);
     const rows: Reply['rows'] = [];
     return new Promise((resolve, reject) => {
       statement.on('row', (row) => {
         if (this.answerBytes > maxBytes) return;
-        // The benchmarks have no limit.
+        // Benchmarks have no limit and skip this measurement.
         if (maxBytes < Number.POSITIVE_INFINITY) this.answerBytes += Buffer.byteLength(JSON.stringify(row)) + 1;
-        // This is checked for each row, and so before the commit: a batch whose answer is too large is rolled back.
+        // Checked for each row and so before the commit, which rolls back a batch whose answer is too large.
         if (this.answerBytes > maxBytes) {
           reject(new NeonError(507, `response is too large (max is ${maxBytes} bytes)`));
         } else rows.push(row);
       });
       statement.on('error', reject);
       statement.on('end', (result) => {
-        // COPY TO STDOUT. Its rows come in messages of their own, which node-postgres drops.
+        // COPY TO STDOUT sends rows in special messages, which node-postgres drops.
         if (result.command === 'COPY') reject(unexpectedMessage());
         else resolve(toReply(result, rows));
       });
@@ -89,8 +91,8 @@ export class Session {
   }
 
   /**
-   * Cancels as psql does: by process id and secret key, over a connection that is only for this. It works even if
-   * Postgres has no connection left, and it can't reach another session.
+   * Cancels as psql does, by process id and secret key over a separate connection. This works even if Postgres has no
+   * connection left, and it can't affect another session.
    */
   private async cancel(statement: Promise<unknown>): Promise<void> {
     const request = Buffer.alloc(16);
@@ -112,15 +114,15 @@ export class Session {
 
 class Statement extends pg.Query<(string | null)[]> {
   /**
-   * COPY FROM STDIN. node-postgres would only answer that it has no data, and then wait without end: Postgres ignores
-   * the Sync message that was sent before. This error closes the connection, which ends the COPY.
+   * COPY FROM STDIN. node-postgres would answer that it has no data and then wait forever, because Postgres ignores the
+   * Sync message that was sent before. This error closes the connection, which ends the COPY.
    */
   handleCopyInResponse(): void {
     this.emit('error', unexpectedMessage());
   }
 }
 
-/** The proxy knows no COPY. */
+/** The proxy's error for COPY, which it doesn't support. */
 function unexpectedMessage(): NeonError {
   return new NeonError(400, 'unexpected message from server');
 }
@@ -129,25 +131,25 @@ function toReply(result: pg.QueryResultBase, rows: Reply['rows']): Reply {
   return {
     fields: result.fields,
     rows,
-    // Postgres names no command for an empty query.
+    // Postgres returns no command for an empty query.
     command: result.command ?? '',
     rowCount: result.rowCount,
     rowAsArray: true,
   };
 }
 
-/** Neon runs this before a connection goes back to its pool, so that nothing of a session reaches the next request. */
+/** Neon runs this before a connection returns to its pool, so that no session state reaches the next request. */
 const RESET = `
   ROLLBACK; CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; DEALLOCATE ALL; UNLISTEN *;
   SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES`;
 
-/** Neon keeps this many idle connections for an endpoint. A request that finds none opens another. */
+/** The number of idle connections that Neon keeps for an endpoint. If none is idle, a request opens another. */
 const MAX_IDLE = 20;
 
-/** Neon keeps them for 5 minutes. It is shorter here, because `drop database` fails while a connection is open. */
+/** Neon keeps them for 5 minutes. This is shorter because `drop database` fails while a connection is open. */
 const IDLE_MS = 5000;
 
-/** Every value stays as Postgres writes it. */
+/** Returns every value in Postgres's text format. */
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
 /** Connections to Postgres, pooled for each role and database, as in Neon's proxy. */
@@ -159,7 +161,7 @@ export class Sessions {
     this.options = options;
   }
 
-  /** Does the work of one request in a session of its own. */
+  /** Runs the work of one request in its own session. */
   async use<T>(connection: Connection, hungUp: AbortSignal, work: (session: Session) => Promise<T>): Promise<T> {
     const pool = this.poolFor(connection);
     const client = await pool.connect().catch((error: unknown) => {
@@ -171,17 +173,17 @@ export class Sessions {
       reusable = true;
       return result;
     } catch (error) {
-      // After any other error the connection may be in the middle of a statement or of its answer.
+      // After any other error, the connection may be in the middle of a statement or an answer.
       reusable = error instanceof pg.DatabaseError;
       throw error;
     } finally {
-      // A connection whose request hung up is not used again, because a late cancel would hit the next request.
+      // If the request hung up, don't reuse its connection, because a late cancel would hit the next request.
       const clean = reusable && !hungUp.aborted && (await isReset(client));
       client.release(!clean || this.idleConnections() >= MAX_IDLE);
     }
   }
 
-  /** Resolves when the last request has given its connection back. */
+  /** Resolves when the last request has returned its connection. */
   async close(): Promise<void> {
     await Promise.all([...this.pools.values()].map((pool) => pool.end()));
   }
@@ -197,7 +199,7 @@ export class Sessions {
     const server = { host: LOOPBACK, port: this.options.postgresPort };
     const limits = { max: Number.POSITIVE_INFINITY, idleTimeoutMillis: IDLE_MS };
     const pool = new pg.Pool({ ...connection, ...server, ...limits, types: AS_TEXT });
-    // A connection may be lost while it is idle or in use. Without a listener that would end the process.
+    // Without listeners, losing a connection would end the process.
     pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
     this.pools.set(key, pool);
     return pool;

@@ -5,16 +5,19 @@ import type { ShownEvent } from '../api.ts';
 import { quoted } from '../words.ts';
 import { Code, eventPath, Facts, Text, visible } from './parts.tsx';
 
-/** A browser shows this much without effort. JSON of a few bytes may take a hundred times as much memory once it is parsed. */
+/**
+ * A browser displays this many characters easily. Longer JSON isn't parsed, because parsed JSON may take a hundred
+ * times its size in memory.
+ */
 export const MAX_SHOWN = 100_000;
 
-/** The script adds a button that copies the whole body. */
+/** The body, or its beginning. The script adds a button that copies all of it. */
 export function Body({ event }: { event: ShownEvent }) {
   const { body } = event;
   if (body === null) {
     return (
       <p class="empty">
-        The body has been deleted: those of finished events are kept for a few days (BODY_DAYS of the consumer).
+        The body has been deleted. Bodies of finished events are kept for a few days (BODY_DAYS of the consumer).
       </p>
     );
   }
@@ -25,20 +28,20 @@ export function Body({ event }: { event: ShownEvent }) {
       <p class="tools" id="body-tools">
         <a href={raw}>Raw body</a> <span class="quiet">{counted(event.body_length ?? 0, 'character')}</span>
       </p>
-      {/* tabindex: a keyboard must be able to scroll it. */}
+      {/* tabindex makes it scrollable with the keyboard. */}
       <section class="body" aria-label="Body" tabindex={0}>
         <pre id="body" data-raw={raw}>
           {visible(shown)}
         </pre>
       </section>
       {Math.max(shown.length, body.length) >= MAX_SHOWN && (
-        <p class="quiet">This is the beginning. The raw body has the rest.</p>
+        <p class="quiet">This is the beginning. See the raw body for the rest.</p>
       )}
     </>
   );
 }
 
-/** The same event in the API, on the command line and in the log. */
+/** Where to find the event in the API, on the command line and in the log. */
 export function Elsewhere({ event }: { event: ShownEvent }) {
   const { source, event_id, headers } = event;
   const api = `/ops/api/events/${encodeURIComponent(source)}/${encodeURIComponent(event_id)}`;
@@ -61,7 +64,7 @@ export function Elsewhere({ event }: { event: ShownEvent }) {
             [
               'Its deliveries',
               <>
-                are lines of the receiver's log: <Code value={`step = "delivery" and event_id = "${event_id}"`} />
+                are in the receiver's log: <Code value={`step = "delivery" and event_id = "${event_id}"`} />
               </>,
             ],
             ['Its work', <Code value={`(step = "completion" or step = "effect") and event_id = "${event_id}"`} />],
@@ -75,8 +78,8 @@ export function Elsewhere({ event }: { event: ShownEvent }) {
 }
 
 /**
- * The beginning of a body. JSON gets line breaks and indents, and keeps every other character as it was: to parse it and
- * write it again would round long numbers, and lose repeated keys. Only what is shown is looked at.
+ * The beginning of a body. JSON is indented token by token, because parsing and rewriting it would round long numbers
+ * and lose repeated keys. Only the shown part is processed.
  */
 export function beginningOf(body: string): string {
   const isJson = body.length > MAX_SHOWN ? /^\s*[{[]/.test(body) : parseJson(body).outcome === 'parsed';
@@ -84,10 +87,10 @@ export function beginningOf(body: string): string {
   return isJson ? prettyJson(beginning).slice(0, MAX_SHOWN) : beginning;
 }
 
-/** Deeper levels begin where this one does: in JSON of brackets alone, the indents would be all that is shown. */
+/** Deeper levels are not indented further. Otherwise JSON that consists of brackets would show only indents. */
 const MAX_DEPTH = 20;
 
-/** Takes a beginning as well, whose last text is cut. */
+/** Also works for a beginning whose last token is cut off. */
 function prettyJson(text: string): string {
   let depth = 0;
   const line = () => `\n${'  '.repeat(Math.max(0, Math.min(depth, MAX_DEPTH)))}`;

@@ -12,14 +12,14 @@ interface BulkProps extends PageContext {
   readonly action: ActionName;
   readonly filter: EventFilter;
   readonly matching: Matching;
-  /** Why the last try did not happen, and what was typed for it. */
+  /** Why the submitted action was refused, and the reason that was typed. */
   readonly refused?: { readonly text: string; readonly reason: string | undefined };
 }
 
 interface Words {
   readonly question: (what: string) => string;
   readonly consequence: string;
-  /** What it is about, without a filter. */
+  /** Describes the events if there is no filter. */
   readonly all: string;
   readonly nothing: string;
 }
@@ -27,26 +27,28 @@ interface Words {
 const WORDS: Readonly<Record<ActionName, Words>> = {
   retry: {
     question: (what) => `Retry ${what}`,
-    consequence: 'Each is tried at once, and all its attempts start again.',
-    all: 'All that is parked',
-    nothing: 'Nothing of this is parked, waits for its next attempt or was discarded.',
+    consequence: 'Each is tried now, and its attempts are counted from the start again.',
+    all: 'All parked events and effects',
+    nothing: 'None of these events is parked, discarded or waiting for its next attempt.',
   },
   discard: {
     question: (what) => `Discard ${what}`,
-    consequence: 'Their handlers will not run. The events leave the overview. A retry puts them back.',
-    all: 'All that is parked',
-    nothing: 'None of these is parked.',
+    consequence: 'Their handlers will not run, and the events disappear from the overview. A retry puts them back.',
+    all: 'All parked events and effects',
+    nothing: 'None of these events is parked.',
   },
   rerun: {
     question: (what) => `Run ${what} again`,
-    consequence:
-      'Their handlers run once more. Events whose bodies were deleted are left out. This cannot be taken back.',
-    all: 'All finished events whose bodies are still there',
-    nothing: 'None of these is finished and still has its body.',
+    consequence: 'Their handlers run again. Events whose bodies have been deleted are left out. This cannot be undone.',
+    all: 'All finished events that still have their bodies',
+    nothing: 'None of these events is finished and still has its body.',
   },
 };
 
-/** Asks before an action on many events. The form says which events the operator saw, so that no others are changed. */
+/**
+ * Asks for confirmation before an action on many events. The form contains a hash of the events that the operator saw,
+ * so that no others are changed.
+ */
 export function Bulk({ action, filter, matching, refused, ...context }: BulkProps) {
   const { groups, matching: events } = matching;
   const isTryNow = action === 'retry' && (filter.status === 'pending' || filter.effect_status === 'pending');
@@ -65,20 +67,20 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
       )}
       {events === 0 && (
         <p class="lead">
-          {words.nothing} <a href={listPath(filter)}>To the list</a>
+          {words.nothing} <a href={listPath(filter)}>Back to the list</a>
         </p>
       )}
       {isTooMany && (
         <p class="banner">
-          At most {MAX_RERUN.toLocaleString('en')} events run again at a time, because their changes are made a second
-          time. Choose one source, one type or a shorter time.
+          At most {MAX_RERUN.toLocaleString('en')} events can be rerun at a time, because their changes are made a
+          second time. Narrow by source, type or time.
         </p>
       )}
       {events > 0 && !isTooMany && (
         <>
           {action === 'discard' && total.effects > 0 && (
             <p class="banner bad">
-              {counted(total.effects, 'effect')} will be deleted and never sent, and cannot be put back.
+              {counted(total.effects, 'effect')} will be deleted and never sent. This cannot be undone.
             </p>
           )}
           {(action !== 'discard' || total.events > 0) && <p class="lead">{words.consequence}</p>}
@@ -88,14 +90,14 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
                 ? [words.all]
                 : fields.map(([name, value], index) => (
                     <>
-                      {index === 0 && 'Chosen by: '}
+                      {index === 0 && 'Filtered by: '}
                       {NAMES[name] ?? name} <Code value={value} />
                     </>
                   ))
             }
           />
           <Table
-            caption="What it is about"
+            caption="Affected events"
             rows={groups}
             columns={[
               ['Source', ({ source }) => <Code value={source} />],
@@ -113,7 +115,7 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
               total.events > 0 && ['Events', ({ events }) => events.toLocaleString('en'), 'number'],
               total.effects > 0 && ['Effects', ({ effects }) => effects.toLocaleString('en'), 'number'],
               [
-                'The first events',
+                'First events',
                 ({ source, event_ids, others }) => (
                   <span class="ids">
                     {event_ids.map((event_id) => (
@@ -151,17 +153,17 @@ export function Bulk({ action, filter, matching, refused, ...context }: BulkProp
   );
 }
 
-/** The fields of a filter whose names in the address say too little. */
+/** Readable names for some fields of a filter. */
 const NAMES: Readonly<Record<string, string>> = {
   q: 'event id',
-  effect_status: 'its effects',
-  error: 'error like',
+  effect_status: 'with effects',
+  error: 'error similar to',
   since: 'received since',
   until: 'received before',
-  action_at: 'of the action at',
+  action_at: 'changed by the action at',
 };
 
-/** What an action asks of the operator. */
+/** The input fields of an action. */
 export function ActionFields({ action, reason }: { action: ActionName; reason?: string | undefined }) {
   return (
     <>
@@ -180,12 +182,12 @@ export function ActionFields({ action, reason }: { action: ActionName; reason?: 
           <label class="check">
             <input type="checkbox" name="understood" value="yes" required />
             <span>
-              I know: handlers run again, and make their changes <strong>a second time</strong>
+              I understand that the handlers make their changes <strong>a second time</strong>
             </span>
           </label>
           <label class="check">
             <input type="checkbox" name="effects" value="yes" />
-            <span>Send the effects again as well, with the same idempotency keys (optional)</span>
+            <span>Also send the effects again, with the same idempotency keys (optional)</span>
           </label>
         </>
       )}

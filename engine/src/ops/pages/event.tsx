@@ -32,11 +32,12 @@ const MAX_TITLE_LENGTH = 100;
 
 interface EventPageProps extends PageContext {
   readonly event: ShownEvent;
+  readonly tenant: string | undefined;
   /** For the script that renews the page: it has the body already. */
   readonly withoutBody: boolean;
 }
 
-export function EventPage({ event, withoutBody, notice, ...context }: EventPageProps) {
+export function EventPage({ event, tenant, withoutBody, notice, ...context }: EventPageProps) {
   const { source, event_id, type, status, effects } = event;
   const { now } = context;
   const stuck = effects.filter((effect) => effect.status === 'parked').length;
@@ -87,13 +88,19 @@ export function EventPage({ event, withoutBody, notice, ...context }: EventPageP
           <Facts
             rows={[
               ['Source', <Code value={source} />],
+              tenant !== undefined && [
+                'Tenant',
+                <a href={listPath({ source, q: `${tenant}:` })}>
+                  <Code value={tenant} />
+                </a>,
+              ],
               event.original_id !== null && ['Id as it was sent', <Id value={event.original_id} />],
               type !== null && ['Type', <Id value={type} />],
               ['Received', <Ago at={event.received_at} now={now} />],
               event.order_key !== null && ['Order key', <Id value={event.order_key} />],
               ['Attempts', attemptsOf(event)],
               event.summary !== null && ['Summary', <Text value={event.summary} />],
-              event.replay_number > 0 && ['Suspected replay', `number ${event.replay_number} with its replay key`],
+              event.replay_number > 0 && ['Suspected replay', 'its body or its replay key is that of an earlier event'],
             ]}
           />
         </div>

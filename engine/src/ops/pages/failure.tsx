@@ -10,7 +10,7 @@ import { beginningOfError, clock, originOf, placeOf, quoted, upcoming } from '..
 import { MAX_SHOWN } from './body.tsx';
 import { Ago, bulkPath, Code, eventPath, Facts, listPath, Origin, Text, visible } from './parts.tsx';
 
-/** What fails for one reason. */
+/** One group of failures on the overview. */
 export function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
   const { what, status, count, errors, source, failure, error, event_id, since, latest, next_attempt_at, waiting } =
     problem;
@@ -60,7 +60,7 @@ export function ProblemItem({ problem, now }: { problem: Problem; now: Date }) {
   );
 }
 
-/** Why the last attempt failed, and in which line of which file, in a row of a table. */
+/** Why the last attempt failed, and in which line, for a row of a table. */
 export function Cause({ failure, last_error, position }: Pick<ListedEvent, 'failure' | 'last_error' | 'position'>) {
   const place = placeOf(position);
   return (
@@ -76,8 +76,8 @@ export function Cause({ failure, last_error, position }: Pick<ListedEvent, 'fail
 }
 
 /**
- * Why an event is parked, or is tried again: the whole error, where it was thrown, and which values did not match. If only
- * effects are parked, why the first of them is.
+ * Why an event is parked or retried: the whole error, where it was thrown, and which values didn't match. If only
+ * effects are parked, shows this for the first of them.
  */
 export function Failure({ event }: { event: ShownEvent }) {
   const { failed_paths, body } = event;
@@ -97,7 +97,7 @@ export function Failure({ event }: { event: ShownEvent }) {
       )}
       {beginning !== error && (
         <details>
-          <summary>The whole error</summary>
+          <summary>Full error</summary>
           <pre data-copy={error}>{visible(error)}</pre>
         </details>
       )}
@@ -138,16 +138,16 @@ export function Failure({ event }: { event: ShownEvent }) {
   );
 }
 
-/** A value is shown beside its path, in one line. */
+/** A value is shown next to its path on one line. */
 const MAX_VALUE_LENGTH = 120;
 
-/** The values at the paths that did not match the schema. A long body is not parsed for them. */
+/** The values that didn't match the schema. A long body is not parsed for this. */
 function FailedPaths({ paths, body }: { paths: readonly string[]; body: string | null }) {
   const parsed = parseJson(body !== null && body.length <= MAX_SHOWN ? body : '');
   const valueAt = (path: string) => {
     if (parsed.outcome === 'malformed') return '–';
     const value = JSON.stringify(path === '' ? parsed.json : jsonAt(path, parsed.json));
-    if (value === undefined) return 'is not in the payload';
+    if (value === undefined) return 'missing from the payload';
     return <Code value={value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value} />;
   };
   return <Facts rows={paths.map((path) => [path === '' ? 'the whole body' : <Code value={path} />, valueAt(path)])} />;

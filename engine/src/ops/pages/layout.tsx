@@ -3,29 +3,29 @@ import type { JSX } from 'hono/jsx/jsx-runtime';
 import type { OpsTypes } from '../api.ts';
 import { visible } from './parts.tsx';
 
-/** What every page needs to know. */
+/** The context of every page. */
 export interface PageContext {
   readonly now: Date;
-  /** Of the console. */
+  /** The console's name. */
   readonly name?: string | undefined;
-  /** Undefined while nobody is known: then the page has no links. */
+  /** Undefined if nobody is identified. The page then has no links. */
   readonly operator: OpsTypes['Variables']['operator'] | undefined;
-  /** What has just been done. */
+  /** The result of the action that led here. */
   readonly notice?: { readonly text: string; readonly style: 'good' | '' } | undefined;
 }
 
 interface LayoutProps extends PageContext {
   readonly title: string;
-  /** Which of the pages in the head it is, or belongs to. */
+  /** Which link in the header is the current one. */
   readonly current?: '/ops' | '/ops/events' | undefined;
-  /** Seconds after which the script renews the page. */
+  /** Seconds after which the script refreshes the page. */
   readonly refresh?: number | undefined;
-  /** What a screen reader is told when the renewed page says something else. */
+  /** The text that a screen reader announces if a refresh changes it. */
   readonly summary?: string | undefined;
   readonly children?: Child;
 }
 
-/** Without JavaScript the whole page is loaded again. If that happened more often, it would disturb the reader. */
+/** Without JavaScript the whole page is reloaded. A shorter time would disturb the reader. */
 const REFRESH_SECONDS = 5;
 
 /** A whole page. */
@@ -94,17 +94,17 @@ export function Layout({
   );
 }
 
-/** Neon wakes up in less, and Postgres is back soon after a restart. */
+/** Neon wakes up in less time, and Postgres is back soon after a restart. */
 const RETRY_SECONDS = 5;
 
-/** A page that only says something: an error, or that there is nothing here. */
+/** A page with only a message, such as an error. */
 export function Message(props: PageContext & { title: string; text: string; tryAgain?: string | undefined }) {
   const { title, text, tryAgain, ...context } = props;
   return (
     <Layout {...context} title={title} refresh={tryAgain === undefined ? undefined : RETRY_SECONDS}>
       <h1>{title}</h1>
       <p class="lead" role="alert">
-        {visible(text)} {tryAgain && 'This page tries again by itself.'}
+        {visible(text)} {tryAgain && 'This page retries automatically.'}
       </p>
       <div class="buttons">
         {tryAgain && (
@@ -114,7 +114,7 @@ export function Message(props: PageContext & { title: string; text: string; tryA
         )}
         {!tryAgain && (
           <a class="button" href="/ops">
-            To the overview
+            Back to the overview
           </a>
         )}
       </div>

@@ -1,7 +1,7 @@
 import type { EventFilter } from '../../db/filter.ts';
-import { LOOK_BACK_DAYS, type SourceStatus, type Status } from '../../db/status.ts';
+import { LOOK_BACK_DAYS, type PauseStatus, type SourceStatus, type Status } from '../../db/status.ts';
 import { counted, sum } from '../../shared/counts.ts';
-import { duration, headline, reconcileText } from '../words.ts';
+import { duration, headline, pauseText, reconcileText } from '../words.ts';
 import { ProblemItem } from './failure.tsx';
 import { Layout, type PageContext } from './layout.tsx';
 import { Ago, Code, Figure, FirstEvent, listPath, Table, visible } from './parts.tsx';
@@ -11,7 +11,7 @@ const LOCAL_REFRESH_SECONDS = 3;
 
 /** What is wrong, since when, and what to do about it; and then how everything else goes. */
 export function Overview({ status, ...context }: PageContext & { status: Status }) {
-  const { sources, effects, effect_kinds, reconciles, totals, problems } = status;
+  const { sources, effects, effect_kinds, reconciles, pauses, totals, problems } = status;
   const { now } = context;
   const stuck = totals.parked + effects.parked;
   const parkedEffects = ({ source }: SourceStatus) => {
@@ -40,12 +40,17 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
             ? 'No further attempt is made until you correct the cause and retry. Nothing is lost.'
             : problems.length > 0
               ? 'It is tried again until its attempts are used up, and then it is parked. Nothing is lost.'
-              : 'No event and no effect waits for you.'}
+              : pauses.length > 0
+                ? 'Calls go on when the other side answers again, or when you resume them. Nothing is lost.'
+                : 'No event and no effect waits for you.'}
         </p>
-        {(problems.length > 0 || unusual.length > 0) && (
+        {(problems.length > 0 || unusual.length > 0 || pauses.length > 0) && (
           <ul class="problems" aria-label="What is wrong">
             {problems.map((problem) => (
               <ProblemItem problem={problem} now={now} />
+            ))}
+            {pauses.map((pause) => (
+              <PauseItem pause={pause} now={now} />
             ))}
             {unusual.map(({ source, last_accepted_at }) => (
               <li class="problem warn">
@@ -158,6 +163,29 @@ export function Overview({ status, ...context }: PageContext & { status: Status 
         )}
       </div>
     </Layout>
+  );
+}
+
+/** A kind of effects, or one of its hosts, that is not called now. */
+function PauseItem({ pause, now }: { pause: PauseStatus; now: Date }) {
+  const { kind, host, paused_by } = pause;
+  const button = (action: 'try' | 'resume', name: string) => (
+    <form method="post" action="/ops/pauses">
+      <input type="hidden" name="kind" value={kind} />
+      <input type="hidden" name="host" value={host} />
+      <button class="button" type="submit" name="action" value={action} aria-label={`${name}: ${visible(kind)}`}>
+        {name}
+      </button>
+    </form>
+  );
+  return (
+    <li class="problem warn">
+      <h2>{visible(pauseText(pause, now))}</h2>
+      <p class="buttons">
+        {paused_by === null && button('try', 'Try now')}
+        {button('resume', 'Resume')}
+      </p>
+    </li>
   );
 }
 

@@ -7,8 +7,8 @@ import { clock, relative } from '../words.ts';
 import type { PageContext } from './layout.tsx';
 
 /**
- * A text that strangers wrote, safe to read: characters without a shape, and those that change the order of others, are
- * shown by their numbers. JSX escapes markup, but not these.
+ * Makes a stranger's text safe to read: invisible characters, and those that change the order of others, are shown as
+ * numbers. JSX escapes markup, but not these.
  */
 export function visible(text: string): string {
   return text
@@ -20,15 +20,15 @@ export function visible(text: string): string {
     );
 }
 
-/** Ids and types are one line, so their line breaks are shown by number as well. */
+/** Ids and types are shown on one line, so their line breaks are shown as numbers too. */
 export function oneLine(text: string): string {
   return visible(text).replaceAll('\n', '⟦U+000A⟧').replaceAll('\t', '⟦U+0009⟧');
 }
 
-/** A path that is too long for its line breaks after a dot, and not inside a word. */
+/** Lets a long path break after a dot instead of inside a word. */
 const breakable = (text: string) => text.split(/(?<=\w\.)(?=\w)/).map((part, index) => [index > 0 && <wbr />, part]);
 
-/** `bdi`: letters that are written from right to left stay within their place. */
+/** `bdi` isolates right-to-left text, so that it can't reorder what is around it. */
 export function Text({ value }: { value: string }) {
   return <bdi>{breakable(visible(value))}</bdi>;
 }
@@ -41,11 +41,12 @@ export function Code({ value }: { value: string }) {
   );
 }
 
-/** What fits into a column, and how much of it is the end: people compare the ends of ids. */
+/** What fits into a column. */
 const MAX_ID_LENGTH = 25;
+/** How much of the end is always visible, because people compare the ends of ids. */
 const END_LENGTH = 6;
 
-/** An id in one line. The style hides the middle of a long one: hovering shows it, and copying and searching find it. */
+/** An id on one line. The style hides the middle of a long id, but hovering, copying and searching still find it. */
 export function Id({ value }: { value: string }) {
   const chars = [...oneLine(value)];
   if (chars.length <= MAX_ID_LENGTH) return <Code value={value} />;
@@ -58,7 +59,7 @@ export function Id({ value }: { value: string }) {
   );
 }
 
-/** A time in UTC, and how long ago it was. The script adds the time zone of the reader. */
+/** A time in UTC and how long ago it was. The script adds the reader's time zone. */
 export function Time({ at, now }: { at: string; now: Date }) {
   return (
     <time datetime={at}>
@@ -67,7 +68,7 @@ export function Time({ at, now }: { at: string; now: Date }) {
   );
 }
 
-/** Only how long ago, for narrow places. */
+/** How long ago something was, for narrow places. */
 export function Ago({ at, never = 'never', now }: { at: string | null; never?: string; now: Date }) {
   if (at === null) return <span class="quiet">{never}</span>;
   return (
@@ -77,7 +78,7 @@ export function Ago({ at, never = 'never', now }: { at: string | null; never?: s
   );
 }
 
-/** What to do where nothing has arrived yet. */
+/** What to do if nothing has arrived yet. */
 export function FirstEvent({ operator, source }: Pick<PageContext, 'operator'> & { source: string | undefined }) {
   if (!operator?.isLocal) return <>Check that the provider sends to this receiver.</>;
   return (
@@ -87,7 +88,7 @@ export function FirstEvent({ operator, source }: Pick<PageContext, 'operator'> &
   );
 }
 
-/** Parts of a line, with text between them, so that a copy of the line has it too. What is false is left out. */
+/** Parts of a line. The separators are text, so that copying the line includes them. False parts are omitted. */
 export function Origin({ parts }: { parts: readonly Child[] }) {
   return (
     <p class="origin">
@@ -105,12 +106,15 @@ export function Status({ status }: { status: string }) {
   return <span class={`status ${status}`}>{status}</span>;
 }
 
-/** The key goes into the query, because `.` and `..` can't be the segment of a path, and an id may be one of them. */
+/** The key is in the query, because an id may be `.` or `..`, which can't be a segment of a path. */
 export function eventPath(event: { source: string; event_id: string }): string {
   return `/ops/event?${new URLSearchParams({ source: event.source, event_id: event.event_id })}`;
 }
 
-/** The address of a page about the events of a filter. Every link and every form gets all fields of the filter here. */
+/**
+ * The address of a page about the events of a filter. Used for every link and form, so that no field of the filter gets
+ * lost.
+ */
 function pathOf(page: string, filter: EventFilter, more: Record<string, string>): string {
   const query = new URLSearchParams({ ...more, ...filterFields(filter) }).toString();
   return query === '' ? page : `${page}?${query}`;
@@ -118,16 +122,16 @@ function pathOf(page: string, filter: EventFilter, more: Record<string, string>)
 
 export const listPath = (filter: EventFilter, more: Record<string, string> = {}) => pathOf('/ops/events', filter, more);
 
-/** With an action it is the address of the question. The answer, which is a form, has the action itself. */
+/** With an action, the address of the confirmation page. Its form contains the action itself. */
 export const bulkPath = (filter: EventFilter, action?: ActionName) =>
   pathOf('/ops/bulk', filter, action ? { action } : {});
 
-/** What a handler ignores is completed, and a discarded event was not. */
+/** A discarded event has no completion. An event that its handler ignored has one. */
 export function isDiscarded({ status, completions }: Pick<ListedEvent, 'status' | 'completions'>): boolean {
   return status === 'ignored' && completions === 0;
 }
 
-/** Names and what is known of them. What is false is left out, here and in a table. */
+/** A list of names and values. False rows are omitted. */
 export function Facts({ rows }: { rows: readonly (readonly [Child, Child] | false)[] }) {
   return (
     <dl class="facts">
@@ -143,19 +147,19 @@ export function Facts({ rows }: { rows: readonly (readonly [Child, Child] | fals
   );
 }
 
-/** A column of a table: its head, what is in it, and its style. */
+/** A column of a table: its heading, its cells, and its style. */
 type Column<Row> = readonly [string, (row: Row) => Child, string?];
 
 interface TableProps<Row> {
   readonly caption: string;
   readonly rows: readonly Row[];
   readonly columns: readonly (Column<Row> | false)[];
-  /** The style of a row: its state shows at its edge. */
+  /** The style of a row, which shows its state at the edge. */
   readonly edge?: (row: Row) => string;
   readonly style?: 'cards' | 'list';
 }
 
-/** The first column says what a row is about. On a narrow screen each row is a card, and each cell shows its head. */
+/** The first column identifies the row. On a narrow screen each row is a card, and each cell shows its heading. */
 export function Table<Row>({ caption, rows, edge, style = 'cards', ...props }: TableProps<Row>) {
   if (rows.length === 0) return null;
   const columns = props.columns.filter((column) => column !== false);
@@ -192,7 +196,7 @@ export function Table<Row>({ caption, rows, edge, style = 'cards', ...props }: T
   );
 }
 
-/** An event may have a thousand effects, or may have been retried a thousand times by a script. */
+/** An event may have a thousand effects, or a script may have retried it a thousand times. */
 export const MAX_ROWS = 200;
 
 export function Limited({ to, of, noun }: { to: 'first' | 'last'; of: number; noun: string }) {
@@ -202,13 +206,13 @@ export function Limited({ to, of, noun }: { to: 'first' | 'last'; of: number; no
 interface FigureProps {
   readonly name: string;
   readonly value: number | string;
-  /** What the number counts. */
+  /** The events that the number counts. */
   readonly filter?: EventFilter | undefined;
   readonly style?: string | undefined;
   readonly children?: Child;
 }
 
-/** A number, large enough to be seen first. */
+/** A large number that is seen first. */
 export function Figure({ name, value, filter, style, children }: FigureProps) {
   const number = value.toLocaleString('en');
   return (

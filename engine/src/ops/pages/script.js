@@ -1,5 +1,5 @@
-// What the pages can't do without JavaScript: times in the reader's time zone, buttons that can't be pressed twice, pages
-// that renew themselves for ten minutes while something is pending, keys, and buttons that copy.
+// What the pages can't do without JavaScript: times in the reader's time zone, buttons that can't be pressed twice, a
+// refresh for ten minutes while something is pending, keyboard shortcuts, and buttons that copy.
 const $ = (selector) => document.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
@@ -32,13 +32,13 @@ document.addEventListener('submit', () => {
   setTimeout(setButtons, 0, true);
 });
 addEventListener('beforeunload', () => document.body.classList.add('loading'));
-// A page that the browser kept shows its buttons as they were.
+// A page from the browser's back-forward cache still has its buttons disabled.
 addEventListener('pageshow', () => {
   document.body.classList.remove('loading');
   setButtons(false);
 });
 
-// For everybody: what a key could not do.
+// Shows and announces a message.
 const say = (text) => {
   Object.assign($('#live'), { className: 'said', textContent: text });
   setTimeout(() => {
@@ -46,7 +46,7 @@ const say = (text) => {
   }, 3000);
 };
 
-// Renewing: only the parts that change, and none in which somebody is reading or typing.
+// Refreshes only the parts that change, and no part in which somebody is reading or typing.
 const started = Date.now();
 const main = $('main');
 const isInUse = (part) => part.contains(document.activeElement) || part.querySelector('details[open]');
@@ -56,12 +56,12 @@ const renew = async () => {
   if (document.visibilityState === 'visible') {
     try {
       const address = new URL(location.href);
-      // An event's page comes without its body, which may be long and is here already.
+      // Asks for the page without the event's body, which may be long and is already here.
       if (body) address.searchParams.set('live', '1');
       const response = await fetch(address);
       const next = new DOMParser().parseFromString(await response.text(), 'text/html');
       const page = next.querySelector('main');
-      // Postgres is back: the page that was asked for takes the place of the error.
+      // Postgres is back, so replace the error with the requested page.
       if (response.ok && !$('[data-live]')) return location.reload();
       if (response.ok && page) {
         document.title = next.title;
@@ -84,7 +84,7 @@ const renew = async () => {
   wait();
 };
 
-// Keys: j and k move through the list, r presses the button of the row, or the first one of the page, Esc leaves a field.
+// j and k move through the list, r presses the button of the row or the first one of the page, Esc leaves a field.
 addEventListener('keydown', (event) => {
   const typing = event.target.closest('input, select, textarea');
   if (event.key === 'Escape') typing?.blur();

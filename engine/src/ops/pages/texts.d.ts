@@ -1,4 +1,5 @@
-// What is imported `with { type: 'text' }`. A pattern such as *.js would make any misspelt import a text.
+// The files that are imported `with { type: 'text' }`. A pattern such as *.js would accept any misspelt import as a
+// text.
 declare module '*/style.css' {
   const text: string;
   export default text;

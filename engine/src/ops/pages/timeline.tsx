@@ -26,17 +26,18 @@ export function Timeline({ event, now }: { event: ShownEvent; now: Date }) {
 interface Moment {
   readonly at: string;
   readonly what: string;
-  /** Written by an operator, so it is shown like any other stranger's text. */
+  /** Untrusted, because an operator wrote it. */
   readonly note?: string | undefined;
   readonly style?: string;
 }
 
-/** The life of an event, oldest first, as far as its row tells. */
+/** The history of an event, oldest first, as far as its row contains it. */
 function timelineOf(event: ShownEvent): Moment[] {
   const { status, attempts, effects, actions } = event;
-  const moments: Moment[] = [{ at: event.received_at, what: 'received, and claimed in Postgres' }];
-  if (event.occurred_at !== null) moments.push({ at: event.occurred_at, what: "happened, by the sender's clock" });
-  // A discard sets `finished_at` to its own time, and has a line of its own.
+  const moments: Moment[] = [{ at: event.received_at, what: 'received and claimed in Postgres' }];
+  if (event.occurred_at !== null)
+    moments.push({ at: event.occurred_at, what: "happened, according to the sender's clock" });
+  // A discard sets `finished_at` to its own time and already has its own line.
   const shown = new Set(actions.filter(({ action }) => action === 'discard').map(({ at }) => at));
   for (const one of actions) {
     const { at, who, action, reason, was } = one;
@@ -44,10 +45,10 @@ function timelineOf(event: ShownEvent): Moment[] {
       shown.add(was.finished_at);
       moments.push({ at: was.finished_at, what: wasText(was), note: was.error ?? undefined, style: was.status });
     }
-    // If an event was retried while it waited, only the number of its failed attempts is stored, not their times.
+    // If an event was retried while it waited, the number of its failed attempts is stored, but not their times.
     const before = was?.finished_at === null && was.attempts > 0 ? ` after ${counted(was.attempts, 'attempt')}` : '';
     const why = before && was?.error ? ` (${was.error})` : '';
-    // An earlier or a later version may know other actions.
+    // Another version may have recorded an action that this one doesn't know.
     const what = `${subjectText(one)}${DONE[action]?.past ?? action}${before}${why} by ${who}`;
     moments.push({ at, what, note: reason ?? undefined });
   }
@@ -57,15 +58,15 @@ function timelineOf(event: ShownEvent): Moment[] {
   for (const { name, status: sent, attempts: tried, sent_at, not_before } of effects) {
     if (sent_at !== null) moments.push({ at: sent_at, what: `effect ${name} sent`, style: 'sent' });
     if (sent === 'pending' && not_before !== null) {
-      const what = `effect ${name} sent${tried > 0 ? ' again' : ''}, not earlier`;
+      const what = `effect ${name} sent${tried > 0 ? ' again' : ''} at the earliest`;
       moments.push({ at: not_before, what, style: 'future' });
     }
   }
   if (status === 'pending') {
     const what =
       attempts > 0
-        ? `next attempt (${attempts} failed so far), not earlier`
-        : 'another ticket is sent, if none arrived';
+        ? `next attempt at the earliest (${attempts} failed so far)`
+        : 'another ticket is sent if none has arrived';
     moments.push({ at: event.not_before ?? event.due_at, what, style: 'future' });
   }
   return moments.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));

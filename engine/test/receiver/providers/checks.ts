@@ -12,7 +12,7 @@ import {
   RETRY,
   type Vector,
 } from '../../../src/providers/proof.ts';
-import type { Certified, Reply } from '../../../src/providers/types.ts';
+import type { CertificateScheme, Reply } from '../../../src/providers/types.ts';
 import { hasUnsignedIds } from '../../../src/receiver/identify.ts';
 import { secretName, verifyTokenName } from '../../../src/receiver/secrets.ts';
 import { filled, settingsOf } from '../../../src/verify/settings.ts';
@@ -243,8 +243,8 @@ function putInstead(event: Record<string, unknown>, first: string, at: string, v
 }
 
 /** Each of a delivery's values is changed before it is signed, so that only what is demanded of it can refuse it. */
-function certificateChecksOf(name: string, scheme: Certified): Check[] {
-  const answersWith = (outcome: string, what: string, changed: Partial<Certified>, body?: object): Check => ({
+function certificateChecksOf(name: string, scheme: CertificateScheme): Check[] {
+  const answersWith = (outcome: string, what: string, changed: Partial<CertificateScheme>, body?: object): Check => ({
     what,
     run: async (data) => {
       const keys = keysOf(name);
@@ -262,7 +262,7 @@ function certificateChecksOf(name: string, scheme: Certified): Check[] {
       same((await verdictOn(data, sent, [keys.secret], NOW)).outcome, outcome);
     },
   });
-  const refusesWith = (what: string, changed: Partial<Certified>, body?: object) =>
+  const refusesWith = (what: string, changed: Partial<CertificateScheme>, body?: object) =>
     answersWith('refused', what, changed, body);
   return [
     ...scheme.from.map((from) => answersWith('verified', `accepts a certificate at ${from}`, { from: [from] })),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { factOf } from '../../../src/providers/proof.ts';
 import type {
-  Certified,
+  CertificateScheme,
   Condition,
   Handshake,
   Jose,
@@ -100,7 +100,7 @@ function coversOf(scheme: Scheme): string {
   return scheme.bodyHash ? `${text}, or ${scheme.bodyHash}` : text;
 }
 
-function coveredBy(scheme: Jose | Certified): string {
+function coveredBy(scheme: Jose | CertificateScheme): string {
   if (scheme.kind === 'certificate') return scheme.signed.map(({ text }) => text).join(' / ');
   const { isEvent, bodyHash } = scheme;
   return isEvent ? 'the event' : bodyHash ? `the body, by ${fieldOf(bodyHash)}` : 'nothing';

@@ -2,15 +2,18 @@ import { withTimeLimit } from '../shared/time-limit.ts';
 
 /** A provider changes its keys a few times a year and publishes them days before. */
 const FRESH_MS = 3_600_000;
-/** While a host doesn't answer, older keys are better than refusing every delivery. After a day, one may be revoked. */
+/**
+ * If a host doesn't answer, older keys are better than refusing every delivery. After a day, a key may have been
+ * revoked.
+ */
 const USABLE_MS = 24 * FRESH_MS;
-/** Strangers can name keys that don't exist. However many they name, a host is asked this often. */
+/** Strangers can name keys that don't exist, so a host is asked at most this often. */
 const ASK_EVERY_MS = 10_000;
-/** Plaid and Pub/Sub wait 10 s for our answer, SNS 15 s, and the claim takes its own time. */
+/** Plaid and Pub/Sub wait 10 s for our answer and SNS 15 s, and the claim needs time as well. */
 const TIME_LIMIT_MS = 2000;
-/** Google's keys have 2 KiB, a certificate 3 KiB. */
+/** Google's key set has 2 KiB, and a certificate 3 KiB. */
 const MAX_BYTES = 64 * 1024;
-/** A host has one or two at the same time. */
+/** A host serves one or two values at the same time. */
 const MAX_KEPT = 50;
 
 export interface KeysUnavailable {
@@ -19,14 +22,14 @@ export interface KeysUnavailable {
   readonly why: string;
 }
 
-/** When each host was asked last, by this isolate. */
+/** When this isolate last asked each host. */
 const asked = new Map<string, number>();
 
 /**
- * What was fetched from hosts that a provider's data names, for the life of the isolate. `parse` returns `undefined` for an
- * answer that is not what was expected.
+ * Caches keys fetched from the hosts that a provider's data names, for the life of the isolate. `parse` returns
+ * `undefined` for an unexpected answer.
  */
-export class Fetched<Value> {
+export class KeyCache<Value> {
   readonly #parse: (text: string) => Promise<Value | undefined>;
   readonly #kept = new Map<string, { readonly value: Value; readonly at: number }>();
   readonly #running = new Map<string, { readonly asking: Promise<string | undefined>; readonly since: number }>();
@@ -35,7 +38,10 @@ export class Fetched<Value> {
     this.#parse = parse;
   }
 
-  /** `isEnough`: whether a value that is kept is the wanted one, or the key may be newer than it. */
+  /**
+   * `isEnough` says whether a cached value has the wanted key. If it doesn't, the key may be newer than the cached
+   * value.
+   */
   async get(
     url: string,
     now: Date,
@@ -46,7 +52,7 @@ export class Fetched<Value> {
     const found = this.#youngerThan(FRESH_MS, id, now);
     if (found && isEnough(found.value)) return { outcome: 'found', value: found.value };
     const running = this.#running.get(id);
-    // The runtime may have ended the request that began it: then it never ends.
+    // If the runtime has ended the request that began this fetch, the fetch never ends.
     const isAlive = running && now.getTime() - running.since < TIME_LIMIT_MS;
     const asking = isAlive ? running.asking : this.#ask(id, url, now, init);
     const why = await withTimeLimit(TIME_LIMIT_MS, asking, () => 'too slow');
@@ -60,7 +66,7 @@ export class Fetched<Value> {
     return kept && now.getTime() - kept.at < ms ? kept : undefined;
   }
 
-  /** `undefined` if it is kept now, or else why not. */
+  /** Returns `undefined` if the value is now cached, or else the reason why not. */
   async #ask(id: string, url: string, now: Date, init: RequestInit): Promise<string | undefined> {
     const { host } = new URL(url);
     if (now.getTime() - (asked.get(host) ?? Number.NEGATIVE_INFINITY) < ASK_EVERY_MS) return 'asked a moment ago';
@@ -75,7 +81,7 @@ export class Fetched<Value> {
   async #fetch(id: string, url: string, now: Date, init: RequestInit): Promise<string | undefined> {
     try {
       const signal = AbortSignal.timeout(TIME_LIMIT_MS);
-      // A redirect could lead to any host. It is then an answer that is not 200.
+      // A redirect could lead to any host, so it counts as a failed answer.
       const answer = await fetch(url, { ...init, redirect: 'manual', signal });
       const text = answer.status === 200 ? await textOf(answer) : undefined;
       if (text === undefined) {
@@ -95,7 +101,7 @@ export class Fetched<Value> {
   }
 }
 
-/** `undefined` if the answer is larger than any key. */
+/** `undefined` if the answer is larger than MAX_BYTES. */
 async function textOf({ body }: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';

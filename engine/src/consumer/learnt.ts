@@ -1,0 +1,153 @@
+import type { Database } from '../db/client.ts';
+import type { EffectResult, LoadedEffect, NotedResults } from '../db/effects.ts';
+import { type EffectKey, keyText } from '../db/keys.ts';
+import { type Answers, type KindLimit, LAST_PROBE_SECONDS, PROBE_LASTS_MS, takeWaiting } from '../db/pauses.ts';
+import type { EffectKind } from '../kit/index.ts';
+import { sendTickets } from '../queue/tickets.ts';
+import type { ConsumerBindings } from '../shared/runtime.ts';
+import { type FailureOutcome, PAUSE_SECONDS } from './judge.ts';
+import type { ConsumerDependencies } from './portions.ts';
+
+type Effects = ConsumerDependencies['effects'];
+
+export function kindIn(effects: Effects, kind: string): EffectKind | undefined {
+  return Object.hasOwn(effects, kind) ? effects[kind] : undefined;
+}
+
+/** The kinds that are limited. */
+export function limitsOf(effects: Effects): KindLimit[] {
+  return Object.entries(effects).flatMap(([kind, { limit, pauseFor = PAUSE_SECONDS }]) =>
+    limit ? [{ kind, perSecond: limit.perSecond ?? null, atOnce: limit.atOnce ?? null, pauseSeconds: pauseFor }] : [],
+  );
+}
+
+/** Which hosts an effect may not call now. With an empty host: whether its whole kind waits. */
+export function heldBy(effect: LoadedEffect, kind: EffectKind | undefined, now: Date): (host: string) => boolean {
+  const { paused, host: failed, isProbe, failingSince } = effect;
+  const waited = failingSince ? now.getTime() - failingSince.getTime() : 0;
+  const isOver = failingSince !== null && waited >= (kind?.pauseFor ?? PAUSE_SECONDS) * 1000;
+  return (host) => {
+    const byHand = paused?.[host];
+    if (byHand === undefined) return false;
+    return byHand || !(isOver || (isProbe && host === failed));
+  };
+}
+
+/** What the calls of a run show of the other sides, by kind and host. With an empty host it is about the kind. */
+export class Learnt {
+  readonly #answers = new Map<string, Answers>();
+  readonly #effects: Effects;
+
+  constructor(effects: Effects) {
+    this.#effects = effects;
+  }
+
+  all(): Answers[] {
+    return [...this.#answers.values()];
+  }
+
+  /** Whether these effects take places of a limit, which must be given back. */
+  hasPlaces(effects: readonly LoadedEffect[]): boolean {
+    return effects.some((effect) => effect.place === 'goes' && this.#isAtOnce(effect));
+  }
+
+  /** The rate doubles: for each success, two of those that wait may go. Of calls at once, the next takes its place. */
+  succeeded(effect: LoadedEffect, hosts: readonly string[]): void {
+    for (const host of new Set([...hosts, ''])) {
+      const one = this.#of(effect, host);
+      one.ok++;
+      one.release += host === '' && this.#isAtOnce(effect) ? 1 : 2;
+    }
+  }
+
+  failed(effect: LoadedEffect, { otherSide, toldSeconds = 0 }: FailureOutcome, now: Date): void {
+    if (otherSide === undefined) return this.ended(effect);
+    const { host, problem } = otherSide;
+    const { source, eventId } = effect;
+    const one = this.#of(effect, host);
+    one.failing.add(keyText({ source, eventId }));
+    one.problem = problem;
+    const told = Math.min(toldSeconds, LAST_PROBE_SECONDS) * 1000;
+    if (told > 0) one.retryAt = new Date(Math.max(one.retryAt?.getTime() ?? 0, now.getTime() + told));
+    if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
+  }
+
+  /** It needs no call any more, or not now: another may take its place. */
+  ended(effect: LoadedEffect): void {
+    for (const host of new Set([effect.host ?? '', ''])) this.#of(effect, host).release++;
+  }
+
+  held(effect: LoadedEffect, host: string): void {
+    this.#of(effect, host);
+    if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
+  }
+
+  #isAtOnce({ kind }: LoadedEffect): boolean {
+    return kindIn(this.#effects, kind)?.limit?.atOnce !== undefined;
+  }
+
+  #of({ kind, isProbe, host: failed }: LoadedEffect, host: string): Answers {
+    const get = (name: string) => {
+      const key = JSON.stringify([kind, name]);
+      const found = this.#answers.get(key) ?? {
+        kind,
+        host: name,
+        ok: 0,
+        release: 0,
+        failing: new Set<string>(),
+        problem: null,
+        retryAt: null,
+        isProbe: false,
+      };
+      this.#answers.set(key, found);
+      return found;
+    };
+    // Whatever becomes of a probe, the next one must be sent.
+    if (isProbe && failed !== null) get(failed).isProbe = true;
+    return get(host);
+  }
+}
+
+/** The result of an effect that waits without an attempt being counted. */
+export type WaitingResult = EffectResult & { readonly kind: string };
+
+/**
+ * Sends the tickets that follow from what was noted: of the next probe of what is paused, of those that may go after a success, and
+ * of each effect that waits for itself. `again` has those whose tickets came before: each may have been the ticket of a probe
+ * whose run was killed. If the queue doesn't take a ticket, the sweep sends one.
+ */
+export async function sendOn(
+  { states, released }: NotedResults,
+  waiting: readonly WaitingResult[],
+  again: ReadonlySet<string>,
+  db: Database,
+  env: ConsumerBindings,
+  { now, log }: ConsumerDependencies,
+): Promise<void> {
+  const at = now();
+  const tickets = new Map<string, EffectKey & { readonly delaySeconds: number }>();
+  const add = ({ source, eventId, name }: EffectKey, when: Date) => {
+    const delaySeconds = Math.max(0, Math.ceil((when.getTime() - at.getTime()) / 1000));
+    tickets.set(keyText({ source, eventId, name }), { source, eventId, name, delaySeconds });
+  };
+  for (const { kind, host, isPaused, wasPaused, nextProbe, release } of states) {
+    if (isPaused !== wasPaused) log({ step: 'pause', outcome: isPaused ? 'paused' : 'resumed', kind, host });
+    const isSame = (one: { readonly kind: string; readonly host?: string | null | undefined }) =>
+      one.kind === kind && one.host === host;
+    const some = released.some(isSame);
+    const own = waiting.find(isSame);
+    if (nextProbe && !some && own) add(own, nextProbe);
+    if (release === 0 || some) continue;
+    // Either none waits, or one has begun to wait at this moment.
+    for (const one of await takeWaiting(db, at, { kind, host, number: release }).catch(() => [])) add(one, one.at);
+  }
+  for (const one of released) add(one, one.at);
+  const isPaused = ({ kind, host }: WaitingResult) =>
+    states.some((state) => state.isPaused && state.kind === kind && ['', host].includes(state.host));
+  for (const one of waiting) {
+    if (tickets.has(keyText(one))) continue;
+    if (!isPaused(one)) add(one, one.notBefore ?? at);
+    else if (again.has(keyText(one))) add(one, new Date(at.getTime() + PROBE_LASTS_MS));
+  }
+  if (tickets.size > 0) await sendTickets(env.EFFECTS, [...tickets.values()]);
+}
