@@ -29,7 +29,8 @@ import { chooseJurisdiction } from './setup/jurisdiction.ts';
 import { lastSmoke, smoke, sourcesHeardOf } from './setup/smoke.ts';
 import { type Made, summary, Terminal } from './setup/terminal.ts';
 import { askForSecrets, ensureWorker, type Secrets } from './setup/workers.ts';
-import { ifAlive, readTrial } from './try-live/trial.ts';
+import { claimedUrl } from './try-live/claimable-database.ts';
+import { readTrial } from './try-live/trial.ts';
 import { writeTypes } from './types.ts';
 
 const USAGE = `npm run setup [-- --env <name>] [--yes]
@@ -95,7 +96,7 @@ export async function setUp(terminal: Terminal, environment: string, isTrial = f
   }
   const address = found ?? 'https://<its route>';
   terminal.step('ok', 'account', account.name);
-  const database = await findDatabase(terminal, ifAlive(trial?.database)?.url);
+  const database = await findDatabase(terminal, await claimedUrl(trial?.database));
   const undone = await withDatabase(database, receiver.name, async ({ served, mayMakeRoles }) => {
     if (!mayMakeRoles && !isTrial) throw ownerNeeded(database.url, 'roles');
     return undoneIn(configs, before, served);

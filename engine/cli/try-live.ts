@@ -6,6 +6,7 @@ import { listed, randomSecrets, readConfigs, standInVars, type WorkerConfigs } f
 import { loadSources, type Sources } from './lib/app.ts';
 import { readArguments } from './lib/arguments.ts';
 import { UserError } from './lib/user-error.ts';
+import { namesIn } from './setup/account.ts';
 import { type Made, Terminal } from './setup/terminal.ts';
 import { endAtSignals, setUp } from './setup.ts';
 import { makeClaimableDatabase, NEON_TERMS } from './try-live/claimable-database.ts';
@@ -44,9 +45,16 @@ async function tryLive(terminal: Terminal): Promise<void> {
   await assertNotClaimed(trial);
   const oldAccount = ifAlive(trial.account);
   const oldDatabase = ifAlive(trial.database);
+  const names = namesIn(configs);
+  const [before] = trial.names?.workers ?? [];
+  if ((oldAccount || oldDatabase) && before && before !== names.workers[0]) {
+    throw new UserError(
+      `what is live is called ${before}: npm run try-live -- --down removes it, and then run this again`,
+    );
+  }
   if (!oldAccount || !oldDatabase) await assertAccepted(terminal);
   // What it has stays as it is: the Workers that are deployed have it too.
-  trial = writeTrial({ ...trial, secrets: { ...secretsFor(configs, sources), ...trial.secrets } });
+  trial = writeTrial({ ...trial, names, secrets: { ...secretsFor(configs, sources), ...trial.secrets } });
   const account = oldAccount ?? (await advised(makeTemporaryAccount()));
   trial = writeTrial({ ...trial, account });
   terminal.step(

@@ -33,10 +33,24 @@ export interface Existing {
   readonly workers: Readonly<Record<string, WorkerState | undefined>>;
 }
 
-export async function existing(account: Account, configs: WorkerConfigs): Promise<Existing> {
+export function existing(account: Account, configs: WorkerConfigs): Promise<Existing> {
+  return existingOf(account, namesIn(configs));
+}
+
+/** What an app is called at Cloudflare. */
+export interface Names {
+  readonly workers: readonly string[];
+  readonly queues: readonly string[];
+}
+
+export function namesIn(configs: WorkerConfigs): Names {
+  return { workers: listed(configs).map(({ name }) => name), queues: queuesOf(configs) };
+}
+
+export async function existingOf(account: Account, names: Names): Promise<Existing> {
   // By name: a list has pages.
-  const queues = queuesOf(configs).map((name) => account.get<Queue[]>(`/queues?${new URLSearchParams({ name })}`));
-  const workers = listed(configs).map(async ({ name }) => [name, await workerAt(account, name)] as const);
+  const queues = names.queues.map((name) => account.get<Queue[]>(`/queues?${new URLSearchParams({ name })}`));
+  const workers = names.workers.map(async (name) => [name, await workerAt(account, name)] as const);
   // At once: otherwise, of two that fail, nobody would wait for the second.
   const [found, states] = await Promise.all([Promise.all(queues), Promise.all(workers)]);
   return { queues: found.flatMap((one) => one ?? []), workers: Object.fromEntries(states) };

@@ -34,6 +34,12 @@ export async function isUnclaimed({ id }: ClaimableDatabase): Promise<boolean> {
   return (await ask(`${API}/${encodeURIComponent(id)}`)).status === 'UNCLAIMED';
 }
 
+/** The owner's URL, if the database is somebody's: Neon deletes any other. */
+export async function claimedUrl(database: ClaimableDatabase | undefined): Promise<string | undefined> {
+  const isClaimed = database && !(await isUnclaimed(database).catch(() => true));
+  return isClaimed ? database.url : undefined;
+}
+
 async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(60_000) }).catch(() => undefined);
   if (!response) throw new UserError('neon.new could not be reached: check the network');

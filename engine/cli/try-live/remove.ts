@@ -1,17 +1,16 @@
 import pg from 'pg';
 import { type Account, ApiError, openAccount } from '../cloudflare/api.ts';
-import { listed, readConfigs, type WorkerConfigs } from '../config/worker-config.ts';
 import { asOwner, DEPLOYING } from '../database/connect.ts';
 import { workerRoles } from '../database/worker-roles.ts';
 import { UserError } from '../lib/user-error.ts';
-import { existing } from '../setup/account.ts';
+import { existingOf, type Names } from '../setup/account.ts';
 import type { Terminal } from '../setup/terminal.ts';
 import { isUnclaimed } from './claimable-database.ts';
 import { forgetTrial, ifAlive, readTrial, timeOf } from './trial.ts';
 
 /** Removes what is still there. What fails is tried again by the next run. */
 export async function removeTrial(terminal: Terminal): Promise<void> {
-  const { account, database } = readTrial();
+  const { account, database, names = { workers: [], queues: [] } } = readTrial();
   if (!account && !database) return console.log('there is nothing to remove');
   const question = 'remove the Workers and queues of the temporary account, and all that is in its database?';
   if (!(await terminal.confirm(question))) throw new UserError('nothing was removed');
@@ -27,7 +26,7 @@ export async function removeTrial(terminal: Terminal): Promise<void> {
   if (account && ifAlive(account)) {
     Object.assign(process.env, { CLOUDFLARE_API_TOKEN: account.apiToken, CLOUDFLARE_ACCOUNT_ID: account.id });
     try {
-      await emptyAccount(await openAccount(), readConfigs());
+      await emptyAccount(await openAccount(), names);
       terminal.step('done', 'Cloudflare', `removed the Workers and queues of ${account.name}`);
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 401 && error.status !== 403)) throw error;
@@ -41,14 +40,14 @@ export async function removeTrial(terminal: Terminal): Promise<void> {
   forgetTrial();
 }
 
-async function emptyAccount(account: Account, configs: WorkerConfigs): Promise<void> {
-  const { queues, workers } = await existing(account, configs);
+async function emptyAccount(account: Account, names: Names): Promise<void> {
+  const { queues, workers } = await existingOf(account, names);
   // A Worker that is a queue's consumer can't be deleted, and neither can a queue that a Worker sends to.
   for (const { queue_id, consumers = [] } of queues) {
     for (const { consumer_id } of consumers)
       await account.send('DELETE', `/queues/${queue_id}/consumers/${consumer_id}`);
   }
-  for (const { name } of listed(configs)) {
+  for (const name of names.workers) {
     if (workers[name]) await account.send('DELETE', `/workers/scripts/${name}?force=true`);
   }
   for (const { queue_id } of queues) await account.send('DELETE', `/queues/${queue_id}`);

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { Names } from '../setup/account.ts';
 
 /** Git ignores it, as all of .data, and only its owner can read it: it holds tokens and secrets. */
 const FILE = '.data/try-live.json';
@@ -25,6 +26,8 @@ export interface ClaimableDatabase extends Claimable {
 export interface Trial {
   readonly account?: TemporaryAccount;
   readonly database?: ClaimableDatabase;
+  /** The app may have been renamed since. */
+  readonly names?: Names;
   /** By their names: what the Workers have, and what samples are signed with. */
   readonly secrets: Readonly<Record<string, string>>;
   /** The receiver's address, when everything is deployed. */

@@ -77,9 +77,11 @@ it('a second run makes nothing again, and deploys what has changed, also in the 
 
 it('setup goes on from there after both were claimed, and deploys nothing again', async () => {
   claim();
-  neon.claim();
   const { error } = await tryLive();
   expect(error).toContain('If you have claimed it, npm run setup goes on from there');
+  const early = await account.setup([], { env: SEVERAL, answers: [''] });
+  expect(early.error).toContain('set DATABASE_URL');
+  neon.claim();
   const { code, changes, outcomes, text } = await account.setup([], { env: SEVERAL, answers: [''] });
   await account.checkout.write('wrangler.toml', RECEIVER);
   expect([code, changes, outcomes.filter((one) => one === 'ok').length], text).toEqual([0, [], 8]);
@@ -146,6 +148,12 @@ it('gives the Workers a new database when the time of the first is over', async 
   expect([code, outcomes.slice(0, 2)], text).toEqual([0, ['ok', 'done']]);
 }, 120_000);
 
+it('an app that was renamed, as by init, is told to remove the trial first', async () => {
+  await account.checkout.write('wrangler.toml', RECEIVER.replace('checkout-receiver', 'acme-receiver'));
+  const { error, changes } = await tryLive();
+  expect([error, changes]).toEqual([expect.stringContaining('what is live is called checkout-receiver'), []]);
+});
+
 it('--down removes Workers, queues, tables and roles, and goes on after a failure', async () => {
   const { cloudflare } = account;
   const url = newest();
@@ -154,6 +162,7 @@ it('--down removes Workers, queues, tables and roles, and goes on after a failur
   const failed = await tryLive({ fault }, ['--down', '--yes']);
   expect([failed.code, cloudflare.scripts.size]).toEqual([1, 2]);
   const { code, text } = await down();
+  await account.checkout.write('wrangler.toml', RECEIVER);
   expect([code, text]).toEqual([0, expect.stringContaining('emptied the database. Neon deletes it at')]);
   expect([cloudflare.scripts.size, cloudflare.queues]).toEqual([0, []]);
   const left = `select nspname from pg_namespace where nspowner = current_user::regrole
@@ -180,6 +189,7 @@ it('an account without crons and an owner who may make no roles are enough, and 
   expect(first.text).toMatch(/^needs +consumer +deployed checkout-consumer without its cron/m);
   neon.create = create;
   claim();
+  neon.claim();
   await account.sql(admin, 'alter role plain createrole');
   const { code, changes, text } = await account.setup([], { env: SEVERAL, answers: ['', 'y'] });
   await account.checkout.write('wrangler.toml', RECEIVER);
