@@ -7,6 +7,7 @@ import type { Log, LogLine } from '../shared/log.ts';
 import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
 import { parkDeadLetters, settleDeadLetter } from './dead-letters.ts';
 import { PAUSE_SECONDS } from './judge.ts';
+import { ticketsOf } from './learnt.ts';
 import { type ConsumerDependencies, type Portion, type Reconcile, workInPortions } from './portions.ts';
 import { sendAlerts } from './send-alerts.ts';
 import { sendEffects } from './send-effects.ts';
@@ -119,7 +120,7 @@ async function sweep(
   }
   // The next of those that wait, in case the run that was to send its ticket was killed.
   const waiting = await takeWaiting(db, now);
-  sent = (await sendTickets(env.EFFECTS, waiting.map(({ source, eventId, name }) => ({ source, eventId, name })))) && sent;
+  sent = (await sendTickets(env.EFFECTS, ticketsOf(waiting))) && sent;
   swept.effects += waiting.length;
   await prunePauses(db, now);
   // Tickets that the queue did not take are overdue again after their interval.

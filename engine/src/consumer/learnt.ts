@@ -72,6 +72,12 @@ export class Learnt {
     if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
   }
 
+  /** It was not called, and needs no call any more. */
+  cancelled(effect: LoadedEffect): void {
+    if (effect.isProbe) this.#of(effect, effect.host ?? '').probe = 'not_called';
+    this.ended(effect);
+  }
+
   /** It needs no call any more, or not now: another may take its place. */
   ended(effect: LoadedEffect): void {
     for (const host of new Set([effect.host ?? '', ''])) this.#of(effect, host).release++;
@@ -97,15 +103,19 @@ export class Learnt {
         failing: new Set<string>(),
         problem: null,
         retryAt: null,
-        isProbe: false,
+        probe: null,
       };
       this.#answers.set(key, found);
       return found;
     };
     // Whatever becomes of a probe, the next one must be sent.
-    if (isProbe && failed !== null) get(failed).isProbe = true;
+    if (isProbe && failed !== null) get(failed).probe ??= 'called';
     return get(host);
   }
+}
+
+export function ticketsOf(keys: readonly EffectKey[]): EffectKey[] {
+  return keys.map(({ source, eventId, name }) => ({ source, eventId, name }));
 }
 
 /** The result of an effect that waits without an attempt being counted. */

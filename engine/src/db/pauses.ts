@@ -34,8 +34,8 @@ export interface Answers {
   problem: string | null;
   /** The other side has asked not to be called before. */
   retryAt: Date | null;
-  /** Whether one of the effects was the probe. */
-  isProbe: boolean;
+  /** What became of the probe, if one of the effects was that. */
+  probe: 'called' | 'not_called' | null;
 }
 
 /** A row after the answers are noted. */
@@ -65,16 +65,17 @@ export interface Released extends EffectKey {
 export function noteAnswers(answers: readonly Answers[], run: string, now: Date, own: SQL): SQL {
   const isOk = sql`excluded.ok_at is not null`;
   const isSeen = sql`(seen.kind, seen.host) = (excluded.kind, excluded.host)`;
-  const probeFailed = sql`(${pauses.pausedAt} is not null and (select is_probe from seen where ${isSeen}))`;
+  const probe = sql`case when ${pauses.pausedAt} is not null then (select probe from seen where ${isSeen}) end`;
   const failing = sql`array(select distinct unnest(${pauses.failing} || excluded.failing) limit ${EVENTS_TO_PAUSE})`;
   const begins = sql`(${pauses.pausedAt} is null
         and (excluded.paused_at is not null or cardinality(${failing}) >= ${EVENTS_TO_PAUSE}))`;
   const retryAt = sql`(select retry_at from seen where ${isSeen})`;
-  const nextSeconds = sql`least(${LAST_PROBE_SECONDS}, 2 * ${pauses.probeSeconds})`;
+  const nextSeconds = sql`case when cardinality(excluded.failing) > 0
+        then least(${LAST_PROBE_SECONDS}, 2 * ${pauses.probeSeconds}) else ${pauses.probeSeconds} end`;
   const first = sql`make_interval(secs => ${FIRST_PROBE_SECONDS})`;
   return sql`
     seen as (
-      select kind, host, ok, release, array(select jsonb_array_elements_text(failing)) as failing, problem, retry_at, is_probe
+      select kind, host, ok, release, array(select jsonb_array_elements_text(failing)) as failing, problem, retry_at, probe
       from ${rowsOf('given', answers, {
         kind: ['text', ({ kind }) => kind],
         host: ['text', ({ host }) => host],
@@ -83,7 +84,7 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
         failing: ['jsonb', ({ failing }) => JSON.stringify([...failing])],
         problem: ['text', ({ problem }) => problem],
         retry_at: ['timestamptz', ({ retryAt }) => retryAt],
-        is_probe: ['boolean', ({ isProbe }) => isProbe],
+        probe: ['text', ({ probe }) => probe],
       })}
     ),
     noted as (
@@ -99,7 +100,8 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
         select from ${pauses} where (${pauses.kind}, ${pauses.host}) = (seen.kind, seen.host) and (
           ${pauses.failing} <> '{}' or ${pauses.pausedAt} is not null or ${pauses.backlog} or ${pauses.runs} ? ${run}
           or coalesce(${pauses.okAt} < ${at(now)} - ${OK_EVERY}::interval, true)))
-      order by kind, host
+      -- Hosts before kinds, as in the statement that loads effects.
+      order by host = '', kind, host
       on conflict (${column.kind}, ${column.host}) do update set
         ${column.failing} = case when ${isOk} then '{}' else ${failing} end,
         ${column.lastError} = coalesce(excluded.last_error, ${pauses.lastError}),
@@ -112,11 +114,12 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
           else ${pauses.pausedAt} end,
         ${column.probeSeconds} = case
           when ${begins} then ${FIRST_PROBE_SECONDS}
-          when ${probeFailed} then ${nextSeconds}
+          when ${probe} = 'called' then ${nextSeconds}
           else ${pauses.probeSeconds} end,
         ${column.probeAt} = case
           when ${begins} then greatest(${at(now)} + ${first}, ${retryAt})
-          when ${probeFailed} then greatest(${at(now)} + make_interval(secs => ${nextSeconds}), ${retryAt})
+          when ${probe} = 'called' then greatest(${at(now)} + make_interval(secs => ${nextSeconds}), ${retryAt})
+          when ${probe} = 'not_called' then ${at(now)}
           else ${pauses.probeAt} end,
         ${column.backlog} = ${pauses.backlog} or (${isOk} and ${pauses.pausedAt} is not null and ${pauses.pausedBy} is null),
         ${column.runs} = ${pauses.runs} - ${run}::text,
@@ -127,7 +130,7 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
     wanted as (
       select kind, host, probe_at as at, 1 as number
       from noted join seen using (kind, host)
-      where paused_at is not null and paused_by is null and (paused_at = ${at(now)} or is_probe)
+      where paused_at is not null and paused_by is null and (paused_at = ${at(now)} or probe is not null)
       union all
       select kind, host, ${at(now)}, release from noted join seen using (kind, host) where backlog and paused_at is null
     ),

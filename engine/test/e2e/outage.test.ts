@@ -1,7 +1,13 @@
 // An outage of the other side parks nothing: drills in virtual time.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { defineEffect } from '../../src/kit/index.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as v from 'valibot';
+import { runAction } from '../../src/db/actions.ts';
+import { claim } from '../../src/db/claim.ts';
+import { pauseKind, resumeKind } from '../../src/db/pauses.ts';
+import { currentState, defineEffect, defineHandler, errorFromResponse } from '../../src/kit/index.ts';
+import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import { useDatabase } from '../database.ts';
+import { claimRequest } from '../new-event.ts';
 import { HOUR, MINUTE, OutsideWorld, SECOND } from './outside-world.ts';
 
 const database = useDatabase();
@@ -25,7 +31,6 @@ const pauses = () => sql('select kind, host, paused_at is not null as paused, ba
 beforeEach(async () => {
   await sql('delete from webhooks.events; delete from webhooks.pauses');
 });
-afterEach(() => vi.restoreAllMocks());
 
 /** The most calls that were begun within a second. */
 function mostPerSecond(calls: readonly { readonly at: number }[]): number {
@@ -232,30 +237,160 @@ describe('a limit', () => {
     console.log('limit', { seconds: seconds(START, last(world)), most: mostPerSecond(world.calls), rounds: world.lines.length });
     expect(await statuses()).toEqual({ sent: 10_000 });
     expect(last(world)).toBeLessThan(START + 120 * SECOND);
+    // A call begins a little after its turn, and how many do so together depends on the machine.
+    expect(mostPerSecond(world.calls)).toBeLessThan(150);
   }, 600_000);
 
-  it('of one at a time is kept over all consumers, also if they are killed', async () => {
-    let [running, most] = [0, 0];
-    const mail = defineEffect<string>({
-      limit: { atOnce: 1 },
-      send: async (payload, { key, fetch }) => {
-        most = Math.max(most, ++running);
-        return fetch(`https://mail.example.com/${payload}`, { headers: { 'idempotency-key': key } }).finally(() => running--);
-      },
-    });
+  it.each([0, 0.01])('of one at a time is kept over all consumers, also if they are killed (%s)', async (killed) => {
     const world = new OutsideWorld({
       database,
       start: START,
-      effects: { mail },
+      effects: { mail: { ...post(), limit: { atOnce: 1 } }, sms: post('sms.example.com') },
       consumers: 6,
       callMs: 50,
+      killed,
       answer: () => new Response(),
     });
     await world.addEffects('mail', ids(100), () => START);
-    await world.workUntil(START + HOUR, { untilEmpty: true });
-    console.log('at once', { seconds: seconds(START, last(world)), most });
-    expect(await statuses()).toEqual({ sent: 100 });
-    expect(most).toBe(1);
-    expect(last(world)).toBeLessThan(START + 60 * SECOND);
+    await world.addEffects('sms', ids(100, 'sms'), () => START);
+    await world.workUntil(START + 3 * HOUR);
+    expect(await statuses()).toEqual({ sent: 200 });
+    const times = world.calls.filter(({ host }) => host === 'mail.example.com').map(({ at }) => at);
+    console.log('at once', { killed: world.kills, seconds: seconds(START, Math.max(...times)), sms: seconds(START, Math.max(...world.calls.filter(({ host }) => host === 'sms.example.com').map(({ at }) => at))) });
+    expect(times.every((time, n) => n === 0 || time - (times[n - 1] ?? 0) >= 50)).toBe(true);
+    if (killed === 0) expect(Math.max(...times)).toBeLessThan(START + 30 * SECOND);
   }, 120_000);
+});
+
+describe('events whose handlers ask somebody', () => {
+  const asks = defineHandler({
+    async handle({ id }, tools) {
+      if (id.startsWith('plain')) {
+        const error = errorFromResponse(await tools.fetch(`https://api.example.com/${id}`), tools.now);
+        if (error) throw error;
+      } else await currentState(tools, `https://api.example.com/${id}`, v.object({}));
+      return [];
+    },
+  });
+  const worldOf = (answer: ConstructorParameters<typeof OutsideWorld>[0]['answer']) =>
+    new OutsideWorld({
+      database,
+      start: START,
+      handlers: { test: { test: asks } },
+      sources: { test: { types: ['test'] } },
+      consumers: 2,
+      answer,
+    });
+  const claimAll = async (world: OutsideWorld, names: readonly string[], every = 0) => {
+    for (const [n, eventId] of names.entries()) {
+      const at = START + n * every;
+      await claim(database.consumer, claimRequest([eventId], { receivedAt: new Date(at) }));
+      world.waiting.events.push({ at, body: { version: MESSAGE_VERSION, source: 'test', eventId }, attempts: 1 });
+    }
+  };
+  const events = async () => {
+    const rows = await sql<{ status: string; n: number }>('select status, count(*)::int as n from webhooks.events group by 1');
+    return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+  };
+
+  it('an outage of a day parks none of them, and no ticket is returned to the queue', async () => {
+    const end = START + 23 * HOUR;
+    const world = worldOf(({ at }) => (at < end ? down(502) : Response.json({})));
+    await claimAll(world, [...ids(10, 'state'), ...ids(10, 'plain')], MINUTE);
+    await world.workUntil(end);
+    expect(await events()).toEqual({ pending: 20 });
+    expect(world.deliveries).toBe(1);
+    expect(await sql('select distinct attempts, failure from webhooks.events')).toEqual([{ attempts: 0, failure: 'response' }]);
+    await world.workUntil(end + 2 * HOUR);
+    expect(await events()).toEqual({ done: 20 });
+  }, 300_000);
+
+  it('one that alone breaks their API is parked within hours', async () => {
+    const world = worldOf(({ url }) => (url.pathname === '/bad' ? down(500) : Response.json({})));
+    await claimAll(world, ['bad', ...ids(120)], 3 * MINUTE);
+    await world.workUntil(START + 10 * HOUR);
+    expect(await events()).toEqual({ parked: 1, done: 120 });
+  }, 120_000);
+});
+
+describe('an operator', () => {
+  const worldOf = () =>
+    new OutsideWorld({ database, start: START, effects: { mail: post() }, consumers: 2, answer: () => new Response() });
+  const release = async (world: OutsideWorld, host?: string) => {
+    for (const key of (await resumeKind(database.ops, { kind: 'mail', host }, 'resume', world.now())) ?? []) {
+      const { source, eventId, name } = key;
+      world.waiting.effects.push({ at: world.clock, body: { version: MESSAGE_VERSION, source, eventId, name }, attempts: 1 });
+    }
+  };
+
+  it.each([undefined, 'mail.example.com'])(
+    'pauses a kind (host %s) until it is resumed, however long that takes, and a retry doesn’t lift the pause',
+    async (host) => {
+      const world = worldOf();
+      await pauseKind(database.ops, { kind: 'mail', host }, 'ann', world.now());
+      await world.addEffects('mail', ids(40), (n) => START + n * MINUTE);
+      await world.workUntil(START + 30 * HOUR);
+      expect(world.calls).toEqual([]);
+      expect(await statuses()).toEqual({ pending: 40 });
+      const retry = { action: 'retry', filter: { status: 'done' }, who: 'ann', at: world.now(), sendEffectsAgain: false } as const;
+      await runAction(database.ops, retry);
+      await world.workUntil(START + 31 * HOUR);
+      expect(world.calls).toEqual([]);
+      await release(world, host);
+      await world.workUntil(START + 32 * HOUR, { untilEmpty: true });
+      expect(await statuses()).toEqual({ sent: 40 });
+      expect(last(world)).toBeLessThan(START + 31 * HOUR + MINUTE);
+      expect(await resumeKind(database.ops, { kind: 'mail', host }, 'resume', world.now())).toBeUndefined();
+    },
+    120_000,
+  );
+
+  it('tries a call at once, of a pause that failures have set, and of no other', async () => {
+    let isDown = true;
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: post() },
+      answer: () => (isDown ? down() : new Response()),
+    });
+    await world.addEffects('mail', ids(10), () => START);
+    await world.workUntil(START + HOUR + MINUTE);
+    isDown = false;
+    const [first] = (await resumeKind(database.ops, { kind: 'mail', host: undefined }, 'try', world.now())) ?? [];
+    if (!first) throw new Error('nothing is tried');
+    const { source, eventId, name } = first;
+    world.waiting.effects.push({ at: world.clock, body: { version: MESSAGE_VERSION, source, eventId, name }, attempts: 1 });
+    const before = world.clock;
+    await world.workUntil(START + 2 * HOUR);
+    expect(await statuses()).toEqual({ sent: 10 });
+    // One of them has the ticket of the next probe already.
+    const quick = world.calls.filter(({ at, status }) => status === 200 && at < before + 10 * SECOND);
+    expect(quick.length).toBeGreaterThanOrEqual(9);
+    await pauseKind(database.ops, { kind: 'mail', host: undefined }, 'ann', world.now());
+    expect(await resumeKind(database.ops, { kind: 'mail', host: undefined }, 'try', world.now())).toBeUndefined();
+  }, 120_000);
+});
+
+it('an effect that expires while its kind is paused is cancelled, and not sent', async () => {
+  const world = new OutsideWorld({
+    database,
+    start: START,
+    effects: { mail: { ...post(), expiresAfter: 600 } },
+    answer: ({ at }) => (at < START + 30 * MINUTE ? down() : new Response()),
+  });
+  await world.addEffects('mail', ids(8), () => START);
+  await world.addEffects('mail', ids(3, 'late'), () => START + 29 * MINUTE);
+  await world.workUntil(START + HOUR);
+  expect(await statuses()).toEqual({ cancelled: 8, sent: 3 });
+  expect(await sql(`select distinct last_error from webhooks.effects where status = 'cancelled'`)).toEqual([
+    { last_error: 'expired: it could not be sent within 600 s' },
+  ]);
+}, 120_000);
+
+it('a success while nothing has failed writes nothing', async () => {
+  const world = new OutsideWorld({ database, start: START, effects: { mail: post() }, answer: () => new Response() });
+  await world.addEffects('mail', ids(12), () => START);
+  await world.workUntil(START + MINUTE);
+  expect(await statuses()).toEqual({ sent: 12 });
+  expect(await pauses()).toEqual([]);
 });

@@ -48,6 +48,16 @@ interface Options {
   readonly killed?: number;
 }
 
+/** A run of a consumer. */
+interface Run {
+  isDead: boolean;
+  readonly die: () => void;
+}
+
+/** Of all worlds: what was killed in one test must not go on in the next. */
+const runs = new AsyncLocalStorage<Run>();
+const send = globalThis.fetch;
+
 export class OutsideWorld {
   clock: number;
   readonly calls: Call[] = [];
@@ -58,7 +68,6 @@ export class OutsideWorld {
   readonly waiting = { events: [] as Queued[], effects: [] as Queued[] };
   readonly #options: Options;
   readonly #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
-  readonly #run = new AsyncLocalStorage<{ isDead: boolean }>();
   #nextTick: number;
   #random = 1;
   /** To the database. They take no virtual time. */
@@ -68,7 +77,6 @@ export class OutsideWorld {
     this.#options = options;
     this.clock = options.start;
     this.#nextTick = options.start + CRON_EVERY_MS;
-    const send = globalThis.fetch;
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
       await this.#maybeDie();
       const url = new URL(input instanceof Request ? input.url : String(input));
@@ -139,8 +147,8 @@ export class OutsideWorld {
       now: this.now,
       random: this.random,
       sleep: this.sleep,
-      handlerMs: 30_000,
-      effectMs: 10_000,
+      handlerMs: 60_000,
+      effectMs: 60_000,
       log: (line) => {
         searchedLog(line);
         this.lines.push(line);
@@ -226,9 +234,9 @@ export class OutsideWorld {
 
   /** Whether it was not killed. */
   async #killable(work: () => Promise<void>): Promise<boolean> {
-    const run = { isDead: false };
     const { promise: dead, resolve: die } = Promise.withResolvers<false>();
-    return this.#run.run(Object.assign(run, { die: () => die(false) }), () =>
+    const run: Run = { isDead: false, die: () => die(false) };
+    return runs.run(run, () =>
       Promise.race([
         work().then(
           () => !run.isDead,
@@ -241,7 +249,7 @@ export class OutsideWorld {
 
   /** What a killed consumer would do next never happens. */
   async #maybeDie(): Promise<void> {
-    const run = this.#run.getStore() as { isDead: boolean; die: () => void } | undefined;
+    const run = runs.getStore();
     if (!run) return;
     if (!run.isDead && this.random() < (this.#options.killed ?? 0)) {
       run.isDead = true;
