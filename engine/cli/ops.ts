@@ -56,7 +56,15 @@ type Options = ReturnType<typeof readOptions>['values'];
 const PAGE = 500;
 
 /** How many words a command takes. The others take two: SOURCE and ID. */
-const WORDS: Readonly<Record<string, number>> = { status: 0, list: 0, reconcile: 1, pause: 1, resume: 1, try: 1, position: 1 };
+const WORDS: Readonly<Record<string, number>> = {
+  status: 0,
+  list: 0,
+  reconcile: 1,
+  pause: 1,
+  resume: 1,
+  try: 1,
+  position: 1,
+};
 
 /** What an operator does without a browser. */
 export default async function main(): Promise<void> {

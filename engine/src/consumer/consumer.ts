@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from '../db/client.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { prunePauses, takeWaiting } from '../db/pauses.ts';
+import { takeWaiting } from '../db/pauses.ts';
 import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import { isReconcileMessage, sendReconciles, sendTickets } from '../queue/tickets.ts';
 import type { Log, LogLine } from '../shared/log.ts';
@@ -39,7 +39,13 @@ export function createConsumer(dependencies: ConsumerDependencies) {
       }
     },
     async scheduled(controller: { readonly scheduledTime: number }, env: ConsumerBindings): Promise<void> {
-      await tick(env, new Date(controller.scheduledTime), dependencies.log, dependencies.reconcile, dependencies.effects);
+      await tick(
+        env,
+        new Date(controller.scheduledTime),
+        dependencies.log,
+        dependencies.reconcile,
+        dependencies.effects,
+      );
     },
   };
 }
@@ -122,7 +128,6 @@ async function sweep(
   const waiting = await takeWaiting(db, now);
   sent = (await sendTickets(env.EFFECTS, ticketsOf(waiting))) && sent;
   swept.effects += waiting.length;
-  await prunePauses(db, now);
   // Tickets that the queue did not take are overdue again after their interval.
   log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
 }

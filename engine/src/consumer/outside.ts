@@ -31,7 +31,9 @@ export function watchCalls(outside: typeof fetch, isPaused: (host: string) => bo
       hosts.set(host, response.ok);
       return response;
     } catch (error) {
-      throw isOfCode(error) || otherSideOf(error) ? error : ofOtherSide(error, { host, problem: problemOf(error, host) });
+      throw isOfCode(error) || otherSideOf(error)
+        ? error
+        : ofOtherSide(error, { host, problem: problemOf(error, host) });
     }
   };
   return {

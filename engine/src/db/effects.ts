@@ -13,7 +13,17 @@ import {
   statesOf,
   takeProbes,
 } from './pauses.ts';
-import { bodies, cancellations, effects, events, type Failure, itsEvent, pauses, sendableSince, TICKET_GRACE_MS } from './schema.ts';
+import {
+  bodies,
+  cancellations,
+  effects,
+  events,
+  type Failure,
+  itsEvent,
+  pauses,
+  sendableSince,
+  TICKET_GRACE_MS,
+} from './schema.ts';
 import { at, columnNames, EFFECT_KEY, lockName, rowsOf } from './sql.ts';
 
 export interface LoadedEffect extends EffectKey {

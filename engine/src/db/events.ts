@@ -59,7 +59,8 @@ export const LOADED = sql`
              ${events.failingSince} as "failingSince", ${FAILING_HOSTS} as "failingHosts",
              ${bodies.headers} as headers, ${bodies.source} is not null as "hasBody"`;
 
-export interface LoadedRow extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'failingSince' | 'headers'> {
+export interface LoadedRow
+  extends Omit<LoadedEvent, 'occurredAt' | 'receivedAt' | 'notBefore' | 'failingSince' | 'headers'> {
   readonly occurredAt: string | null;
   readonly receivedAt: string;
   readonly notBefore: string | null;

@@ -186,9 +186,16 @@ const releasedColumns = sql`kind, host, source, event_id as "eventId", name, at`
 
 const NO_KEYS = sql`select ''::text, ''::text, ''::text where false`;
 
+/** The CTE that deletes the rows of hosts that have not failed for two days. */
+const prunedPauses = (now: Date) => sql`
+    pruned as (
+      delete from ${pauses} where ${pauses.changedAt} < ${at(now)} - interval '2 days'
+        and ${pauses.pausedAt} is null and not ${pauses.backlog} and coalesce(${pauses.lineAt} < ${at(now)}, true)
+    )`;
+
 /**
  * Takes waiting effects, of one kind and host, or with none of every one whose probe is overdue, or whose backlog nobody may be
- * working. If none waits, there is no backlog any more. Two things can happen at the same moment: an effect begins to wait, and
+ * working; then it also deletes old rows. If none waits, there is no backlog any more. Two things can happen at the same moment: an effect begins to wait, and
  * changes the row, and this looks for it in vain. So the row keeps its backlog if it has changed.
  */
 export async function takeWaiting(
@@ -215,21 +222,10 @@ export async function takeWaiting(
       where (${pauses.kind}, ${pauses.host}) = (wanted.kind, wanted.host) and ${pauses}.xmin = wanted.version
         and wanted.paused_at is null and not exists (
           select from released where (released.kind, released.host) = (wanted.kind, wanted.host))
-    )
+    )${only ? sql`` : sql`, ${prunedPauses(now)}`}
     select ${releasedColumns} from released`,
   );
   return rows.map((row) => ({ ...row, at: new Date(row.at) }));
-}
-
-/** Deletes the rows of hosts that have not failed for two days. */
-export async function prunePauses(db: Database, now: Date): Promise<void> {
-  await run(
-    db,
-    sql`
-    delete from ${pauses} where ${pauses.changedAt} < ${at(now)} - interval '2 days'
-      and ${pauses.pausedAt} is null and not ${pauses.backlog}
-      and coalesce(${pauses.lineAt} < ${at(now)}, true)`,
-  );
 }
 
 /** Notes that handlers have called these hosts with success. Only those hosts have a row that have failed lately. */
@@ -244,7 +240,10 @@ export async function noteSuccess(db: Database, hosts: readonly string[], now: D
 }
 
 /** The CTE `hosts`: from now on, a success of handlers at these hosts is noted. */
-export function noteFailingHosts(failed: readonly { readonly host: string; readonly problem: string }[], now: Date): SQL {
+export function noteFailingHosts(
+  failed: readonly { readonly host: string; readonly problem: string }[],
+  now: Date,
+): SQL {
   const byHost = new Map(failed.map((one) => [one.host, one]));
   return sql`
     hosts as (

@@ -262,7 +262,9 @@ export const effects = webhooks.table(
     }).onDelete('cascade'),
     index('effects_due').on(table.dueAt).where(sql`status = 'pending'`),
     // Only effects whose other side has failed are in it, and those that wait.
-    index('effects_waiting').on(table.kind, table.host, table.dueAt).where(sql`status = 'pending' and host is not null`),
+    index('effects_waiting')
+      .on(table.kind, table.host, table.dueAt)
+      .where(sql`status = 'pending' and host is not null`),
     // Only effects that can be cancelled are in it.
     uniqueIndex(EFFECT_KEY_ONCE).on(table.source, table.kind, table.cancelKey).where(sql`cancel_key is not null`),
     // Only parked effects are in it. Without it, every look at what is parked would read the whole table.

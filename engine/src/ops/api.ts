@@ -154,10 +154,15 @@ export async function changePause(
 ): Promise<boolean> {
   const at = now();
   const first =
-    action === 'pause' ? await pauseKind(db, { kind, host }, operator.who, at) : await resumeKind(db, { kind, host }, action, at);
+    action === 'pause'
+      ? await pauseKind(db, { kind, host }, operator.who, at)
+      : await resumeKind(db, { kind, host }, action, at);
   if (first === undefined) return false;
   // If the queue doesn't take them, the sweep sends them.
-  const sent = await sendAll(env.EFFECTS, first.map(({ source, eventId, name }) => ({ source, eventId, name })));
+  const sent = await sendAll(
+    env.EFFECTS,
+    first.map(({ source, eventId, name }) => ({ source, eventId, name })),
+  );
   log({ step: 'operator', outcome: action, kind, host, tickets: sent ? 'sent' : 'not_sent' });
   return true;
 }

@@ -83,7 +83,10 @@ export function readReconcile(fields: Fields) {
 }
 
 /** As long as the name of a host may be. */
-const Name = v.pipe(v.string('is a text'), v.check((text: string) => isStorableText(text) && text.length <= 255, 'is a text of up to 255 characters'));
+const Name = v.pipe(
+  v.string('is a text'),
+  v.check((text: string) => isStorableText(text) && text.length <= 255, 'is a text of up to 255 characters'),
+);
 
 /** The body of a request to pause a kind of effects, or to end that. */
 export const PauseFields = only('field', {

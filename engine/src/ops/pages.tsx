@@ -7,7 +7,15 @@ import { listEvents } from '../db/views.ts';
 import { countedBoth } from '../shared/counts.ts';
 import { namedTypes } from '../shared/event-types.ts';
 import { isStorableText } from '../shared/text.ts';
-import { changePause, loadEvent, NOT_PAUSED, type OpsDependencies, type OpsTypes, openOpsDatabase, runActionNow } from './api.ts';
+import {
+  changePause,
+  loadEvent,
+  NOT_PAUSED,
+  type OpsDependencies,
+  type OpsTypes,
+  openOpsDatabase,
+  runActionNow,
+} from './api.ts';
 import {
   cursorText,
   type Input,

@@ -61,7 +61,8 @@ export function headline(
   if (isParked) return `${countedBoth(counts)} ${isOne ? 'is' : 'are'} parked${when}`;
   if (those.length > 0) return `${countedBoth(counts)} ${isOne ? 'keeps' : 'keep'} failing${when}`;
   const [paused] = pauses;
-  if (paused) return `${pauses.length === 1 ? paused.kind : counted(pauses.length, 'host')} ${pauses.length === 1 ? 'is' : 'are'} paused`;
+  if (paused)
+    return `${pauses.length === 1 ? paused.kind : counted(pauses.length, 'host')} ${pauses.length === 1 ? 'is' : 'are'} paused`;
   const silent = sources.filter(({ unusually_silent }) => unusually_silent).length;
   return silent === 0 ? 'Nothing is parked' : `${counted(silent, 'source')} ${silent === 1 ? 'is' : 'are'} silent`;
 }

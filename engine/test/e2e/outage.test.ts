@@ -1,6 +1,7 @@
 // An outage of the other side parks nothing: drills in virtual time.
-import { beforeEach, describe, expect, it } from 'vitest';
+
 import * as v from 'valibot';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runAction } from '../../src/db/actions.ts';
 import { claim } from '../../src/db/claim.ts';
 import { pauseKind, resumeKind } from '../../src/db/pauses.ts';
@@ -26,7 +27,8 @@ const statuses = async () => {
   );
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 };
-const pauses = () => sql('select kind, host, paused_at is not null as paused, backlog from webhooks.pauses order by 1, 2');
+const pauses = () =>
+  sql('select kind, host, paused_at is not null as paused, backlog from webhooks.pauses order by 1, 2');
 
 beforeEach(async () => {
   await sql('delete from webhooks.events; delete from webhooks.pauses');
@@ -91,7 +93,13 @@ describe('an outage', () => {
     const during = world.calls.length;
     expect(await statuses()).toEqual({ pending: 200 });
     await world.workUntil(end + 2 * HOUR);
-    console.log('kills', { during, kills: world.kills, after: world.calls.length - during, deliveries: world.deliveries, seconds: seconds(end, last(world)) });
+    console.log('kills', {
+      during,
+      kills: world.kills,
+      after: world.calls.length - during,
+      deliveries: world.deliveries,
+      seconds: seconds(end, last(world)),
+    });
     expect(await statuses()).toEqual({ sent: 200 });
     expect(world.kills).toBeGreaterThan(20);
     expect(during).toBeLessThan(60);
@@ -101,25 +109,29 @@ describe('an outage', () => {
     ['refused connections', 'refused' as const],
     ['a key that was refused', down(401)],
     ['too many requests', down(429)],
-  ])('of almost a day, with %s, parks nothing, of a thousand effects or of one', async (_what, answered) => {
-    const end = START + 23 * HOUR;
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: post(), sms: post('sms.example.com') },
-      consumers: 2,
-      answer: ({ at }) => (at < end ? (answered === 'refused' ? answered : answered.clone()) : new Response()),
-    });
-    await world.addEffects('mail', ids(30), (n) => START + n * MINUTE);
-    await world.addEffects('sms', ids(1, 'alone'), () => START);
-    await world.workUntil(end);
-    expect(await statuses()).toEqual({ pending: 31 });
-    console.log('a day', _what, { during: world.calls.length });
-    // Every five minutes, of both kinds.
-    expect(world.calls.length).toBeLessThan(2 * 24 * 20);
-    await world.workUntil(end + HOUR);
-    expect(await statuses()).toEqual({ sent: 31 });
-  }, 300_000);
+  ])(
+    'of almost a day, with %s, parks nothing, of a thousand effects or of one',
+    async (_what, answered) => {
+      const end = START + 23 * HOUR;
+      const world = new OutsideWorld({
+        database,
+        start: START,
+        effects: { mail: post(), sms: post('sms.example.com') },
+        consumers: 2,
+        answer: ({ at }) => (at < end ? (answered === 'refused' ? answered : answered.clone()) : new Response()),
+      });
+      await world.addEffects('mail', ids(30), (n) => START + n * MINUTE);
+      await world.addEffects('sms', ids(1, 'alone'), () => START);
+      await world.workUntil(end);
+      expect(await statuses()).toEqual({ pending: 31 });
+      console.log('a day', _what, { during: world.calls.length });
+      // Every five minutes, of both kinds.
+      expect(world.calls.length).toBeLessThan(2 * 24 * 20);
+      await world.workUntil(end + HOUR);
+      expect(await statuses()).toEqual({ sent: 31 });
+    },
+    300_000,
+  );
 
   it('that lasts longer than pauseFor parks what has waited so long, after as many attempts as ever', async () => {
     const world = new OutsideWorld({
@@ -134,7 +146,9 @@ describe('an outage', () => {
     expect(await statuses()).toEqual({ pending: 12 });
     await world.workUntil(START + 16 * HOUR);
     expect(await statuses()).toEqual({ parked: 12 });
-    expect(await sql('select distinct attempts, failure from webhooks.effects')).toEqual([{ attempts: 12, failure: 'response' }]);
+    expect(await sql('select distinct attempts, failure from webhooks.effects')).toEqual([
+      { attempts: 12, failure: 'response' },
+    ]);
   }, 300_000);
 
   it('of one host holds up no other host of the same kind, and no other kind', async () => {
@@ -218,7 +232,9 @@ describe('Retry-After', () => {
     expect(await statuses()).toEqual({ pending: 1, sent: 5 });
     await world.workUntil(START + 2 * HOUR - MINUTE);
     expect(await statuses()).toEqual({ sent: 6 });
-    expect(world.calls.filter(({ key }) => key === world.calls[0]?.key).map(({ at }) => seconds(START, at))).toEqual([0, 3600]);
+    expect(world.calls.filter(({ key }) => key === world.calls[0]?.key).map(({ at }) => seconds(START, at))).toEqual([
+      0, 3600,
+    ]);
   }, 120_000);
 });
 
@@ -234,32 +250,47 @@ describe('a limit', () => {
     });
     await world.addEffects('mail', ids(10_000), () => START);
     await world.workUntil(START + HOUR, { untilEmpty: true });
-    console.log('limit', { seconds: seconds(START, last(world)), most: mostPerSecond(world.calls), rounds: world.lines.length });
+    console.log('limit', {
+      seconds: seconds(START, last(world)),
+      most: mostPerSecond(world.calls),
+      rounds: world.lines.length,
+    });
     expect(await statuses()).toEqual({ sent: 10_000 });
     expect(last(world)).toBeLessThan(START + 120 * SECOND);
     // A call begins a little after its turn, and how many do so together depends on the machine.
     expect(mostPerSecond(world.calls)).toBeLessThan(150);
   }, 600_000);
 
-  it.each([0, 0.01])('of one at a time is kept over all consumers, also if they are killed (%s)', async (killed) => {
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: { ...post(), limit: { atOnce: 1 } }, sms: post('sms.example.com') },
-      consumers: 6,
-      callMs: 50,
-      killed,
-      answer: () => new Response(),
-    });
-    await world.addEffects('mail', ids(100), () => START);
-    await world.addEffects('sms', ids(100, 'sms'), () => START);
-    await world.workUntil(START + 3 * HOUR);
-    expect(await statuses()).toEqual({ sent: 200 });
-    const times = world.calls.filter(({ host }) => host === 'mail.example.com').map(({ at }) => at);
-    console.log('at once', { killed: world.kills, seconds: seconds(START, Math.max(...times)), sms: seconds(START, Math.max(...world.calls.filter(({ host }) => host === 'sms.example.com').map(({ at }) => at))) });
-    expect(times.every((time, n) => n === 0 || time - (times[n - 1] ?? 0) >= 50)).toBe(true);
-    if (killed === 0) expect(Math.max(...times)).toBeLessThan(START + 30 * SECOND);
-  }, 120_000);
+  it.each([0, 0.01])(
+    'of one at a time is kept over all consumers, also if they are killed (%s)',
+    async (killed) => {
+      const world = new OutsideWorld({
+        database,
+        start: START,
+        effects: { mail: { ...post(), limit: { atOnce: 1 } }, sms: post('sms.example.com') },
+        consumers: 6,
+        callMs: 50,
+        killed,
+        answer: () => new Response(),
+      });
+      await world.addEffects('mail', ids(100), () => START);
+      await world.addEffects('sms', ids(100, 'sms'), () => START);
+      await world.workUntil(START + 3 * HOUR);
+      expect(await statuses()).toEqual({ sent: 200 });
+      const times = world.calls.filter(({ host }) => host === 'mail.example.com').map(({ at }) => at);
+      console.log('at once', {
+        killed: world.kills,
+        seconds: seconds(START, Math.max(...times)),
+        sms: seconds(
+          START,
+          Math.max(...world.calls.filter(({ host }) => host === 'sms.example.com').map(({ at }) => at)),
+        ),
+      });
+      expect(times.every((time, n) => n === 0 || time - (times[n - 1] ?? 0) >= 50)).toBe(true);
+      if (killed === 0) expect(Math.max(...times)).toBeLessThan(START + 30 * SECOND);
+    },
+    120_000,
+  );
 });
 
 describe('events whose handlers ask somebody', () => {
@@ -289,7 +320,9 @@ describe('events whose handlers ask somebody', () => {
     }
   };
   const events = async () => {
-    const rows = await sql<{ status: string; n: number }>('select status, count(*)::int as n from webhooks.events group by 1');
+    const rows = await sql<{ status: string; n: number }>(
+      'select status, count(*)::int as n from webhooks.events group by 1',
+    );
     return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
   };
 
@@ -300,7 +333,9 @@ describe('events whose handlers ask somebody', () => {
     await world.workUntil(end);
     expect(await events()).toEqual({ pending: 20 });
     expect(world.deliveries).toBe(1);
-    expect(await sql('select distinct attempts, failure from webhooks.events')).toEqual([{ attempts: 0, failure: 'response' }]);
+    expect(await sql('select distinct attempts, failure from webhooks.events')).toEqual([
+      { attempts: 0, failure: 'response' },
+    ]);
     await world.workUntil(end + 2 * HOUR);
     expect(await events()).toEqual({ done: 20 });
   }, 300_000);
@@ -319,7 +354,11 @@ describe('an operator', () => {
   const release = async (world: OutsideWorld, host?: string) => {
     for (const key of (await resumeKind(database.ops, { kind: 'mail', host }, 'resume', world.now())) ?? []) {
       const { source, eventId, name } = key;
-      world.waiting.effects.push({ at: world.clock, body: { version: MESSAGE_VERSION, source, eventId, name }, attempts: 1 });
+      world.waiting.effects.push({
+        at: world.clock,
+        body: { version: MESSAGE_VERSION, source, eventId, name },
+        attempts: 1,
+      });
     }
   };
 
@@ -332,7 +371,13 @@ describe('an operator', () => {
       await world.workUntil(START + 30 * HOUR);
       expect(world.calls).toEqual([]);
       expect(await statuses()).toEqual({ pending: 40 });
-      const retry = { action: 'retry', filter: { status: 'done' }, who: 'ann', at: world.now(), sendEffectsAgain: false } as const;
+      const retry = {
+        action: 'retry',
+        filter: { status: 'done' },
+        who: 'ann',
+        at: world.now(),
+        sendEffectsAgain: false,
+      } as const;
       await runAction(database.ops, retry);
       await world.workUntil(START + 31 * HOUR);
       expect(world.calls).toEqual([]);
@@ -359,7 +404,11 @@ describe('an operator', () => {
     const [first] = (await resumeKind(database.ops, { kind: 'mail', host: undefined }, 'try', world.now())) ?? [];
     if (!first) throw new Error('nothing is tried');
     const { source, eventId, name } = first;
-    world.waiting.effects.push({ at: world.clock, body: { version: MESSAGE_VERSION, source, eventId, name }, attempts: 1 });
+    world.waiting.effects.push({
+      at: world.clock,
+      body: { version: MESSAGE_VERSION, source, eventId, name },
+      attempts: 1,
+    });
     const before = world.clock;
     await world.workUntil(START + 2 * HOUR);
     expect(await statuses()).toEqual({ sent: 10 });

@@ -170,7 +170,11 @@ export class OutsideWorld {
       [ids, times, kind],
     );
     for (const [n, eventId] of ids.entries()) {
-      this.waiting.effects.push({ at: at(n), body: { version: MESSAGE_VERSION, source: 'test', eventId, name: 'post' }, attempts: 1 });
+      this.waiting.effects.push({
+        at: at(n),
+        body: { version: MESSAGE_VERSION, source: 'test', eventId, name: 'post' },
+        attempts: 1,
+      });
     }
   }
 
