@@ -61,7 +61,10 @@ export class Learnt {
   }
 
   failed(effect: LoadedEffect, { otherSide, toldSeconds = 0 }: FailureOutcome, now: Date): void {
-    if (otherSide === undefined) return this.ended(effect);
+    if (otherSide === undefined) {
+      this.ended(effect);
+      return;
+    }
     const { host, problem } = otherSide;
     const { source, eventId } = effect;
     const one = this.#of(effect, host);

@@ -94,8 +94,9 @@ export async function sendEffects(
     return notBefore ? [{ source, eventId, name, delaySeconds: secondsUntilDue({ notBefore }, now()) }] : [];
   });
   if (inLine.length > 0) await sendTickets(env.EFFECTS, inLine);
-  // The run that had these tickets before may have been killed just before it sent those of effects that wait.
-  if (again.size > 0) await sendTickets(env.EFFECTS, ticketsOf(await takeWaiting(db, now())));
+  // A run that has finished one of these was perhaps killed just before it sent the tickets of effects that wait.
+  const isKnown = [...works.values()].some((work) => work.outcome === ALREADY_FINISHED && again.has(keyText(work)));
+  if (isKnown) await sendTickets(env.EFFECTS, ticketsOf(await takeWaiting(db, now())));
 
   const settled = new Map<Message, readonly Outcome[] | 'alone'>();
   for (const message of messages) {

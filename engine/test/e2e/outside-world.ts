@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
 import { createConsumer } from '../../src/consumer/consumer.ts';
 import type { ConsumerDependencies } from '../../src/consumer/portions.ts';
+import { defineEffect } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
@@ -262,4 +263,28 @@ export class OutsideWorld {
     }
     if (run.isDead) await new Promise(() => {});
   }
+}
+
+/** An effect that is one call to this host. */
+export const post = (host = 'mail.example.com') =>
+  defineEffect<string>({
+    send: (payload, { key, fetch }) =>
+      fetch(`https://${host}/${payload}`, { method: 'POST', headers: { 'idempotency-key': key } }),
+  });
+
+export const ids = (count: number, name = 'event') => Array.from({ length: count }, (_, n) => `${name}_${n}`);
+export const down = (status = 503, headers = {}) => new Response(null, { status, headers });
+export const seconds = (from: number, to: number) => Math.round((to - from) / SECOND);
+export const lastCall = ({ calls }: OutsideWorld) => Math.max(...calls.map(({ at }) => at));
+
+/** The most calls that were begun within a second. */
+export function mostPerSecond(calls: readonly { readonly at: number }[]): number {
+  const times = calls.map(({ at }) => at).sort((a, b) => a - b);
+  let first = 0;
+  let most = 0;
+  for (const [n, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - SECOND) first++;
+    most = Math.max(most, n - first + 1);
+  }
+  return most;
 }
