@@ -42,8 +42,11 @@ export class Learnt {
     this.#effects = effects;
   }
 
-  all(): Answers[] {
-    return [...this.#answers.values()];
+  /** Nothing if all calls have succeeded, and nothing has failed or waits. */
+  all(effects: readonly LoadedEffect[]): Answers[] {
+    const all = [...this.#answers.values()];
+    const isNoted = effects.some((effect) => effect.isNoted) || this.hasPlaces(effects);
+    return isNoted || all.some(({ failing, isHeld }) => failing.size > 0 || isHeld) ? all : [];
   }
 
   /** Whether these effects take places of a limit, which must be given back. */
@@ -87,7 +90,7 @@ export class Learnt {
   }
 
   held(effect: LoadedEffect, host: string): void {
-    this.#of(effect, host);
+    this.#of(effect, host).isHeld = true;
     if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
   }
 
@@ -107,6 +110,7 @@ export class Learnt {
         problem: null,
         retryAt: null,
         probe: null,
+        isHeld: false,
       };
       this.#answers.set(key, found);
       return found;

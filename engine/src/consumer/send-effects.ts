@@ -82,7 +82,7 @@ export async function sendEffects(
   };
   await Promise.all(effects.map(sendOne));
   if (results.length > 0 || learnt.hasPlaces(effects)) {
-    const answers = learnt.all();
+    const answers = learnt.all(effects);
     const at = now();
     const noted = await record(() => recordEffectResults(db, results, at, { id, answers }));
     await sendOn(noted, waiting, again, db, env, dependencies);

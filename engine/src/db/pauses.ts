@@ -18,7 +18,13 @@ export const LAST_PROBE_SECONDS = 300;
 /** A probe that hasn't ended by then never will: another is made. */
 export const PROBE_LASTS_MS = 60_000;
 
-/** While nothing is paused, a success is noted this often at most, so that runs don't queue for the row. */
+/** A success changes a row only if calls have failed since the last one, or if something waits. */
+const isNoteworthy = sql`(${pauses.failing} <> '{}' or ${pauses.pausedAt} is not null or ${pauses.backlog})`;
+
+/** Of an effect: whether its result may change a row. */
+export const IS_NOTED = sql`exists (select from ${pauses} where ${pauses.kind} = ${effects.kind} and ${isNoteworthy})`;
+
+/** A success of a handler's call is noted this often at most, so that runs don't queue for the row. */
 const OK_EVERY = '10 seconds';
 
 /** Of effects of one kind that a run has worked, what it has learnt about one host, or with an empty host about the kind. */
@@ -36,6 +42,8 @@ export interface Answers {
   retryAt: Date | null;
   /** What became of the probe, if one of the effects was that. */
   probe: 'called' | 'not_called' | null;
+  /** Whether an effect waits for it. */
+  isHeld: boolean;
 }
 
 /** A row after the answers are noted. */
@@ -98,8 +106,7 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
       from seen
       where cardinality(failing) > 0 or exists (
         select from ${pauses} where (${pauses.kind}, ${pauses.host}) = (seen.kind, seen.host) and (
-          ${pauses.failing} <> '{}' or ${pauses.pausedAt} is not null or ${pauses.backlog} or ${pauses.runs} ? ${run}
-          or coalesce(${pauses.okAt} < ${at(now)} - ${OK_EVERY}::interval, true)))
+          ${isNoteworthy} or ${pauses.runs} ? ${run}))
       -- Hosts before kinds, as in the statement that loads effects.
       order by host = '', kind, host
       on conflict (${column.kind}, ${column.host}) do update set

@@ -7,7 +7,7 @@ import { pauseKind, resumeKind } from '../../src/db/pauses.ts';
 import { currentState, defineEffect, defineHandler, errorFromResponse } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import { useDatabase } from '../database.ts';
-import { claimRequest } from '../new-event.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
 import {
   down,
   HOUR,
@@ -208,10 +208,11 @@ describe('events whose handlers ask somebody', () => {
       consumers: 2,
       answer,
     });
-  const claimAll = async (world: OutsideWorld, names: readonly string[], every = 0) => {
+  const claimAll = async (world: OutsideWorld, names: readonly string[], every = 0, orderKey?: string) => {
     for (const [n, eventId] of names.entries()) {
       const at = START + n * every;
-      await claim(database.consumer, claimRequest([eventId], { receivedAt: new Date(at) }));
+      const event = newEvent(eventId, orderKey === undefined ? {} : { orderKey, orderPlace: 0 });
+      await claim(database.consumer, claimRequest([event], { receivedAt: new Date(at) }));
       world.waiting.events.push({ at, body: { version: MESSAGE_VERSION, source: 'test', eventId }, attempts: 1 });
     }
   };
@@ -226,14 +227,17 @@ describe('events whose handlers ask somebody', () => {
     const end = START + 23 * HOUR;
     const world = worldOf(({ at }) => (at < end ? down(502) : Response.json({})));
     await claimAll(world, [...ids(10, 'state'), ...ids(10, 'plain')], MINUTE);
+    await claimAll(world, ids(5, 'state_in_order'), MINUTE, 'one');
     await world.workUntil(end);
-    expect(await events()).toEqual({ pending: 20 });
+    expect(await events()).toEqual({ pending: 25 });
     expect(world.deliveries).toBe(1);
-    expect(await sql('select distinct attempts, failure from webhooks.events')).toEqual([
+    expect(await sql('select distinct attempts, failure from webhooks.events order by 2')).toEqual([
       { attempts: 0, failure: 'response' },
+      // Those that are behind another one of their order key.
+      { attempts: 0, failure: null },
     ]);
     await world.workUntil(end + 2 * HOUR);
-    expect(await events()).toEqual({ done: 20 });
+    expect(await events()).toEqual({ done: 25 });
   }, 300_000);
 
   it('one that alone breaks their API is parked within hours', async () => {
