@@ -1,13 +1,14 @@
 import { type Database, openDatabase } from '../db/client.ts';
 import { eraseEvents, findMarkedTenants, finishErasure } from '../db/erase.ts';
 import { DatabaseError } from '../db/errors.ts';
-import { prunePauses, takeWaiting } from '../db/pauses.ts';
+import { takeWaiting } from '../db/pauses.ts';
 import { PRUNE_CHUNK, prune, SWEEP_CHUNK, takeOverdue } from '../db/sweep.ts';
 import { isReconcileMessage, sendReconciles, sendTickets } from '../queue/tickets.ts';
 import type { Log, LogLine } from '../shared/log.ts';
 import type { ConsumerBindings, MessageBatch } from '../shared/runtime.ts';
 import { parkDeadLetters, settleDeadLetter } from './dead-letters.ts';
 import { PAUSE_SECONDS } from './judge.ts';
+import { ticketsOf } from './learnt.ts';
 import { type ConsumerDependencies, type Portion, type Reconcile, workInPortions } from './portions.ts';
 import { sendAlerts } from './send-alerts.ts';
 import { sendEffects } from './send-effects.ts';
@@ -133,13 +134,8 @@ async function sweep(
   }
   // The next of those that wait, in case the run that was to send its ticket was killed.
   const waiting = await takeWaiting(db, now);
-  sent =
-    (await sendTickets(
-      env.EFFECTS,
-      waiting.map(({ source, eventId, name }) => ({ source, eventId, name })),
-    )) && sent;
+  sent = (await sendTickets(env.EFFECTS, ticketsOf(waiting))) && sent;
   swept.effects += waiting.length;
-  await prunePauses(db, now);
   // Tickets that the queue did not take are overdue again after their interval.
   log({ step: 'sweep', outcome: sent ? 'done' : 'not_sent', ...swept });
 }

@@ -42,8 +42,11 @@ export class Learnt {
     this.#effects = effects;
   }
 
-  all(): Answers[] {
-    return [...this.#answers.values()];
+  /** Nothing if all calls have succeeded, and nothing has failed or waits. */
+  all(effects: readonly LoadedEffect[]): Answers[] {
+    const all = [...this.#answers.values()];
+    const isNoted = effects.some((effect) => effect.isNoted) || this.hasPlaces(effects);
+    return isNoted || all.some(({ failing, isHeld }) => failing.size > 0 || isHeld) ? all : [];
   }
 
   /** Whether these effects take places of a limit, which must be given back. */
@@ -61,7 +64,10 @@ export class Learnt {
   }
 
   failed(effect: LoadedEffect, { otherSide, toldSeconds = 0 }: FailureOutcome, now: Date): void {
-    if (otherSide === undefined) return this.ended(effect);
+    if (otherSide === undefined) {
+      this.ended(effect);
+      return;
+    }
     const { host, problem } = otherSide;
     const { source, eventId } = effect;
     const one = this.#of(effect, host);
@@ -72,13 +78,19 @@ export class Learnt {
     if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
   }
 
+  /** It was not called, and needs no call any more. */
+  cancelled(effect: LoadedEffect): void {
+    if (effect.isProbe) this.#of(effect, effect.host ?? '').probe = 'not_called';
+    this.ended(effect);
+  }
+
   /** It needs no call any more, or not now: another may take its place. */
   ended(effect: LoadedEffect): void {
     for (const host of new Set([effect.host ?? '', ''])) this.#of(effect, host).release++;
   }
 
   held(effect: LoadedEffect, host: string): void {
-    this.#of(effect, host);
+    this.#of(effect, host).isHeld = true;
     if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
   }
 
@@ -97,15 +109,20 @@ export class Learnt {
         failing: new Set<string>(),
         problem: null,
         retryAt: null,
-        isProbe: false,
+        probe: null,
+        isHeld: false,
       };
       this.#answers.set(key, found);
       return found;
     };
     // Whatever becomes of a probe, the next one must be sent.
-    if (isProbe && failed !== null) get(failed).isProbe = true;
+    if (isProbe && failed !== null) get(failed).probe ??= 'called';
     return get(host);
   }
+}
+
+export function ticketsOf(keys: readonly EffectKey[]): EffectKey[] {
+  return keys.map(({ source, eventId, name }) => ({ source, eventId, name }));
 }
 
 /** The result of an effect that waits without an attempt being counted. */

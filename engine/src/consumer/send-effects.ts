@@ -1,7 +1,7 @@
 import { openDatabase } from '../db/client.ts';
 import { type EffectResult, type LoadedEffect, loadEffects, recordEffectResults } from '../db/effects.ts';
 import { type EffectKey, idempotencyKeyOf, keyText } from '../db/keys.ts';
-import { LAST_PROBE_SECONDS } from '../db/pauses.ts';
+import { LAST_PROBE_SECONDS, takeWaiting } from '../db/pauses.ts';
 import { withFailure } from '../kit/errors.ts';
 import { type ConsumerEnv, errorFromResponse, PermanentError } from '../kit/index.ts';
 import { isEffectTicket, reasonUnreadable, sendTickets } from '../queue/tickets.ts';
@@ -10,7 +10,7 @@ import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace, traceFields } from '../shared/trace.ts';
 import { kindOf, matching } from './ask-handler.ts';
 import { type Judgement, judge, PAUSE_SECONDS } from './judge.ts';
-import { heldBy, kindIn, Learnt, limitsOf, sendOn, type WaitingResult } from './learnt.ts';
+import { heldBy, kindIn, Learnt, limitsOf, sendOn, ticketsOf, type WaitingResult } from './learnt.ts';
 import {
   ALREADY_FINISHED,
   NOT_FOUND,
@@ -83,7 +83,7 @@ export async function sendEffects(
   };
   await Promise.all(effects.map(sendOne));
   if (results.length > 0 || learnt.hasPlaces(effects)) {
-    const answers = learnt.all();
+    const answers = learnt.all(effects);
     const at = now();
     const noted = await record(() => recordEffectResults(db, results, at, { id, answers }));
     await sendOn(noted, waiting, again, db, env, dependencies);
@@ -95,6 +95,9 @@ export async function sendEffects(
     return notBefore ? [{ source, eventId, name, delaySeconds: secondsUntilDue({ notBefore }, now()) }] : [];
   });
   if (inLine.length > 0) await sendTickets(env.EFFECTS, inLine);
+  // A run that has finished one of these was perhaps killed just before it sent the tickets of effects that wait.
+  const isKnown = [...works.values()].some((work) => work.outcome === ALREADY_FINISHED && again.has(keyText(work)));
+  if (isKnown) await sendTickets(env.EFFECTS, ticketsOf(await takeWaiting(db, now())));
 
   const settled = new Map<Message, readonly Outcome[] | 'alone'>();
   for (const message of messages) {
@@ -133,7 +136,7 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, no
     case 'sent':
       return { ...key, status: 'sent', failure: null, error: null, notBefore: null };
     case 'cancelled':
-      learnt.ended(effect);
+      learnt.cancelled(effect);
       return { ...key, status: 'cancelled', failure: null, error: outcome.error ?? null, notBefore: null };
     case 'held': {
       const { host, reason: error } = outcome;

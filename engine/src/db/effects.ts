@@ -5,6 +5,7 @@ import { type Database, run } from './client.ts';
 import type { EffectKey } from './keys.ts';
 import {
   type Answers,
+  IS_NOTED,
   type KindLimit,
   noteAnswers,
   type PauseState,
@@ -45,6 +46,8 @@ export interface LoadedEffect extends EffectKey {
   readonly okAt: Date | null;
   /** The hosts of its kind that are paused, and whether an operator has paused them. */
   readonly paused: Readonly<Record<string, boolean>> | null;
+  /** Whether what becomes of it may end a pause, or send others. */
+  readonly isNoted: boolean;
   /** Whether it may be sent although its host is paused. */
   readonly isProbe: boolean;
   /** Of a limited kind: `new` if that has no row yet. */
@@ -194,6 +197,7 @@ export async function loadEffects(
            (select ${pauses.okAt} from ${pauses} where (${pauses.kind}, ${pauses.host}) = (${effects.kind}, ${effects.host})) as "okAt",
            (select json_object_agg(${pauses.host}, ${pauses.pausedBy} is not null) from ${pauses}
             where ${pauses.kind} = ${effects.kind} and ${pauses.pausedAt} is not null) as paused,
+           ${IS_NOTED} as "isNoted",
            ${ctes ? IS_PROBE : sql`false`} as "isProbe",
            ${isLimited ? sql`case when placed.source is not null then case placed.goes when true then 'goes' when false then 'waits' else 'new' end end` : sql`null`} as place,
            ${isLimited ? sql`placed.slot_at` : sql`null`} as "slotAt",
@@ -260,8 +264,8 @@ export interface NotedResults {
  * The number of attempts comes from what was loaded, so writing the same result twice counts one. Rows are locked in the
  * order of their keys, so that two batches with common effects can't deadlock.
  *
- * In the same statement it notes what the calls have shown of the other sides. Returns how these are now, and the waiting
- * effects that the caller sends tickets for.
+ * In the same statement it notes what the calls have shown of the other sides, if there is something to note. Returns how these
+ * are now, and the waiting effects that the caller sends tickets for.
  */
 export async function recordEffectResults(
   db: Database,
@@ -269,6 +273,7 @@ export async function recordEffectResults(
   now: Date,
   { id, answers }: RunResult = { id: '', answers: [] },
 ): Promise<NotedResults> {
+  const isNoted = answers.length > 0;
   const rows = await run<Row>(
     db,
     sql`
@@ -289,10 +294,9 @@ export async function recordEffectResults(
         told_at: ['timestamptz', ({ toldAt }) => toldAt ?? null],
       })}
     ),
-    ${noteAnswers(answers, id, now, sql`select source, event_id, name from given`)},
+    ${isNoted ? sql`${noteAnswers(answers, id, now, sql`select source, event_id, name from given`)},` : sql``}
     result as (
-      select given.*, given.waits is not null and exists (
-        select from noted where (noted.kind, noted.host) = (${effects.kind}, given.host) and noted.paused_at is not null) as is_paused
+      select given.*, ${isNoted ? IS_STILL_PAUSED : sql`false`} as is_paused
       from given join ${effects} on ${isResult('given')}
       order by ${effects.source}, ${effects.eventId}, ${effects.name} for update of ${lockName(effects)}
     ),
@@ -321,7 +325,7 @@ export async function recordEffectResults(
         -- Its call was on its way when it was cancelled.
         or (${effects.status} = 'cancelled' and result.status = 'sent'))
     )
-    ${statesOf(now)}`,
+    ${isNoted ? statesOf(now) : sql`select 1 where false`}`,
   );
   const states: PauseState[] = [];
   const released: Released[] = [];
@@ -333,6 +337,9 @@ export async function recordEffectResults(
   }
   return { states, released };
 }
+
+const IS_STILL_PAUSED = sql`given.waits is not null and exists (
+        select from noted where (noted.kind, noted.host) = (${effects.kind}, given.host) and noted.paused_at is not null)`;
 
 interface Row extends Omit<PauseState, 'nextProbe'> {
   readonly nextProbe: string | null;

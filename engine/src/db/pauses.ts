@@ -18,7 +18,13 @@ export const LAST_PROBE_SECONDS = 300;
 /** A probe that hasn't ended by then never will: another is made. */
 export const PROBE_LASTS_MS = 60_000;
 
-/** While nothing is paused, a success is noted this often at most, so that runs don't queue for the row. */
+/** A success changes a row only if calls have failed since the last one, or if something waits. */
+const isNoteworthy = sql`(${pauses.failing} <> '{}' or ${pauses.pausedAt} is not null or ${pauses.backlog})`;
+
+/** Of an effect: whether its result may change a row. */
+export const IS_NOTED = sql`exists (select from ${pauses} where ${pauses.kind} = ${effects.kind} and ${isNoteworthy})`;
+
+/** A success of a handler's call is noted this often at most, so that runs don't queue for the row. */
 const OK_EVERY = '10 seconds';
 
 /** Of effects of one kind that a run has worked, what it has learnt about one host, or with an empty host about the kind. */
@@ -34,8 +40,10 @@ export interface Answers {
   problem: string | null;
   /** The other side has asked not to be called before. */
   retryAt: Date | null;
-  /** Whether one of the effects was the probe. */
-  isProbe: boolean;
+  /** What became of the probe, if one of the effects was that. */
+  probe: 'called' | 'not_called' | null;
+  /** Whether an effect waits for it. */
+  isHeld: boolean;
 }
 
 /** A row after the answers are noted. */
@@ -65,16 +73,17 @@ export interface Released extends EffectKey {
 export function noteAnswers(answers: readonly Answers[], run: string, now: Date, own: SQL): SQL {
   const isOk = sql`excluded.ok_at is not null`;
   const isSeen = sql`(seen.kind, seen.host) = (excluded.kind, excluded.host)`;
-  const probeFailed = sql`(${pauses.pausedAt} is not null and (select is_probe from seen where ${isSeen}))`;
+  const probe = sql`case when ${pauses.pausedAt} is not null then (select probe from seen where ${isSeen}) end`;
   const failing = sql`array(select distinct unnest(${pauses.failing} || excluded.failing) limit ${EVENTS_TO_PAUSE})`;
   const begins = sql`(${pauses.pausedAt} is null
         and (excluded.paused_at is not null or cardinality(${failing}) >= ${EVENTS_TO_PAUSE}))`;
   const retryAt = sql`(select retry_at from seen where ${isSeen})`;
-  const nextSeconds = sql`least(${LAST_PROBE_SECONDS}, 2 * ${pauses.probeSeconds})`;
+  const nextSeconds = sql`case when cardinality(excluded.failing) > 0
+        then least(${LAST_PROBE_SECONDS}, 2 * ${pauses.probeSeconds}) else ${pauses.probeSeconds} end`;
   const first = sql`make_interval(secs => ${FIRST_PROBE_SECONDS})`;
   return sql`
     seen as (
-      select kind, host, ok, release, array(select jsonb_array_elements_text(failing)) as failing, problem, retry_at, is_probe
+      select kind, host, ok, release, array(select jsonb_array_elements_text(failing)) as failing, problem, retry_at, probe
       from ${rowsOf('given', answers, {
         kind: ['text', ({ kind }) => kind],
         host: ['text', ({ host }) => host],
@@ -83,7 +92,7 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
         failing: ['jsonb', ({ failing }) => JSON.stringify([...failing])],
         problem: ['text', ({ problem }) => problem],
         retry_at: ['timestamptz', ({ retryAt }) => retryAt],
-        is_probe: ['boolean', ({ isProbe }) => isProbe],
+        probe: ['text', ({ probe }) => probe],
       })}
     ),
     noted as (
@@ -97,9 +106,9 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
       from seen
       where cardinality(failing) > 0 or exists (
         select from ${pauses} where (${pauses.kind}, ${pauses.host}) = (seen.kind, seen.host) and (
-          ${pauses.failing} <> '{}' or ${pauses.pausedAt} is not null or ${pauses.backlog} or ${pauses.runs} ? ${run}
-          or coalesce(${pauses.okAt} < ${at(now)} - ${OK_EVERY}::interval, true)))
-      order by kind, host
+          ${isNoteworthy} or ${pauses.runs} ? ${run}))
+      -- Hosts before kinds, as in the statement that loads effects.
+      order by host = '', kind, host
       on conflict (${column.kind}, ${column.host}) do update set
         ${column.failing} = case when ${isOk} then '{}' else ${failing} end,
         ${column.lastError} = coalesce(excluded.last_error, ${pauses.lastError}),
@@ -112,11 +121,12 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
           else ${pauses.pausedAt} end,
         ${column.probeSeconds} = case
           when ${begins} then ${FIRST_PROBE_SECONDS}
-          when ${probeFailed} then ${nextSeconds}
+          when ${probe} = 'called' then ${nextSeconds}
           else ${pauses.probeSeconds} end,
         ${column.probeAt} = case
           when ${begins} then greatest(${at(now)} + ${first}, ${retryAt})
-          when ${probeFailed} then greatest(${at(now)} + make_interval(secs => ${nextSeconds}), ${retryAt})
+          when ${probe} = 'called' then greatest(${at(now)} + make_interval(secs => ${nextSeconds}), ${retryAt})
+          when ${probe} = 'not_called' then ${at(now)}
           else ${pauses.probeAt} end,
         ${column.backlog} = ${pauses.backlog} or (${isOk} and ${pauses.pausedAt} is not null and ${pauses.pausedBy} is null),
         ${column.runs} = ${pauses.runs} - ${run}::text,
@@ -127,7 +137,7 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
     wanted as (
       select kind, host, probe_at as at, 1 as number
       from noted join seen using (kind, host)
-      where paused_at is not null and paused_by is null and (paused_at = ${at(now)} or is_probe)
+      where paused_at is not null and paused_by is null and (paused_at = ${at(now)} or probe is not null)
       union all
       select kind, host, ${at(now)}, release from noted join seen using (kind, host) where backlog and paused_at is null
     ),
@@ -183,9 +193,16 @@ const releasedColumns = sql`kind, host, source, event_id as "eventId", name, at`
 
 const NO_KEYS = sql`select ''::text, ''::text, ''::text where false`;
 
+/** The CTE that deletes the rows of hosts that have not failed for two days. */
+const prunedPauses = (now: Date) => sql`
+    pruned as (
+      delete from ${pauses} where ${pauses.changedAt} < ${at(now)} - interval '2 days'
+        and ${pauses.pausedAt} is null and not ${pauses.backlog} and coalesce(${pauses.lineAt} < ${at(now)}, true)
+    )`;
+
 /**
  * Takes waiting effects, of one kind and host, or with none of every one whose probe is overdue, or whose backlog nobody may be
- * working. If none waits, there is no backlog any more. Two things can happen at the same moment: an effect begins to wait, and
+ * working; then it also deletes old rows. If none waits, there is no backlog any more. Two things can happen at the same moment: an effect begins to wait, and
  * changes the row, and this looks for it in vain. So the row keeps its backlog if it has changed.
  */
 export async function takeWaiting(
@@ -212,21 +229,10 @@ export async function takeWaiting(
       where (${pauses.kind}, ${pauses.host}) = (wanted.kind, wanted.host) and ${pauses}.xmin = wanted.version
         and wanted.paused_at is null and not exists (
           select from released where (released.kind, released.host) = (wanted.kind, wanted.host))
-    )
+    )${only ? sql`` : sql`, ${prunedPauses(now)}`}
     select ${releasedColumns} from released`,
   );
   return rows.map((row) => ({ ...row, at: new Date(row.at) }));
-}
-
-/** Deletes the rows of hosts that have not failed for two days. */
-export async function prunePauses(db: Database, now: Date): Promise<void> {
-  await run(
-    db,
-    sql`
-    delete from ${pauses} where ${pauses.changedAt} < ${at(now)} - interval '2 days'
-      and ${pauses.pausedAt} is null and not ${pauses.backlog}
-      and coalesce(${pauses.lineAt} < ${at(now)}, true)`,
-  );
 }
 
 /** Notes that handlers have called these hosts with success. Only those hosts have a row that have failed lately. */

@@ -51,7 +51,9 @@ it('the effects of an event, which its summary names, are sent once, each with a
 it.each([
   [204, { acked: ['0'], status: 'sent', failure: null }],
   [422, { acked: ['0'], status: 'parked', failure: 'response' }],
-  [502, { acked: [], status: 'pending', failure: 'response' }],
+  // Its ticket is acknowledged, and it gets another one.
+  [502, { acked: ['0'], status: 'pending', attempts: 0, failure: 'response' }],
+  [409, { acked: [], status: 'pending', attempts: 1, failure: 'response' }],
 ])('an effect that is answered %i is %j', async (status, expected) => {
   await holdBackEffects('has an effect answered', { status });
   const { acked } = await consume([effectTicket('held answers')], QUEUE);
@@ -60,17 +62,28 @@ it.each([
   expect(waits).toHaveLength(expected.status === 'pending' ? 1 : 0);
 });
 
-it('an effect whose other side cannot be reached is tried twelve times, and its event stays done', async () => {
+it('an effect whose other side cannot be reached waits without an attempt, and its event stays done', async () => {
   await holdBackEffects('has an effect not reached');
   const name = 'held is not reached';
+  await query(sql`update webhooks.effects set attempts = 11`);
+  const lines = await logged(async () => {
+    expect((await consume([effectTicket(name)], QUEUE)).acked).toEqual(['0']);
+  });
+  expect(lines).toMatchObject([{ step: 'effect', outcome: 'waiting', reason: '127.0.0.1:9 could not be reached' }]);
+  expect(await effects()).toMatchObject([{ name, status: 'pending', attempts: 11, failure: 'handler' }]);
+  expect(await events()).toEqual([expect.objectContaining({ status: 'done', attempts: 1 })]);
+});
+
+it('an effect that fails by itself is tried twelve times', async () => {
+  await holdBackEffects('has an effect that throws');
+  const name = 'held throws';
   await query(sql`update webhooks.effects set attempts = 10`);
   expect((await consume([effectTicket(name)], QUEUE)).retried).toHaveLength(1);
   await waitsAreOver();
   expect((await consume([effectTicket(name)], QUEUE)).acked).toEqual(['0']);
   expect(await effects()).toEqual([
-    { name, status: 'parked', attempts: 12, failure: 'handler', last_error: 'TypeError: fetch failed' },
+    { name, status: 'parked', attempts: 12, failure: 'handler', last_error: 'TypeError: it broke' },
   ]);
-  expect(await events()).toEqual([expect.objectContaining({ status: 'done', attempts: 1 })]);
 });
 
 it.each([
@@ -104,11 +117,15 @@ it('three forged tickets and five sweeps of an effect that was told to wait send
     }
   });
   expect(lines).toEqual([]);
-  expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 1 })]);
+  expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 0 })]);
 
   await waitsAreOver();
-  await consume([effectTicket('held answers')], QUEUE);
-  expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 2 })]);
+  await query(sql`delete from webhooks.pauses`);
+  expect(await logged(() => consume([effectTicket('held answers')], QUEUE))).toMatchObject([
+    { step: 'effect', outcome: 'waiting', failure: 'response', reason: 'the other side answered 503' },
+    { step: 'pause', outcome: 'paused', kind: 'answers' },
+  ]);
+  expect(await effects()).toEqual([expect.objectContaining({ status: 'pending', attempts: 0 })]);
 });
 
 describe('what an effect returns', () => {

@@ -77,8 +77,12 @@ export const { effects: testEffects, effect } = defineEffects({
   }),
   returns: { send: ({ what }: { what: keyof typeof RETURNED }) => RETURNED[what]() as Promise<Response> },
   'is not reached': {
+    // Nothing listens on the port of `discard`.
+    send: (_payload: object, { fetch }) => fetch('http://127.0.0.1:9/'),
+  },
+  throws: {
     send: async (_payload: object) => {
-      throw new TypeError('fetch failed');
+      throw new TypeError('it broke');
     },
   },
 });
@@ -142,5 +146,6 @@ export const testHandlers = {
     schema: v.object({ what: v.picklist(Object.keys(RETURNED) as (keyof typeof RETURNED)[]) }),
     handle: ({ data }) => [effect('returns', data)],
   }),
+  'has an effect that throws': defineHandler({ handle: () => [effect('throws', {})] }),
   'has an effect not reached': defineHandler({ handle: () => [effect('is not reached', {})] }),
 };

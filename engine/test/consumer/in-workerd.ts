@@ -28,6 +28,7 @@ export const query = <Row extends Record<string, unknown>>(statement: SQL) => ru
 export async function empty(): Promise<void> {
   limits.ms = 30_000;
   await query(sql`delete from webhooks.events`);
+  await query(sql`delete from webhooks.pauses`);
   await query(sql`delete from fixture.balances`);
 }
 

@@ -33,7 +33,7 @@ let queries: number;
 
 beforeEach(async () => {
   await sql(
-    'delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours; delete from webhooks.reconciles',
+    'delete from webhooks.events; delete from webhooks.alerts; delete from webhooks.hours; delete from webhooks.reconciles; delete from webhooks.pauses',
   );
   lines = [];
   queries = 0;
@@ -471,4 +471,29 @@ it('what asking a provider has shown is an alert: what never arrived, a key of a
   ]);
   await sql(`update webhooks.reconciles set problem = null`);
   expect(await run(later({ hours: 26 }))).toEqual(['OK    github: the provider is asked again what it has sent']);
+});
+
+it('a pause is an alert after five minutes, with what waits, and effects that wait for it are not alerted about again', async () => {
+  for (const id of ['a', 'b']) await claimOne(id);
+  await sql(
+    `insert into webhooks.effects (source, event_id, name, kind, payload, due_at, host)
+     select source, event_id, 'post', 'slack', '{}', $1, 'hooks.slack.com' from webhooks.events`,
+    [NOW],
+  );
+  await sql(`update webhooks.events set status = 'done', finished_at = $1`, [later({ hours: -3 })]);
+  await sql(
+    `insert into webhooks.pauses (kind, host, paused_at, paused_by, last_error, probe_at, probe_seconds, changed_at)
+     values ('slack', 'hooks.slack.com', $1, null, 'hooks.slack.com answered 503', $2, 300, $1), ('mail', '', $1, 'ann', null, null, 0, $1)`,
+    [NOW, later({ minutes: 6 })],
+  );
+  expect(await run(later({ minutes: 4 }))).toEqual([]);
+  expect(await run(new Date(later({ minutes: 6 }).getTime() - 40_000))).toEqual([
+    [
+      'ALERT mail is paused since 2026-03-02 12:00 UTC: by an operator; 0 effects wait',
+      'ALERT slack is paused since 2026-03-02 12:00 UTC: hooks.slack.com answered 503; 2 effects wait; next try in 40 s',
+    ].join('\n'),
+  ]);
+  await sql('update webhooks.pauses set paused_at = null');
+  const [over] = await run(later({ minutes: 20 }));
+  expect(over).toContain('OK    mail is not paused any more\nOK    slack is not paused any more');
 });

@@ -1,19 +1,23 @@
-// An outage of the other side parks nothing: drills in virtual time.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { defineEffect } from '../../src/kit/index.ts';
+// Drills in virtual time: an outage of the other side parks nothing, and a backlog is gone as soon as its limit allows.
+import { beforeEach, expect, it } from 'vitest';
 import { useDatabase } from '../database.ts';
-import { HOUR, MINUTE, OutsideWorld, SECOND } from './outside-world.ts';
+import {
+  down,
+  HOUR,
+  ids,
+  lastCall,
+  MINUTE,
+  mostPerSecond,
+  OutsideWorld,
+  post,
+  SECOND,
+  seconds,
+} from './outside-world.ts';
 
 const database = useDatabase();
 const { sql } = database;
 
 const START = Date.parse('2026-03-01T08:00:00Z');
-const ids = (count: number, name = 'event') => Array.from({ length: count }, (_, n) => `${name}_${n}`);
-const post = (host = 'mail.example.com') =>
-  defineEffect<string>({
-    send: (payload, { key, fetch }) =>
-      fetch(`https://${host}/${payload}`, { method: 'POST', headers: { 'idempotency-key': key } }),
-  });
 const statuses = async () => {
   const rows = await sql<{ status: string; n: number }>(
     'select status, count(*)::int as n from webhooks.effects group by 1',
@@ -26,257 +30,107 @@ const pauses = () =>
 beforeEach(async () => {
   await sql('delete from webhooks.events; delete from webhooks.pauses');
 });
-afterEach(() => vi.restoreAllMocks());
 
-/** The most calls that were begun within a second. */
-function mostPerSecond(calls: readonly { readonly at: number }[]): number {
-  const times = calls.map(({ at }) => at).sort((a, b) => a - b);
-  let first = 0;
-  let most = 0;
-  for (const [n, time] of times.entries()) {
-    while ((times[first] ?? time) <= time - SECOND) first++;
-    most = Math.max(most, n - first + 1);
-  }
-  return most;
-}
+it('an outage of three hours with a thousand effects parks none: the other side is probed, and afterwards all are sent within seconds', async () => {
+  const end = START + 3 * HOUR;
+  const world = new OutsideWorld({
+    database,
+    start: START,
+    effects: { mail: post() },
+    consumers: 10,
+    callMs: 100,
+    answer: ({ at }) => (at < end ? down() : new Response()),
+  });
+  await world.addEffects('mail', ids(1000), (n) => START + n * 9 * SECOND);
+  await world.workUntil(end);
+  const during = world.calls.length;
+  expect(await statuses()).toEqual({ pending: 1000 });
+  expect(during).toBeLessThan(60);
+  const probed = world.calls.slice(-10);
+  expect(new Set(probed.map(({ key }) => key)).size).toBe(10);
+  await world.workUntil(end + HOUR, { untilEmpty: true });
+  console.log('three hours', { during, after: world.calls.length - during, seconds: seconds(end, lastCall(world)) });
+  expect(await statuses()).toEqual({ sent: 1000 });
+  expect(world.calls.length - during).toBe(1000);
+  expect(lastCall(world)).toBeLessThan(end + 6 * MINUTE);
+  expect(world.deliveries).toBe(1);
+  expect(await pauses()).toEqual([{ kind: 'mail', host: 'mail.example.com', paused: false, backlog: false }]);
+}, 300_000);
 
-const down = (status = 503, headers = {}) => new Response(null, { status, headers });
-const seconds = (from: number, to: number) => Math.round((to - from) / SECOND);
-const last = (world: OutsideWorld) => Math.max(...world.calls.map(({ at }) => at));
+it('an outage parks none although consumers are killed all the time, and sends each effect', async () => {
+  const end = START + 2 * HOUR;
+  const world = new OutsideWorld({
+    database,
+    start: START,
+    effects: { mail: post() },
+    consumers: 4,
+    callMs: 100,
+    killed: 0.03,
+    answer: ({ at }) => (at < end ? 'refused' : new Response()),
+  });
+  await world.addEffects('mail', ids(200), (n) => START + n * 30 * SECOND);
+  await world.workUntil(end);
+  const during = world.calls.length;
+  expect(await statuses()).toEqual({ pending: 200 });
+  await world.workUntil(end + 2 * HOUR);
+  console.log('kills', {
+    during,
+    kills: world.kills,
+    after: world.calls.length - during,
+    deliveries: world.deliveries,
+    seconds: seconds(end, lastCall(world)),
+  });
+  expect(await statuses()).toEqual({ sent: 200 });
+  expect(world.kills).toBeGreaterThan(20);
+  expect(during).toBeLessThan(60);
+}, 300_000);
 
-describe('an outage', () => {
-  it('of three hours with a thousand effects parks none: the other side is probed, and afterwards all are sent within seconds', async () => {
-    const end = START + 3 * HOUR;
+it.each([
+  ['refused connections', 'refused' as const],
+  ['a key that was refused', down(401)],
+  ['too many requests', down(429)],
+])(
+  'an outage of almost a day, with %s, parks nothing, of a thousand effects or of one',
+  async (_what, answered) => {
+    const end = START + 23 * HOUR;
     const world = new OutsideWorld({
       database,
       start: START,
-      effects: { mail: post() },
-      consumers: 10,
-      callMs: 100,
-      answer: ({ at }) => (at < end ? down() : new Response()),
-    });
-    await world.addEffects('mail', ids(1000), (n) => START + n * 9 * SECOND);
-    await world.workUntil(end);
-    const during = world.calls.length;
-    expect(await statuses()).toEqual({ pending: 1000 });
-    expect(during).toBeLessThan(60);
-    const probed = world.calls.slice(-10);
-    expect(new Set(probed.map(({ key }) => key)).size).toBe(10);
-    await world.workUntil(end + HOUR, { untilEmpty: true });
-    console.log('three hours', { during, after: world.calls.length - during, seconds: seconds(end, last(world)) });
-    expect(await statuses()).toEqual({ sent: 1000 });
-    expect(world.calls.length - during).toBe(1000);
-    expect(last(world)).toBeLessThan(end + 6 * MINUTE);
-    expect(world.deliveries).toBe(1);
-    expect(await pauses()).toEqual([{ kind: 'mail', host: 'mail.example.com', paused: false, backlog: false }]);
-  }, 300_000);
-
-  it('parks none although consumers are killed all the time, and sends each effect', async () => {
-    const end = START + 2 * HOUR;
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: post() },
-      consumers: 4,
-      callMs: 100,
-      killed: 0.03,
-      answer: ({ at }) => (at < end ? 'refused' : new Response()),
-    });
-    await world.addEffects('mail', ids(200), (n) => START + n * 30 * SECOND);
-    await world.workUntil(end);
-    const during = world.calls.length;
-    expect(await statuses()).toEqual({ pending: 200 });
-    await world.workUntil(end + 2 * HOUR);
-    console.log('kills', {
-      during,
-      kills: world.kills,
-      after: world.calls.length - during,
-      deliveries: world.deliveries,
-      seconds: seconds(end, last(world)),
-    });
-    expect(await statuses()).toEqual({ sent: 200 });
-    expect(world.kills).toBeGreaterThan(20);
-    expect(during).toBeLessThan(60);
-  }, 300_000);
-
-  it.each([
-    ['refused connections', 'refused' as const],
-    ['a key that was refused', down(401)],
-    ['too many requests', down(429)],
-  ])(
-    'of almost a day, with %s, parks nothing, of a thousand effects or of one',
-    async (_what, answered) => {
-      const end = START + 23 * HOUR;
-      const world = new OutsideWorld({
-        database,
-        start: START,
-        effects: { mail: post(), sms: post('sms.example.com') },
-        consumers: 2,
-        answer: ({ at }) => (at < end ? (answered === 'refused' ? answered : answered.clone()) : new Response()),
-      });
-      await world.addEffects('mail', ids(30), (n) => START + n * MINUTE);
-      await world.addEffects('sms', ids(1, 'alone'), () => START);
-      await world.workUntil(end);
-      expect(await statuses()).toEqual({ pending: 31 });
-      console.log('a day', _what, { during: world.calls.length });
-      // Every five minutes, of both kinds.
-      expect(world.calls.length).toBeLessThan(2 * 24 * 20);
-      await world.workUntil(end + HOUR);
-      expect(await statuses()).toEqual({ sent: 31 });
-    },
-    300_000,
-  );
-
-  it('that lasts longer than pauseFor parks what has waited so long, after as many attempts as ever', async () => {
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: { ...post(), pauseFor: 2 * 3600 } },
-      consumers: 4,
-      answer: () => down(),
-    });
-    await world.addEffects('mail', ids(12), () => START);
-    await world.workUntil(START + 2 * HOUR);
-    expect(await statuses()).toEqual({ pending: 12 });
-    await world.workUntil(START + 16 * HOUR);
-    expect(await statuses()).toEqual({ parked: 12 });
-    expect(await sql('select distinct attempts, failure from webhooks.effects')).toEqual([
-      { attempts: 12, failure: 'response' },
-    ]);
-  }, 300_000);
-
-  it('of one host holds up no other host of the same kind, and no other kind', async () => {
-    const customers = defineEffect<string>({
-      send: (payload, { key, fetch }) =>
-        fetch(`https://${payload.split('_')[0]}.example.com/`, { headers: { 'idempotency-key': key } }),
-    });
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { hook: customers, mail: post('acme.example.com') },
+      effects: { mail: post(), sms: post('sms.example.com') },
       consumers: 2,
-      answer: ({ url, at }) => (url.host.startsWith('acme') && at < START + HOUR ? down() : new Response()),
+      answer: ({ at }) => (at < end ? (answered === 'refused' ? answered : answered.clone()) : new Response()),
     });
-    await world.addEffects('hook', [...ids(20, 'acme'), ...ids(20, 'other')], (n) => START + (n % 20) * MINUTE);
-    await world.workUntil(START + 30 * MINUTE);
-    expect(await statuses()).toEqual({ pending: 20, sent: 20 });
-    expect(await pauses()).toMatchObject([{ kind: 'hook', host: 'acme.example.com', paused: true }]);
-    await world.workUntil(START + 2 * HOUR);
-    expect(await statuses()).toEqual({ sent: 40 });
-  }, 300_000);
-});
+    await world.addEffects('mail', ids(30), (n) => START + n * MINUTE);
+    await world.addEffects('sms', ids(1, 'alone'), () => START);
+    await world.workUntil(end);
+    expect(await statuses()).toEqual({ pending: 31 });
+    console.log('a day', _what, { during: world.calls.length });
+    // Every five minutes, of both kinds.
+    expect(world.calls.length).toBeLessThan(2 * 24 * 20);
+    await world.workUntil(end + HOUR);
+    expect(await statuses()).toEqual({ sent: 31 });
+  },
+  300_000,
+);
 
-describe('what counts', () => {
-  it('an effect that alone breaks their API is parked within hours, and holds up nobody', async () => {
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: post() },
-      answer: ({ url }) => (url.pathname === '/bad' ? down(500) : new Response()),
-    });
-    await world.addEffects('mail', ['bad'], () => START);
-    await world.addEffects('mail', ids(400), (n) => START + n * MINUTE);
-    await world.workUntil(START + 7 * HOUR);
-    expect(await statuses()).toEqual({ parked: 1, sent: 400 });
-    const of = world.calls.filter(({ status }) => status === 500);
-    console.log('alone', { calls: of.length, hours: (Math.max(...of.map(({ at }) => at)) - START) / HOUR });
-    // Those before the first success don't count.
-    expect(of.length).toBeLessThan(20);
-    expect(await sql(`select attempts from webhooks.effects where status = 'parked'`)).toEqual([{ attempts: 12 }]);
-  }, 120_000);
-
-  it('other failures count as ever: a conflict, an own error, and an answer that says no', async () => {
-    const own = defineEffect<string>({ send: () => Promise.reject(new Error('no')) });
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { own, mail: post() },
-      answer: ({ url }) => down(url.pathname === '/conflict' ? 409 : 422),
-    });
-    await world.addEffects('own', ['own'], () => START);
-    await world.addEffects('mail', ['conflict', 'no'], () => START);
-    await world.workUntil(START + 16 * HOUR);
-    expect(await sql('select event_id, status, attempts from webhooks.effects order by 1')).toEqual([
-      { event_id: 'conflict', status: 'parked', attempts: 12 },
-      { event_id: 'no', status: 'parked', attempts: 1 },
-      { event_id: 'own', status: 'parked', attempts: 12 },
-    ]);
-    expect(await pauses()).toEqual([]);
-  }, 120_000);
-});
-
-describe('Retry-After', () => {
-  it('holds up the kind and host, for five minutes at most, and beyond that its own effect', async () => {
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: post() },
-      answer: ({ url, at }) =>
-        url.pathname === '/long' && at < START + HOUR
-          ? down(429, { 'retry-after': '3600' })
-          : url.pathname === '/short' && at < START + 2 * HOUR + MINUTE
-            ? down(503, { 'retry-after': '60' })
-            : new Response(),
-    });
-    await world.addEffects('mail', ['long'], () => START);
-    await world.addEffects('mail', ids(5), () => START + MINUTE);
-    await world.workUntil(START + 4 * MINUTE);
-    expect(await statuses()).toEqual({ pending: 6 });
-    await world.workUntil(START + 50 * MINUTE);
-    expect(await statuses()).toEqual({ pending: 1, sent: 5 });
-    await world.workUntil(START + 2 * HOUR - MINUTE);
-    expect(await statuses()).toEqual({ sent: 6 });
-    expect(world.calls.filter(({ key }) => key === world.calls[0]?.key).map(({ at }) => seconds(START, at))).toEqual([
-      0, 3600,
-    ]);
-  }, 120_000);
-});
-
-describe('a limit', () => {
-  it('of a hundred a second is kept over all consumers, and a backlog of 10,000 takes no longer than it must', async () => {
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail: { ...post(), limit: { perSecond: 100 } } },
-      consumers: 10,
-      callMs: 20,
-      answer: () => new Response(),
-    });
-    await world.addEffects('mail', ids(10_000), () => START);
-    await world.workUntil(START + HOUR, { untilEmpty: true });
-    console.log('limit', {
-      seconds: seconds(START, last(world)),
-      most: mostPerSecond(world.calls),
-      rounds: world.lines.length,
-    });
-    expect(await statuses()).toEqual({ sent: 10_000 });
-    expect(last(world)).toBeLessThan(START + 120 * SECOND);
-  }, 600_000);
-
-  it('of one at a time is kept over all consumers, also if they are killed', async () => {
-    let [running, most] = [0, 0];
-    const mail = defineEffect<string>({
-      limit: { atOnce: 1 },
-      send: async (payload, { key, fetch }) => {
-        most = Math.max(most, ++running);
-        return fetch(`https://mail.example.com/${payload}`, { headers: { 'idempotency-key': key } }).finally(
-          () => running--,
-        );
-      },
-    });
-    const world = new OutsideWorld({
-      database,
-      start: START,
-      effects: { mail },
-      consumers: 6,
-      callMs: 50,
-      answer: () => new Response(),
-    });
-    await world.addEffects('mail', ids(100), () => START);
-    await world.workUntil(START + HOUR, { untilEmpty: true });
-    console.log('at once', { seconds: seconds(START, last(world)), most });
-    expect(await statuses()).toEqual({ sent: 100 });
-    expect(most).toBe(1);
-    expect(last(world)).toBeLessThan(START + 60 * SECOND);
-  }, 120_000);
-});
+it('a limit of a hundred a second is kept over all consumers, and a backlog of 10,000 takes no longer than it must', async () => {
+  const world = new OutsideWorld({
+    database,
+    start: START,
+    effects: { mail: { ...post(), limit: { perSecond: 100 } } },
+    consumers: 10,
+    callMs: 20,
+    answer: () => new Response(),
+  });
+  await world.addEffects('mail', ids(10_000), () => START);
+  await world.workUntil(START + HOUR, { untilEmpty: true });
+  console.log('limit', {
+    seconds: seconds(START, lastCall(world)),
+    most: mostPerSecond(world.calls),
+    rounds: world.lines.length,
+  });
+  expect(await statuses()).toEqual({ sent: 10_000 });
+  expect(lastCall(world)).toBeLessThan(START + 120 * SECOND);
+  // A call begins a little after its turn, and how many do so together depends on the machine.
+  expect(mostPerSecond(world.calls)).toBeLessThan(150);
+}, 600_000);

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
 import { createConsumer } from '../../src/consumer/consumer.ts';
 import type { ConsumerDependencies } from '../../src/consumer/portions.ts';
+import { defineEffect } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
@@ -48,6 +49,16 @@ interface Options {
   readonly killed?: number;
 }
 
+/** A run of a consumer. */
+interface Run {
+  isDead: boolean;
+  readonly die: () => void;
+}
+
+/** Of all worlds: what was killed in one test must not go on in the next. */
+const runs = new AsyncLocalStorage<Run>();
+const send = globalThis.fetch;
+
 export class OutsideWorld {
   clock: number;
   readonly calls: Call[] = [];
@@ -58,7 +69,6 @@ export class OutsideWorld {
   readonly waiting = { events: [] as Queued[], effects: [] as Queued[] };
   readonly #options: Options;
   readonly #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
-  readonly #run = new AsyncLocalStorage<{ isDead: boolean }>();
   #nextTick: number;
   #random = 1;
   /** To the database. They take no virtual time. */
@@ -68,7 +78,6 @@ export class OutsideWorld {
     this.#options = options;
     this.clock = options.start;
     this.#nextTick = options.start + CRON_EVERY_MS;
-    const send = globalThis.fetch;
     vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
       await this.#maybeDie();
       const url = new URL(input instanceof Request ? input.url : String(input));
@@ -139,8 +148,8 @@ export class OutsideWorld {
       now: this.now,
       random: this.random,
       sleep: this.sleep,
-      handlerMs: 30_000,
-      effectMs: 10_000,
+      handlerMs: 60_000,
+      effectMs: 60_000,
       log: (line) => {
         searchedLog(line);
         this.lines.push(line);
@@ -230,9 +239,9 @@ export class OutsideWorld {
 
   /** Whether it was not killed. */
   async #killable(work: () => Promise<void>): Promise<boolean> {
-    const run = { isDead: false };
     const { promise: dead, resolve: die } = Promise.withResolvers<false>();
-    return this.#run.run(Object.assign(run, { die: () => die(false) }), () =>
+    const run: Run = { isDead: false, die: () => die(false) };
+    return runs.run(run, () =>
       Promise.race([
         work().then(
           () => !run.isDead,
@@ -245,7 +254,7 @@ export class OutsideWorld {
 
   /** What a killed consumer would do next never happens. */
   async #maybeDie(): Promise<void> {
-    const run = this.#run.getStore() as { isDead: boolean; die: () => void } | undefined;
+    const run = runs.getStore();
     if (!run) return;
     if (!run.isDead && this.random() < (this.#options.killed ?? 0)) {
       run.isDead = true;
@@ -254,4 +263,28 @@ export class OutsideWorld {
     }
     if (run.isDead) await new Promise(() => {});
   }
+}
+
+/** An effect that is one call to this host. */
+export const post = (host = 'mail.example.com') =>
+  defineEffect<string>({
+    send: (payload, { key, fetch }) =>
+      fetch(`https://${host}/${payload}`, { method: 'POST', headers: { 'idempotency-key': key } }),
+  });
+
+export const ids = (count: number, name = 'event') => Array.from({ length: count }, (_, n) => `${name}_${n}`);
+export const down = (status = 503, headers = {}) => new Response(null, { status, headers });
+export const seconds = (from: number, to: number) => Math.round((to - from) / SECOND);
+export const lastCall = ({ calls }: OutsideWorld) => Math.max(...calls.map(({ at }) => at));
+
+/** The most calls that were begun within a second. */
+export function mostPerSecond(calls: readonly { readonly at: number }[]): number {
+  const times = calls.map(({ at }) => at).sort((a, b) => a - b);
+  let first = 0;
+  let most = 0;
+  for (const [n, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - SECOND) first++;
+    most = Math.max(most, n - first + 1);
+  }
+  return most;
 }

@@ -94,6 +94,8 @@ describe('the description of the API', () => {
     await sql(`insert into webhooks.reconciles (source, since) values ('stripe', $1) on conflict do nothing`, [NOW]);
     await check('post', '/reconciles/{source}', await post('/ops/api/reconciles/stripe', { accept: true }));
     await check('post', '/reconciles/{source}', await post('/ops/api/reconciles/stripe', { since: 'soon' }));
+    await check('post', '/pauses/{kind}', await post('/ops/api/pauses/mail', { action: 'pause' }));
+    await check('post', '/pauses/{kind}', await post('/ops/api/pauses/sms', { action: 'resume' }));
     await check('get', '/status', await get('/ops/api/status'));
     const tenant = '/tenants/{source}/{tenant}';
     const at = async (method: string, source: string, name: string, action = '', body?: string) => {
@@ -118,6 +120,7 @@ describe('the description of the API', () => {
     await check('get', '/tenants/{source}', await get('/ops/api/tenants/shops?cursor=A'));
     await check('get', '/tenants/{source}', await get('/ops/api/tenants/stripe'));
     await check('post', '/tenants/reseal', await post('/ops/api/tenants/reseal'));
+    await sql('delete from webhooks.pauses');
     for (const [path, methods] of Object.entries(paths)) {
       for (const method of Object.keys(methods)) {
         const address = `/ops/api${path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'action' ? 'retry' : 'x'))}`;

@@ -183,6 +183,36 @@ it('the overview says of each source whose provider is asked what that has shown
   await sql('delete from webhooks.reconciles');
 });
 
+it('the overview says what is paused, why, and how many effects wait, and its buttons try a call and resume', async () => {
+  const { read, send } = start();
+  await sql('delete from webhooks.events');
+  await seed(
+    database,
+    { done: 3, effects: { pending: 3 } },
+    { at: NOW, effect: { kind: 'slack', host: 'hooks.slack.com' } },
+  );
+  await sql(
+    `insert into webhooks.pauses (kind, host, paused_at, paused_by, last_error, probe_at, probe_seconds, changed_at)
+     values ('slack', 'hooks.slack.com', $1, null, 'hooks.slack.com answered 503', $2, 300, $1), ('mail', '', $1, 'ann', null, null, 0, $1)`,
+    [new Date('2026-03-10T09:03:00Z'), new Date(NOW.getTime() + 40_000)],
+  );
+  const page = await read('/ops');
+  expect(page).toContain('mail is paused since 09:03 by ann; 0 effects wait\nResume');
+  expect(page).toContain(
+    'slack is paused since 09:03: hooks.slack.com answered 503; 3 effects wait; next try in 40 s\nTry now\nResume',
+  );
+  expect(page).toContain('2 hosts are paused');
+  const slack = { kind: 'slack', host: 'hooks.slack.com' };
+  expect(await send('/ops/pauses', { ...slack, action: 'try' })).toBe('/ops');
+  expect(await sql(`select probe_at from webhooks.pauses where kind = 'slack'`)).toEqual([{ probe_at: NOW }]);
+  await send('/ops/pauses', { ...slack, action: 'resume' });
+  await send('/ops/pauses', { kind: 'mail', host: '', action: 'resume' });
+  expect(await read('/ops')).not.toContain('paused');
+  // Nothing is paused any more.
+  expect(await send('/ops/pauses', { ...slack, action: 'resume' })).toBe('');
+  await sql('delete from webhooks.pauses');
+});
+
 it('every number of the overview and every problem leads to as many events, whatever else fails', async () => {
   const { read, expectCounts } = start();
   await sql('delete from webhooks.events');

@@ -368,11 +368,27 @@ describe('tenants', () => {
   });
 });
 
+it('pause keeps a kind of effects waiting, also one of its hosts, status says so, and resume ends it', async () => {
+  await sql('delete from webhooks.pauses');
+  expect((await ops('pause slack')).out).toMatch(/^slack is paused since .+ by .+; 0 effects wait\n$/);
+  expect((await ops('pause slack --host hooks.slack.com --json')).out).toContain('"host":"hooks.slack.com"');
+  expect((await ops('status')).out).toMatch(/slack is paused since .* by .*, at hooks\.slack\.com; 0 effects wait\n/);
+  expect(await ops('try slack')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('only an operator can resume it'),
+  });
+  expect((await ops('resume slack --host hooks.slack.com')).out).not.toContain('hooks.slack.com');
+  expect((await ops('resume slack')).out).toBe('slack is not paused\n');
+  expect((await ops('resume slack')).code).toBe(2);
+  expect((await ops('pause')).err).toContain('pause takes a kind of effects');
+  await sql('delete from webhooks.pauses');
+});
+
 describe('an error is one line that says what to do', () => {
   it.each([
     [
       'stats',
-      'there is no command stats: status, list, show, retry, discard, rerun, reconcile, tenants, position or unseal',
+      'there is no command stats: status, list, show, retry, discard, rerun, reconcile, tenants, pause, resume, try, position or unseal',
     ],
     ['list --sorce x', 'there is no option --sorce'],
     ['list --since yesterday-ish', '--since takes 30m, 2h, 7d, today, or a time'],

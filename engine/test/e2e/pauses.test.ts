@@ -1,0 +1,345 @@
+// What waits for the other side, and for its limits: in virtual time.
+import * as v from 'valibot';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { runAction } from '../../src/db/actions.ts';
+import { claim } from '../../src/db/claim.ts';
+import { pauseKind, resumeKind } from '../../src/db/pauses.ts';
+import { currentState, defineEffect, defineHandler, errorFromResponse } from '../../src/kit/index.ts';
+import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
+import { useDatabase } from '../database.ts';
+import { claimRequest, newEvent } from '../new-event.ts';
+import {
+  down,
+  HOUR,
+  ids,
+  lastCall,
+  MINUTE,
+  mostPerSecond,
+  OutsideWorld,
+  post,
+  SECOND,
+  seconds,
+} from './outside-world.ts';
+
+const database = useDatabase();
+const { sql } = database;
+
+const START = Date.parse('2026-03-01T08:00:00Z');
+const statuses = async () => {
+  const rows = await sql<{ status: string; n: number }>(
+    'select status, count(*)::int as n from webhooks.effects group by 1',
+  );
+  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+};
+const pauses = () =>
+  sql('select kind, host, paused_at is not null as paused, backlog from webhooks.pauses order by 1, 2');
+
+beforeEach(async () => {
+  await sql('delete from webhooks.events; delete from webhooks.pauses');
+});
+
+describe('an outage', () => {
+  it('that lasts longer than pauseFor parks what has waited so long, after as many attempts as ever', async () => {
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: { ...post(), pauseFor: 2 * 3600 } },
+      consumers: 4,
+      answer: () => down(),
+    });
+    await world.addEffects('mail', ids(12), () => START);
+    await world.workUntil(START + 2 * HOUR);
+    expect(await statuses()).toEqual({ pending: 12 });
+    await world.workUntil(START + 16 * HOUR);
+    expect(await statuses()).toEqual({ parked: 12 });
+    expect(await sql('select distinct attempts, failure from webhooks.effects')).toEqual([
+      { attempts: 12, failure: 'response' },
+    ]);
+  }, 300_000);
+
+  it('of one host holds up no other host of the same kind, and no other kind', async () => {
+    const customers = defineEffect<string>({
+      send: (payload, { key, fetch }) =>
+        fetch(`https://${payload.split('_')[0]}.example.com/`, { headers: { 'idempotency-key': key } }),
+    });
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { hook: customers, mail: post('acme.example.com') },
+      consumers: 2,
+      answer: ({ url, at }) => (url.host.startsWith('acme') && at < START + HOUR ? down() : new Response()),
+    });
+    await world.addEffects('hook', [...ids(20, 'acme'), ...ids(20, 'other')], (n) => START + (n % 20) * MINUTE);
+    await world.workUntil(START + 30 * MINUTE);
+    expect(await statuses()).toEqual({ pending: 20, sent: 20 });
+    expect(await pauses()).toMatchObject([{ kind: 'hook', host: 'acme.example.com', paused: true }]);
+    await world.workUntil(START + 2 * HOUR);
+    expect(await statuses()).toEqual({ sent: 40 });
+  }, 300_000);
+});
+
+describe('what counts', () => {
+  it('an effect that alone breaks their API is parked within hours, and holds up nobody', async () => {
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: post() },
+      answer: ({ url }) => (url.pathname === '/bad' ? down(500) : new Response()),
+    });
+    await world.addEffects('mail', ['bad'], () => START);
+    await world.addEffects('mail', ids(400), (n) => START + n * MINUTE);
+    await world.workUntil(START + 7 * HOUR);
+    expect(await statuses()).toEqual({ parked: 1, sent: 400 });
+    const of = world.calls.filter(({ status }) => status === 500);
+    // Those before the first success don't count.
+    expect(of.length).toBeLessThan(20);
+    expect(await sql(`select attempts from webhooks.effects where status = 'parked'`)).toEqual([{ attempts: 12 }]);
+  }, 120_000);
+
+  it('other failures count as ever: a conflict, an own error, and an answer that says no', async () => {
+    const own = defineEffect<string>({ send: () => Promise.reject(new Error('no')) });
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { own, mail: post() },
+      answer: ({ url }) => down(url.pathname === '/conflict' ? 409 : 422),
+    });
+    await world.addEffects('own', ['own'], () => START);
+    await world.addEffects('mail', ['conflict', 'no'], () => START);
+    await world.workUntil(START + 16 * HOUR);
+    expect(await sql('select event_id, status, attempts from webhooks.effects order by 1')).toEqual([
+      { event_id: 'conflict', status: 'parked', attempts: 12 },
+      { event_id: 'no', status: 'parked', attempts: 1 },
+      { event_id: 'own', status: 'parked', attempts: 12 },
+    ]);
+    expect(await pauses()).toEqual([]);
+  }, 120_000);
+});
+
+describe('Retry-After', () => {
+  it('holds up the kind and host, for five minutes at most, and beyond that its own effect', async () => {
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: post() },
+      answer: ({ url, at }) =>
+        url.pathname === '/long' && at < START + HOUR
+          ? down(429, { 'retry-after': '3600' })
+          : url.pathname === '/short' && at < START + 2 * HOUR + MINUTE
+            ? down(503, { 'retry-after': '60' })
+            : new Response(),
+    });
+    await world.addEffects('mail', ['long'], () => START);
+    await world.addEffects('mail', ids(5), () => START + MINUTE);
+    await world.workUntil(START + 4 * MINUTE);
+    expect(await statuses()).toEqual({ pending: 6 });
+    await world.workUntil(START + 50 * MINUTE);
+    expect(await statuses()).toEqual({ pending: 1, sent: 5 });
+    await world.workUntil(START + 2 * HOUR - MINUTE);
+    expect(await statuses()).toEqual({ sent: 6 });
+    expect(world.calls.filter(({ key }) => key === world.calls[0]?.key).map(({ at }) => seconds(START, at))).toEqual([
+      0, 3600,
+    ]);
+  }, 120_000);
+});
+
+describe('a limit', () => {
+  it('per second is kept over all consumers, from the first call on, and holds up no other kind', async () => {
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: { ...post(), limit: { perSecond: 4 } }, sms: post('sms.example.com') },
+      consumers: 6,
+      callMs: 20,
+      answer: () => new Response(),
+    });
+    await world.addEffects('mail', ids(80), () => START);
+    await world.addEffects('sms', ids(80, 'sms'), () => START);
+    await world.workUntil(START + HOUR, { untilEmpty: true });
+    expect(await statuses()).toEqual({ sent: 160 });
+    const [mail, sms] = ['mail', 'sms'].map((kind) => world.calls.filter(({ host }) => host === `${kind}.example.com`));
+    // A call begins some milliseconds after its turn.
+    expect(mostPerSecond(mail ?? [])).toBeLessThanOrEqual(5);
+    expect(lastCall(world)).toBeLessThan(START + 24 * SECOND);
+    expect(Math.max(...(sms ?? []).map(({ at }) => at))).toBeLessThan(START + 3 * SECOND);
+    expect(world.deliveries).toBe(1);
+  }, 120_000);
+
+  it.each([0, 0.01])(
+    'of one at a time is kept over all consumers, also if they are killed (%s)',
+    async (killed) => {
+      const world = new OutsideWorld({
+        database,
+        start: START,
+        effects: { mail: { ...post(), limit: { atOnce: 1 } }, sms: post('sms.example.com') },
+        consumers: 6,
+        callMs: 50,
+        killed,
+        answer: () => new Response(),
+      });
+      await world.addEffects('mail', ids(100), () => START);
+      await world.addEffects('sms', ids(100, 'sms'), () => START);
+      await world.workUntil(START + 3 * HOUR);
+      expect(await statuses()).toEqual({ sent: 200 });
+      const times = world.calls.filter(({ host }) => host === 'mail.example.com').map(({ at }) => at);
+      expect(times.every((time, n) => n === 0 || time - (times[n - 1] ?? 0) >= 50)).toBe(true);
+      if (killed === 0) expect(Math.max(...times)).toBeLessThan(START + 30 * SECOND);
+    },
+    120_000,
+  );
+});
+
+describe('events whose handlers ask somebody', () => {
+  const asks = defineHandler({
+    async handle({ id }, tools) {
+      if (id.startsWith('plain')) {
+        const error = errorFromResponse(await tools.fetch(`https://api.example.com/${id}`), tools.now);
+        if (error) throw error;
+      } else await currentState(tools, `https://api.example.com/${id}`, v.object({}));
+      return [];
+    },
+  });
+  const worldOf = (answer: ConstructorParameters<typeof OutsideWorld>[0]['answer']) =>
+    new OutsideWorld({
+      database,
+      start: START,
+      handlers: { test: { test: asks } },
+      sources: { test: { types: ['test'] } },
+      consumers: 2,
+      answer,
+    });
+  const claimAll = async (world: OutsideWorld, names: readonly string[], every = 0, orderKey?: string) => {
+    for (const [n, eventId] of names.entries()) {
+      const at = START + n * every;
+      const event = newEvent(eventId, orderKey === undefined ? {} : { orderKey, orderPlace: 0 });
+      await claim(database.consumer, claimRequest([event], { receivedAt: new Date(at) }));
+      world.waiting.events.push({ at, body: { version: MESSAGE_VERSION, source: 'test', eventId }, attempts: 1 });
+    }
+  };
+  const events = async () => {
+    const rows = await sql<{ status: string; n: number }>(
+      'select status, count(*)::int as n from webhooks.events group by 1',
+    );
+    return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+  };
+
+  it('an outage of a day parks none of them, and no ticket is returned to the queue', async () => {
+    const end = START + 23 * HOUR;
+    const world = worldOf(({ at }) => (at < end ? down(502) : Response.json({})));
+    await claimAll(world, [...ids(10, 'state'), ...ids(10, 'plain')], MINUTE);
+    await claimAll(world, ids(5, 'state_in_order'), MINUTE, 'one');
+    await world.workUntil(end);
+    expect(await events()).toEqual({ pending: 25 });
+    expect(world.deliveries).toBe(1);
+    expect(await sql('select distinct attempts, failure from webhooks.events order by 2')).toEqual([
+      { attempts: 0, failure: 'response' },
+      // Those that are behind another one of their order key.
+      { attempts: 0, failure: null },
+    ]);
+    await world.workUntil(end + 2 * HOUR);
+    expect(await events()).toEqual({ done: 25 });
+  }, 300_000);
+
+  it('one that alone breaks their API is parked within hours', async () => {
+    const world = worldOf(({ url }) => (url.pathname === '/bad' ? down(500) : Response.json({})));
+    await claimAll(world, ['bad', ...ids(120)], 3 * MINUTE);
+    await world.workUntil(START + 10 * HOUR);
+    expect(await events()).toEqual({ parked: 1, done: 120 });
+  }, 120_000);
+});
+
+describe('an operator', () => {
+  const worldOf = () =>
+    new OutsideWorld({ database, start: START, effects: { mail: post() }, consumers: 2, answer: () => new Response() });
+  const release = async (world: OutsideWorld, host?: string) => {
+    for (const key of (await resumeKind(database.ops, { kind: 'mail', host }, 'resume', world.now())) ?? []) {
+      const { source, eventId, name } = key;
+      world.waiting.effects.push({
+        at: world.clock,
+        body: { version: MESSAGE_VERSION, source, eventId, name },
+        attempts: 1,
+      });
+    }
+  };
+
+  it.each([undefined, 'mail.example.com'])(
+    'pauses a kind (host %s) until it is resumed, however long that takes, and a retry doesn’t lift the pause',
+    async (host) => {
+      const world = worldOf();
+      await pauseKind(database.ops, { kind: 'mail', host }, 'ann', world.now());
+      await world.addEffects('mail', ids(40), (n) => START + n * MINUTE);
+      await world.workUntil(START + 30 * HOUR);
+      expect(world.calls).toEqual([]);
+      expect(await statuses()).toEqual({ pending: 40 });
+      const retry = {
+        action: 'retry',
+        filter: { status: 'done' },
+        who: 'ann',
+        at: world.now(),
+        sendEffectsAgain: false,
+      } as const;
+      await runAction(database.ops, retry);
+      await world.workUntil(START + 31 * HOUR);
+      expect(world.calls).toEqual([]);
+      await release(world, host);
+      await world.workUntil(START + 32 * HOUR, { untilEmpty: true });
+      expect(await statuses()).toEqual({ sent: 40 });
+      expect(lastCall(world)).toBeLessThan(START + 31 * HOUR + MINUTE);
+      expect(await resumeKind(database.ops, { kind: 'mail', host }, 'resume', world.now())).toBeUndefined();
+    },
+    120_000,
+  );
+
+  it('tries a call at once, of a pause that failures have set, and of no other', async () => {
+    let isDown = true;
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: post() },
+      answer: () => (isDown ? down() : new Response()),
+    });
+    await world.addEffects('mail', ids(10), () => START);
+    await world.workUntil(START + HOUR + MINUTE);
+    isDown = false;
+    const [first] = (await resumeKind(database.ops, { kind: 'mail', host: undefined }, 'try', world.now())) ?? [];
+    if (!first) throw new Error('nothing is tried');
+    const { source, eventId, name } = first;
+    world.waiting.effects.push({
+      at: world.clock,
+      body: { version: MESSAGE_VERSION, source, eventId, name },
+      attempts: 1,
+    });
+    const before = world.clock;
+    await world.workUntil(START + 2 * HOUR);
+    expect(await statuses()).toEqual({ sent: 10 });
+    // One of them has the ticket of the next probe already.
+    const quick = world.calls.filter(({ at, status }) => status === 200 && at < before + 10 * SECOND);
+    expect(quick.length).toBeGreaterThanOrEqual(9);
+    await pauseKind(database.ops, { kind: 'mail', host: undefined }, 'ann', world.now());
+    expect(await resumeKind(database.ops, { kind: 'mail', host: undefined }, 'try', world.now())).toBeUndefined();
+  }, 120_000);
+});
+
+it('an effect that expires while its kind is paused is cancelled, and not sent', async () => {
+  const world = new OutsideWorld({
+    database,
+    start: START,
+    effects: { mail: { ...post(), expiresAfter: 600 } },
+    answer: ({ at }) => (at < START + 30 * MINUTE ? down() : new Response()),
+  });
+  await world.addEffects('mail', ids(8), () => START);
+  await world.addEffects('mail', ids(3, 'late'), () => START + 29 * MINUTE);
+  await world.workUntil(START + HOUR);
+  expect(await statuses()).toEqual({ cancelled: 8, sent: 3 });
+  expect(await sql(`select distinct last_error from webhooks.effects where status = 'cancelled'`)).toEqual([
+    { last_error: 'expired: it could not be sent within 600 s' },
+  ]);
+}, 120_000);
+
+it('a success while nothing has failed writes nothing', async () => {
+  const world = new OutsideWorld({ database, start: START, effects: { mail: post() }, answer: () => new Response() });
+  await world.addEffects('mail', ids(12), () => START);
+  await world.workUntil(START + MINUTE);
+  expect(await statuses()).toEqual({ sent: 12 });
+  expect(await pauses()).toEqual([]);
+});
