@@ -399,21 +399,29 @@ describe('while Postgres is away', () => {
 describe('one tenant', () => {
   const MIB = 1024 * 1024;
 
-  /** A body of this size that doesn't end. */
-  const hanging = (bytes: number) =>
-    new ReadableStream({
-      start: (controller) => controller.enqueue(new Uint8Array(bytes)),
-    });
+  /** A body of this size that doesn't end. `onRead` is called when all of it was taken. */
+  const hanging = (bytes: number, onRead: () => void) => {
+    const chunks = [new Uint8Array(bytes)];
+    const pull = (controller: ReadableStreamDefaultController) => {
+      const chunk = chunks.pop();
+      if (chunk) return controller.enqueue(chunk);
+      onRead();
+      return new Promise<void>(() => {});
+    };
+    return new ReadableStream({ pull }, { highWaterMark: 0 });
+  };
 
   it('can take a tenth of the memory for bodies, and leaves the rest to the others', async () => {
     const acme = await add('other', 'acme');
     const globex = await add('other', 'globex');
     const { headers } = await sign('x');
-    const open = Array.from({ length: 4 }, () => receiver.send(pathOf(acme), { headers, body: hanging(MIB / 2) }));
-    await vi.waitFor(async () => expect(await deliver(acme)).toBe(503), WAIT);
+    let read = 0;
+    const body = () => hanging(MIB / 2, () => read++);
+    const open = Array.from({ length: 4 }, () => receiver.send(pathOf(acme), { headers, body: body() }));
+    await vi.waitFor(() => expect(read).toBe(open.length), WAIT);
+    expect(await deliver(acme)).toBe(503);
     expect(receiver.lines.at(-1)).toMatchObject({ outcome: 'overloaded', tenant: 'acme' });
     expect(await deliver(globex)).toBe(200);
-    expect(open).toHaveLength(4);
   });
 });
 
