@@ -39,7 +39,7 @@ it.each([
   [0, 1, [problem('effect', 1, -60, 'parked')], [true], '1 effect is parked, since 11:59 UTC'],
 ])('%i parked events, %i parked effects, problems %j, silence %j: %s', (events, effects, problems, silent, text) => {
   const sources = silent.map((unusually_silent) => ({ unusually_silent }));
-  const status = { totals: { parked: events }, effects: { parked: effects }, problems, sources };
+  const status = { totals: { parked: events }, effects: { parked: effects }, problems, sources, pauses: [] };
   expect(words.headline(status as never, NOW)).toBe(text);
 });
 
