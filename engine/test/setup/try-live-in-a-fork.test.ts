@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { buildFork } from '../../workshop/init/fork.ts';
 import { STRANGER, useAccount } from './account.ts';
 
@@ -10,6 +10,7 @@ const account = useAccount();
 
 it('a fork with its package goes live, with a delivery for each source that can sign one, twice', async () => {
   const fork = mkdtempSync(join(tmpdir(), 'claimcheck-fork-'));
+  onTestFinished(() => rmSync(fork, { recursive: true }));
   const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     encoding: 'utf8',
   });
@@ -32,5 +33,4 @@ it('a fork with its package goes live, with a delivery for each source that can 
   }
   expect((await run('send', 'stripe', '--live')).text).toContain('"accepted"');
   expect((await run('try-live', '--down', '--yes')).code).toBe(0);
-  rmSync(fork, { recursive: true });
 }, 300_000);
