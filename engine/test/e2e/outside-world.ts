@@ -170,13 +170,12 @@ export class OutsideWorld {
        select 'test', id, 'post', $3, to_json(id)::text, at + interval '10 minutes' from given`,
       [ids, times, kind],
     );
-    for (const [n, eventId] of ids.entries()) {
-      this.waiting.effects.push({
-        at: at(n),
-        body: { version: MESSAGE_VERSION, source: 'test', eventId, name: 'post' },
-        attempts: 1,
-      });
-    }
+    for (const [n, eventId] of ids.entries()) this.addTicket(eventId, at(n));
+  }
+
+  addTicket(eventId: string, at = this.clock): void {
+    const body = { version: MESSAGE_VERSION, source: 'test', eventId, name: 'post' };
+    this.waiting.effects.push({ at, body, attempts: 1 });
   }
 
   /** Works until then, or until nothing is on the queues any more. */

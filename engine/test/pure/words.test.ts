@@ -39,8 +39,15 @@ it.each([
   [0, 1, [problem('effect', 1, -60, 'parked')], [true], '1 effect is parked, since 11:59 UTC'],
 ])('%i parked events, %i parked effects, problems %j, silence %j: %s', (events, effects, problems, silent, text) => {
   const sources = silent.map((unusually_silent) => ({ unusually_silent }));
-  const status = { totals: { parked: events }, effects: { parked: effects }, problems, sources };
+  const status = { totals: { parked: events }, effects: { parked: effects }, problems, sources, pauses: [] };
   expect(words.headline(status as never, NOW)).toBe(text);
+});
+
+it('a pause is in the headline if nothing is parked and nothing else fails', () => {
+  const none = { totals: { parked: 0 }, effects: { parked: 0 }, problems: [], sources: [] };
+  const headline = (...kinds: string[]) =>
+    words.headline({ ...none, pauses: kinds.map((kind) => ({ kind })) } as never, NOW);
+  expect([headline('slack'), headline('slack', 'mail')]).toEqual(['slack is paused', '2 hosts are paused']);
 });
 
 it('attempts are out of how many while there can be more, and when there were that many', () => {
