@@ -29,6 +29,7 @@ interface Queued {
 export interface Call {
   readonly at: number;
   readonly host: string;
+  readonly path: string;
   readonly key: string;
   readonly status: number;
 }
@@ -90,7 +91,13 @@ export class OutsideWorld {
       const at = this.clock;
       const key = new Headers(init?.headers).get('idempotency-key') ?? url.pathname;
       const answered = options.answer({ at, url, key });
-      this.calls.push({ at, host: url.host, key, status: answered === 'refused' ? 0 : answered.status });
+      this.calls.push({
+        at,
+        host: url.host,
+        path: url.pathname,
+        key,
+        status: answered === 'refused' ? 0 : answered.status,
+      });
       if (options.callMs) await this.sleep(options.callMs);
       if (answered === 'refused') throw new TypeError('fetch failed');
       Object.defineProperty(answered, 'url', { value: url.href });

@@ -170,12 +170,15 @@ describe('a limit', () => {
     });
     await world.addEffects('mail', ids(80), () => START);
     await world.addEffects('sms', ids(80, 'sms'), () => START);
+    await world.addEffects('mail', ['late'], () => START + 5 * SECOND);
     await world.workUntil(START + HOUR, { untilEmpty: true });
-    expect(await statuses()).toEqual({ sent: 160 });
+    expect(await statuses()).toEqual({ sent: 161 });
     const [mail, sms] = ['mail', 'sms'].map((kind) => world.calls.filter(({ host }) => host === `${kind}.example.com`));
     // A call may begin after its turn.
     expect(mostPerSecond(mail ?? [])).toBeLessThanOrEqual(8);
     expect(lastCall(world)).toBeLessThan(START + 24 * SECOND);
+    // It waits behind those that came before.
+    expect(mail?.find(({ path }) => path === '/late')?.at).toBeGreaterThan(START + 18 * SECOND);
     expect(Math.max(...(sms ?? []).map(({ at }) => at))).toBeLessThan(START + 3 * SECOND);
     expect(world.deliveries).toBe(1);
   }, 120_000);
@@ -302,6 +305,29 @@ describe('an operator', () => {
     },
     120_000,
   );
+
+  it('keeps a pause although a call that was on its way succeeds', async () => {
+    const world: OutsideWorld = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: post() },
+      callMs: 1000,
+      answer: () => {
+        void pauseKind(database.ops, { kind: 'mail', host: 'mail.example.com' }, 'ann', world.now());
+        return new Response();
+      },
+    });
+    // So that the success is noted.
+    const failing = `insert into webhooks.pauses (kind, host, failing, changed_at) values ('mail', 'mail.example.com', '{a}', $1)`;
+    await sql(failing, [world.now()]);
+    await world.addEffects('mail', ids(1), () => START);
+    await world.workUntil(START + MINUTE);
+    expect(await statuses()).toEqual({ sent: 1 });
+    expect(await sql('select paused_by, ok_at is not null as ok from webhooks.pauses')).toEqual([
+      { paused_by: 'ann', ok: true },
+    ]);
+    expect(await pauses()).toMatchObject([{ paused: true }]);
+  });
 
   it('tries a call at once, of a pause that failures have set, and of no other', async () => {
     let isDown = true;
