@@ -159,6 +159,19 @@ describe('Retry-After', () => {
 });
 
 describe('a limit', () => {
+  it('per second is kept if effects come one by one', async () => {
+    const world = new OutsideWorld({
+      database,
+      start: START,
+      effects: { mail: { ...post(), limit: { perSecond: 4 } } },
+      answer: () => new Response(),
+    });
+    await world.addEffects('mail', ids(40), (n) => START + n * 50);
+    await world.workUntil(START + HOUR, { untilEmpty: true });
+    expect(await statuses()).toEqual({ sent: 40 });
+    expect(mostPerSecond(world.calls)).toBeLessThanOrEqual(8);
+  });
+
   it('per second is kept over all consumers, from the first call on, and holds up no other kind', async () => {
     const world = new OutsideWorld({
       database,
