@@ -141,7 +141,6 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['one event sets a pause', 'const EVENTS_TO_PAUSE = 3;', 'const EVENTS_TO_PAUSE = 1;'],
   ['a success ends the pause of an operator', 'when ${pauses.pausedBy} is not null then ${pauses.pausedAt}', 'when false then ${pauses.pausedAt}'],
   ['every consumer counts the calls at once for itself', "- (select coalesce(sum((value ->> 'calls')::int), 0) from ${running})", ''],
-  ['the line of a limit is overtaken', 'case when coalesce(locked.line_at <= ${soon}, true) then of_kind else from_line end', 'of_kind'],
   ['two consumers take the same turns of a limit', '${column.nextAt} = case when per_second is not null', '${column.nextAt} = case when per_second is null'],
   ['src/db/pauses.ts', 'e2e/outage'],
   ['every effect that arrives is a probe', 'and ${pauses.probeAt} <= ${soon}', 'and ${soon} is not null'],

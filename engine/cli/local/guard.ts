@@ -17,9 +17,12 @@ globalThis.fetch = async (...request) => {
   const [input] = request;
   const host = hostOf(input instanceof Request ? input.url : String(input));
   if (host !== undefined && !isLoopback(host) && !known.has(host)) {
-    throw new Error(
+    const error = new Error(
       `a local run must not call ${host}: put its URL into [vars] of wrangler.consumer.toml (or into a secret whose name ends in _URL) and read it from env`,
     );
+    // Any other failed call would be taken for an outage of the host, which doesn't count as an attempt.
+    error.name = 'AbortError';
+    throw error;
   }
   return call(...request);
 };

@@ -29,6 +29,7 @@ interface Queued {
 export interface Call {
   readonly at: number;
   readonly host: string;
+  readonly path: string;
   readonly key: string;
   readonly status: number;
 }
@@ -90,7 +91,13 @@ export class OutsideWorld {
       const at = this.clock;
       const key = new Headers(init?.headers).get('idempotency-key') ?? url.pathname;
       const answered = options.answer({ at, url, key });
-      this.calls.push({ at, host: url.host, key, status: answered === 'refused' ? 0 : answered.status });
+      this.calls.push({
+        at,
+        host: url.host,
+        path: url.pathname,
+        key,
+        status: answered === 'refused' ? 0 : answered.status,
+      });
       if (options.callMs) await this.sleep(options.callMs);
       if (answered === 'refused') throw new TypeError('fetch failed');
       Object.defineProperty(answered, 'url', { value: url.href });
@@ -170,13 +177,12 @@ export class OutsideWorld {
        select 'test', id, 'post', $3, to_json(id)::text, at + interval '10 minutes' from given`,
       [ids, times, kind],
     );
-    for (const [n, eventId] of ids.entries()) {
-      this.waiting.effects.push({
-        at: at(n),
-        body: { version: MESSAGE_VERSION, source: 'test', eventId, name: 'post' },
-        attempts: 1,
-      });
-    }
+    for (const [n, eventId] of ids.entries()) this.addTicket(eventId, at(n));
+  }
+
+  addTicket(eventId: string, at = this.clock): void {
+    const body = { version: MESSAGE_VERSION, source: 'test', eventId, name: 'post' };
+    this.waiting.effects.push({ at, body, attempts: 1 });
   }
 
   /** Works until then, or until nothing is on the queues any more. */

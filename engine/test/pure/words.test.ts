@@ -43,6 +43,13 @@ it.each([
   expect(words.headline(status as never, NOW)).toBe(text);
 });
 
+it('a pause is in the headline if nothing is parked and nothing else fails', () => {
+  const none = { totals: { parked: 0 }, effects: { parked: 0 }, problems: [], sources: [] };
+  const headline = (...kinds: string[]) =>
+    words.headline({ ...none, pauses: kinds.map((kind) => ({ kind })) } as never, NOW);
+  expect([headline('slack'), headline('slack', 'mail')]).toEqual(['slack is paused', '2 hosts are paused']);
+});
+
 it('attempts are shown with their limit while more may follow or when none are left', () => {
   const of = (status: string, attempts: number, max: number | null) =>
     words.attemptsOf({ status, attempts, max_attempts: max });
