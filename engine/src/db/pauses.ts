@@ -1,4 +1,4 @@
-// What keeps effects waiting: pauses of kinds and hosts, and limits of kinds. Decision 034 says how it works.
+// What keeps effects waiting: pauses of kinds and hosts, and limits of kinds. Decision 015 explains how it works.
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey } from './keys.ts';
