@@ -70,7 +70,8 @@ export function addTexts(folder: string): void {
   for (const page of readdirSync(join(folder, 'docs'), { recursive: true, encoding: 'utf8' })) {
     if (!page.endsWith('.md')) continue;
     const path = join(folder, 'docs', page);
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('../engine/', '../').replaceAll('`engine/', '`'));
+    const text = readFileSync(path, 'utf8').replaceAll('../engine/', '../');
+    writeFileSync(path, text.replaceAll(/(?<=[`[])engine\/(?=\w)/g, ''));
   }
   for (const name of ['CHANGELOG.md', 'LICENSE', 'SECURITY.md']) cpSync(name, join(folder, name));
   cpSync('engine/README.md', join(folder, 'README.md'));
