@@ -251,7 +251,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['a tenant that is disabled is served', 'row !== undefined && !row.isDisabled', 'row !== undefined'],
   ['while Postgres is away, the old secret of a tenant counts for days', 'USABLE_MS = 3_600_000', 'USABLE_MS = 360_000_000'],
   ['while Postgres is away, a tenant that was missing is answered 404', "known?.outcome === 'found' ? known : undefined", 'known'],
-  ['while Postgres is away, every delivery of a tenant waits for it', 'PAUSE_MS = 10_000', 'PAUSE_MS = 0'],
+  ['while Postgres is away, every delivery of a tenant waits for it', 'ASK_AGAIN_AFTER_FAILURE_MS = 10_000', 'ASK_AGAIN_AFTER_FAILURE_MS = 0'],
   ['of deliveries of a tenant at the same time, each asks for its secret', 'const isAlive = entry.asking &&', 'const isAlive = false && entry.asking &&'],
   ['src/receiver/receive.ts', 'receiver/tenants'],
   ['a source with tenants also takes deliveries of nobody', '(source.tenants === true) !== (segment !== undefined)', 'segment !== undefined && !source.tenants'],
