@@ -136,7 +136,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
   ['an operator’s pause ends by itself after a day', 'return byHand || !(isOver ||', 'return !(isOver ||'],
   ['after a success, nothing that waits is sent before the sweep', "one.release += host === '' && this.#isAtOnce(effect) ? 1 : 2;", ''],
   ['an effect that waits for itself gets no ticket', 'if (!isPaused(one)) add(one, one.notBefore ?? at);', 'if (!isPaused(one)) continue;'],
-  ['an expired probe is the last one', "if (effect.isProbe) this.#of(effect, effect.host ?? '').probe = 'not_called';", ''],
+  ['an expired probe is the last one', "if (effect.isProbe) this.#answersFor(effect, effect.host ?? '').probe = 'not_called';", ''],
   ['src/db/pauses.ts', 'e2e/pauses'],
   ['one event sets a pause', 'const EVENTS_TO_PAUSE = 3;', 'const EVENTS_TO_PAUSE = 1;'],
   ['a success ends the pause of an operator', 'when ${pauses.pausedBy} is not null then ${pauses.pausedAt}', 'when false then ${pauses.pausedAt}'],

@@ -179,7 +179,7 @@ const insertBody = sql`
  */
 const CLAIM_ONE = bothClaims((isOrdered) => sql`with claimed as (${insertEvent(isOrdered)}) ${insertBody}`);
 
-/** What the existing event with this id is: `known`, the same event; `taken_by_replay`, a suspected replay; `taken`, another event. */
+/** What the existing event with this id is: the same event (`known`), a suspected replay, or another event (`taken`). */
 const holder = (fingerprint: SQL | Placeholder) => sql`
     case when ${events.fingerprint} = ${fingerprint} then 'known'
          when ${events.replayNumber} > 0 then 'taken_by_replay' else 'taken' end`;

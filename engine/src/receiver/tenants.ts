@@ -44,13 +44,13 @@ export type TenantSecrets =
 /** After a change, every isolate uses the new secrets after this time at the latest. */
 const FRESH_MS = 60_000;
 /**
- * After a wrong signature, or for a missing tenant, Postgres is asked again after this time: the secret may be new, or the tenant
- * may have just been made.
+ * After a wrong signature, or for a missing tenant, Postgres is asked again after this time: the secret may be new, or the
+ * tenant may have just been made.
  */
 const ASK_AGAIN_MS = 1000;
 /** While Postgres is away, an older secret is better than losing a delivery, but not for long: it may have been revoked. */
 const USABLE_MS = 3_600_000;
-/** After Postgres did not answer, it isn't asked for this long about tenants that are known: their kept secrets are used. */
+/** After a failure, Postgres isn't asked for this long about tenants that are known: their kept secrets are used. */
 const ASK_AGAIN_AFTER_FAILURE_MS = 10_000;
 /** How many tenants an isolate keeps, of all sources. One takes about 1 KiB, and 2 KiB more for its imported keys. */
 const MAX_KEPT = 1000;
@@ -84,9 +84,9 @@ export class Tenants {
   }
 
   /**
-   * After a wrong signature: the secrets that Postgres has now. Returns `undefined` if they are unchanged, or were read less than
-   * a second ago. While Postgres is away, the secret may have been changed, so this returns `tenant_unavailable` (503), and the
-   * sender tries again.
+   * After a wrong signature: the secrets that Postgres has now. Returns `undefined` if they are unchanged, or were read less
+   * than a second ago. While Postgres is away, the secret may have been changed, so this returns `tenant_unavailable` (503),
+   * and the sender tries again.
    */
   async changedSecretsOf(tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets | undefined> {
     const entry = this.#entryOf(tenant.id);
@@ -111,7 +111,7 @@ export class Tenants {
     return known && this.#now().getTime() - known.at < ms ? known.found : undefined;
   }
 
-  /** What is used while Postgres is away. Not `no_such_tenant`: the tenant may have been made since, and a 404 makes its sender give up. */
+  /** While Postgres is away. Not `no_such_tenant`: the tenant may have been made since, and after a 404 its sender gives up. */
   #usableIn(entry: Entry) {
     const known = this.#youngerThan(USABLE_MS, entry);
     return known?.outcome === 'found' ? known : undefined;
@@ -123,7 +123,8 @@ export class Tenants {
     if (this.#usableIn(entry) && since - this.#failedAt < ASK_AGAIN_AFTER_FAILURE_MS) {
       return { outcome: 'tenant_unavailable', reason: 'Postgres did not answer a moment ago' };
     }
-    // If the runtime ended the request that began this query, its promise never settles. So after the time limit another one begins.
+    // If the runtime ended the request that began this query, its promise never settles. So after the time limit,
+    // another query is begun.
     const isAlive = entry.asking && since - entry.asking.since < this.#timeoutMs;
     if (!isAlive) entry.asking = { answer: this.#look(entry, tenant, env), since };
     const reason = await withTimeLimit(this.#timeoutMs, entry.asking?.answer, () => 'Postgres did not answer in time');
