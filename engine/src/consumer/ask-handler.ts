@@ -25,7 +25,7 @@ import { tenantOf } from './tenant-of.ts';
 export interface HandlerResult extends Completion {
   /** One for each `must()`, in the order of the statements. */
   readonly conditions: readonly Condition[];
-  /** Of a list: the names of its handlers, for an error that is about the changes of all of them. */
+  /** If the handler is a list: the names of its handlers, for an error that is about the changes of all of them. */
   readonly handlers?: string;
 }
 

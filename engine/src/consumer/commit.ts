@@ -17,7 +17,7 @@ export interface Asked {
   /** Why nothing of it was committed. */
   failure?: {
     readonly error: unknown;
-    /** Of a list of handlers: which of them has failed. */
+    /** Which handler of a list has failed. */
     readonly handler?: string | undefined;
     /** What becomes of the event, if its own error doesn't decide that. */
     readonly outcome?: Outcome;

@@ -12,7 +12,7 @@ import type { ConsumerDependencies, Portion } from './portions.ts';
 import { obstacleTo, type Work } from './works.ts';
 
 /**
- * After so many commits, one after the other, the next events of the lines get tickets, and those of this portion are
+ * After this many commits, a run stops: the next event of each line gets a ticket, and the tickets of this portion are
  * acknowledged. A run may make 1,000 calls to the outside, and a handler that reads makes some for each event.
  */
 const MAX_ROUNDS = 20;
@@ -22,12 +22,12 @@ const MAX_LOADED = 2 * MAX_GROUP;
 
 /**
  * Works the events with an order key that are first in their line, and then the events behind them, so that they need no
- * tickets of their own. Any other event is not worked, and its ticket is acknowledged: whoever completes the one before it
- * looks, which means that it finds the next event of the line, and works it or sends its ticket.
+ * tickets of their own. The ticket of any other event is acknowledged without work. The run that completes the event before it
+ * then looks: it finds the next event of the line, and works it or sends it a ticket.
  *
- * A ticket is acknowledged only after that look. If a run ends between its commit and its look, its ticket comes again, finds
- * its event finished, and looks. Then it only sends a ticket: if the next event kills the isolate, the queue must give up the
- * ticket of that event, and not one of an event that is finished.
+ * A ticket is acknowledged only after that look. If a run is killed between its commit and its look, its ticket is redelivered,
+ * and the next run looks. A redelivered ticket works at most its own event, and sends the next event a ticket instead of working
+ * it: if that event kills the isolate, the queue must give up that event's own ticket.
  */
 export async function workInOrder(
   keyed: readonly Work[],
@@ -43,6 +43,7 @@ export async function workInOrder(
   const hasTicket = ({ source, eventId }: EventKey) => byKey.has(keyText({ source, eventId }));
   const toWake: Line[] = [];
   let toWork: LoadedLine[] = [];
+  // A redelivered ticket must look, even if its own event is finished.
   const wanted = [...tickets.values()].filter((those) => isAgain || those.some(isPending));
   const keys = wanted.flatMap(([work]) => (work ? [lineOf(work)] : []));
   let perLine = Math.max(2, Math.ceil(MAX_LOADED / keys.length));
@@ -69,6 +70,7 @@ export async function workInOrder(
         toWake.push(...lines);
         continue;
       }
+      // How many of the next events the commit loads. None in the last round, because nothing more is worked.
       for (const line of lines) line.lookFor = isLast ? 0 : perLine;
       const runs = lines.map((line) => ({ line, events: workableIn(line, isAgain ? 1 : MAX_GROUP) }));
       const worked = await workGroup(runs, db, env, dependencies);
@@ -107,8 +109,8 @@ export async function workInOrder(
   }
 
   /**
-   * What comes next in these lines. If the commit loaded the next events, these are worked. If not, there is another look: the
-   * commit may have missed an event that was claimed at the same moment.
+   * The next events of these lines. If the commit loaded some, it returns these. If not, it looks once more: the commit may have
+   * missed an event that was claimed at the same moment.
    */
   async function behind(lines: readonly LoadedLine[]): Promise<readonly LoadedLine[]> {
     const seen = lines.flatMap((line) => (line.next?.length ? [{ ...line, events: line.next, next: undefined }] : []));
@@ -116,7 +118,7 @@ export async function workInOrder(
     return others.length > 0 ? [...seen, ...(await loadLines(db, others, perLine))] : seen;
   }
 
-  /** The event at the beginning of a line, and those behind it that can be worked in one go. */
+  /** The first event of a line, and those behind it that can be worked in the same group. */
   function workableIn({ events }: LoadedLine, most: number): Workable[] {
     const count = events.findIndex((event, n) => n > 0 && obstacleTo(event, true, now()) !== undefined);
     return events
@@ -136,33 +138,38 @@ export async function workInOrder(
     work.event = { ...work.event, body: '' };
   }
 
-  /** `look`: for the next event. `wake`: the first unfinished event needs a ticket. `stop`: somebody else sees to this line. */
+  /**
+   * `look`: find the next event. `wake`: the first unfinished event needs a ticket. `stop`: another run, or a ticket that comes
+   * again, continues this line.
+   */
   function nextStep(events: readonly Workable[]): 'look' | 'wake' | 'stop' {
-    const stopped = events.find((work) => !isFinished(work));
+    const stopped = events.find((work) => !letsLineGoOn(work));
     if (!stopped) return events.length > 0 ? 'look' : 'stop';
-    // The other run looks.
+    // Another run has the turn, and will look.
     if (isTurnLost(stopped.failure?.error)) return 'stop';
     const { outcome } = stopped;
-    // It waited for the event before it, which is finished.
+    // It was not worked, and it is the next event of its line.
     if (outcome === NOT_ITS_TURN || outcome === 'alone') return 'look';
     const comesAgain = ['retry', 'database_unavailable'].includes(outcome.outcome) && hasTicket(stopped);
     return comesAgain ? 'stop' : 'wake';
   }
 
-  function isFinished({ source, outcome }: Workable): boolean {
+  /** Whether the events behind this one may run. */
+  function letsLineGoOn({ source, outcome }: Workable): boolean {
     if (outcome === 'alone') return false;
     if (outcome.outcome === 'parked') return !holdsWhenParked(source, dependencies);
     return ['done', 'ignored', 'already_finished'].includes(outcome.outcome);
   }
 
-  /** The tickets of these lines come again, and look again. */
+  /** Doesn't acknowledge the tickets of these lines: they are delivered again, and that run looks. */
   function keepTickets(lines: readonly Line[], outcome: Outcome): void {
     for (const line of lines) for (const work of tickets.get(lineText(line)) ?? []) work.again = outcome;
   }
 }
 
 /**
- * Sends tickets for the first events of lines, each when it is due. Returns why that was not possible, if it was not.
+ * Sends a ticket for the first event of each line, for the time when it is due. Returns the outcome if the tickets could not be
+ * sent, otherwise `undefined`.
  */
 export async function wake(
   lines: readonly LineKey[],
@@ -184,8 +191,8 @@ export async function wake(
 }
 
 /**
- * Parks events without another try, and wakes what comes next in their lines, also if a run before has parked or completed
- * them and then ended. If the queue doesn't take a ticket, the sweep sends one.
+ * Parks events without another try, and sends tickets for the next events of their lines, even if an earlier run already parked
+ * or completed them and was killed before that. If the queue doesn't take a ticket, the sweep sends one.
  */
 export async function parkAndWake(
   events: readonly EventKey[],

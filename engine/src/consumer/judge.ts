@@ -73,7 +73,7 @@ export interface Attempt {
   /** In [0, 1). */
   readonly random: number;
   readonly env: object;
-  /** Of a list of handlers: which of them has failed. */
+  /** Which handler of a list has failed. */
   readonly handler?: string | undefined;
   readonly maxAttempts?: number | undefined;
   /** Breaking one of these constraints parks the event at once. */

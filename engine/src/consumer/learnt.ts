@@ -14,26 +14,31 @@ export function kindIn(effects: Effects, kind: string): EffectKind | undefined {
   return Object.hasOwn(effects, kind) ? effects[kind] : undefined;
 }
 
-/** The kinds that are limited. */
+/** The limits of the kinds that have one. */
 export function limitsOf(effects: Effects): KindLimit[] {
   return Object.entries(effects).flatMap(([kind, { limit, pauseFor = PAUSE_SECONDS }]) =>
     limit ? [{ kind, perSecond: limit.perSecond ?? null, atOnce: limit.atOnce ?? null, pauseSeconds: pauseFor }] : [],
   );
 }
 
-/** Which hosts an effect may not call now. With an empty host: whether its whole kind waits. */
+/** Whether an effect may not call a host now. With an empty host: whether its whole kind waits. */
 export function heldBy(effect: LoadedEffect, kind: EffectKind | undefined, now: Date): (host: string) => boolean {
   const { paused, host: failed, isProbe, failingSince } = effect;
   const waited = failingSince ? now.getTime() - failingSince.getTime() : 0;
+  // It has waited for `pauseFor`, so only an operator's pause still holds it.
   const isOver = failingSince !== null && waited >= (kind?.pauseFor ?? PAUSE_SECONDS) * 1000;
   return (host) => {
+    // `true` if an operator has paused it, `false` if failures have, `undefined` if it is not paused.
     const byHand = paused?.[host];
     if (byHand === undefined) return false;
     return byHand || !(isOver || (isProbe && host === failed));
   };
 }
 
-/** What the calls of a run show of the other sides, by kind and host. With an empty host it is about the kind. */
+/**
+ * What a run has learnt from its calls, for each kind and host: what failed, what succeeded, and how many waiting effects may
+ * go. An empty host stands for the whole kind.
+ */
 export class Learnt {
   readonly #answers = new Map<string, Answers>();
   readonly #effects: Effects;
@@ -42,7 +47,10 @@ export class Learnt {
     this.#effects = effects;
   }
 
-  /** Nothing if all calls have succeeded, and nothing has failed or waits. */
+  /**
+   * Empty if there is nothing to write: no call failed, no effect is held or has a place of a limit, and no row waits for a
+   * success.
+   */
   all(effects: readonly LoadedEffect[]): Answers[] {
     const all = [...this.#answers.values()];
     const isNoted = effects.some((effect) => effect.isNoted) || this.hasPlaces(effects);
@@ -54,10 +62,10 @@ export class Learnt {
     return effects.some((effect) => effect.place === 'goes' && this.#isAtOnce(effect));
   }
 
-  /** The rate doubles: for each success, two of those that wait may go. Of calls at once, the next takes its place. */
+  /** Each success lets two waiting effects go, so the rate doubles. With `atOnce`, one goes, into the place that is free now. */
   succeeded(effect: LoadedEffect, hosts: readonly string[]): void {
     for (const host of new Set([...hosts, ''])) {
-      const one = this.#of(effect, host);
+      const one = this.#answersFor(effect, host);
       one.ok++;
       one.release += host === '' && this.#isAtOnce(effect) ? 1 : 2;
     }
@@ -70,35 +78,35 @@ export class Learnt {
     }
     const { host, problem } = otherSide;
     const { source, eventId } = effect;
-    const one = this.#of(effect, host);
+    const one = this.#answersFor(effect, host);
     one.failing.add(keyText({ source, eventId }));
     one.problem = problem;
     const told = Math.min(toldSeconds, LAST_PROBE_SECONDS) * 1000;
     if (told > 0) one.retryAt = new Date(Math.max(one.retryAt?.getTime() ?? 0, now.getTime() + told));
-    if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
+    if (this.#isAtOnce(effect)) this.#answersFor(effect, '').release++;
   }
 
-  /** It was not called, and needs no call any more. */
+  /** The effect was not sent, and never will be. */
   cancelled(effect: LoadedEffect): void {
-    if (effect.isProbe) this.#of(effect, effect.host ?? '').probe = 'not_called';
+    if (effect.isProbe) this.#answersFor(effect, effect.host ?? '').probe = 'not_called';
     this.ended(effect);
   }
 
-  /** It needs no call any more, or not now: another may take its place. */
+  /** The effect makes no more calls in this run, so another may take its place. */
   ended(effect: LoadedEffect): void {
-    for (const host of new Set([effect.host ?? '', ''])) this.#of(effect, host).release++;
+    for (const host of new Set([effect.host ?? '', ''])) this.#answersFor(effect, host).release++;
   }
 
   held(effect: LoadedEffect, host: string): void {
-    this.#of(effect, host).isHeld = true;
-    if (this.#isAtOnce(effect)) this.#of(effect, '').release++;
+    this.#answersFor(effect, host).isHeld = true;
+    if (this.#isAtOnce(effect)) this.#answersFor(effect, '').release++;
   }
 
   #isAtOnce({ kind }: LoadedEffect): boolean {
     return kindIn(this.#effects, kind)?.limit?.atOnce !== undefined;
   }
 
-  #of({ kind, isProbe, host: failed }: LoadedEffect, host: string): Answers {
+  #answersFor({ kind, isProbe, host: failed }: LoadedEffect, host: string): Answers {
     const get = (name: string) => {
       const key = JSON.stringify([kind, name]);
       const found = this.#answers.get(key) ?? {
@@ -115,7 +123,7 @@ export class Learnt {
       this.#answers.set(key, found);
       return found;
     };
-    // Whatever becomes of a probe, the next one must be sent.
+    // The first answer about a probe marks it as called, so that the next probe is sent, whatever became of this one.
     if (isProbe && failed !== null) get(failed).probe ??= 'called';
     return get(host);
   }
@@ -129,14 +137,14 @@ export function ticketsOf(keys: readonly EffectKey[]): EffectKey[] {
 export type WaitingResult = EffectResult & { readonly kind: string };
 
 /**
- * Sends the tickets that follow from what was noted: of the next probe of what is paused, of those that may go after a success, and
- * of each effect that waits for itself. `again` has those whose tickets came before: each may have been the ticket of a probe
- * whose run was killed. If the queue doesn't take a ticket, the sweep sends one.
+ * Sends tickets for the next probe of each pause, for the effects that a success lets go, and for those that wait although
+ * nothing is paused. `redelivered` are the effects whose ticket came again, perhaps because the run of a probe was killed: they
+ * get a ticket for the time when another probe may be sent. If the queue doesn't take a ticket, the sweep sends one.
  */
 export async function sendOn(
   { states, released }: NotedResults,
   waiting: readonly WaitingResult[],
-  again: ReadonlySet<string>,
+  redelivered: ReadonlySet<string>,
   db: Database,
   env: ConsumerBindings,
   { now, log }: ConsumerDependencies,
@@ -155,7 +163,7 @@ export async function sendOn(
     const own = waiting.find(isSame);
     if (nextProbe && !some && own) add(own, nextProbe);
     if (release === 0 || some) continue;
-    // Either none waits, or one has begun to wait at this moment.
+    // The statement released nothing. Perhaps an effect began to wait while it ran, so look once more.
     for (const one of await takeWaiting(db, at, { kind, host, number: release }).catch(() => [])) add(one, one.at);
   }
   for (const one of released) add(one, one.at);
@@ -164,7 +172,7 @@ export async function sendOn(
   for (const one of waiting) {
     if (tickets.has(keyText(one))) continue;
     if (!isPaused(one)) add(one, one.notBefore ?? at);
-    else if (again.has(keyText(one))) add(one, new Date(at.getTime() + PROBE_LASTS_MS));
+    else if (redelivered.has(keyText(one))) add(one, new Date(at.getTime() + PROBE_LASTS_MS));
   }
   if (tickets.size > 0) await sendTickets(env.EFFECTS, [...tickets.values()]);
 }

@@ -30,10 +30,10 @@ interface Work extends EffectKey {
   outcome: Outcome | 'alone';
 }
 
-/** A probe, or a run that has taken a limited place, may have ended without a word. Then these places are free again. */
+/** A run that holds places of a limit may be killed. They are free again this long after the time limit of its calls. */
 const UNTIL_MS = 30_000;
 
-/** A shared `Retry-After` holds up a host for so long at most. A longer one holds for its own effect. */
+/** A longer `Retry-After` delays only the effect that received it: a whole host is paused for this long at most. */
 const MAX_SHARED_SECONDS = LAST_PROBE_SECONDS;
 
 /** Sends the effects of a portion of tickets, each at least once and always with the same idempotency key. */
@@ -61,9 +61,9 @@ export async function sendEffects(
   };
   const load = async () => (works.size > 0 ? loadEffects(db, [...works.values()], begins) : []);
   let effects = await load();
-  // The row of a limited kind was inserted just now, and the statement could not see it.
+  // The statement inserted the row of a limited kind, but could not see it yet. So it runs again.
   if (effects.some(({ place }) => place === 'new')) effects = await load();
-  const again = new Set(
+  const redelivered = new Set(
     messages.flatMap(({ body, attempts }) => (attempts > 1 && isEffectTicket(body) ? [keyText(body)] : [])),
   );
   const results: EffectResult[] = [];
@@ -86,17 +86,21 @@ export async function sendEffects(
     const answers = learnt.all(effects);
     const at = now();
     const noted = await record(() => recordEffectResults(db, results, at, { id, answers }));
-    await sendOn(noted, waiting, again, db, env, dependencies);
+    await sendOn(noted, waiting, redelivered, db, env, dependencies);
   }
   const inLine = effects.flatMap(({ source, eventId, name, place, slotAt }) => {
     if (place !== 'waits') return [];
-    // Without a place in a line, it gets a ticket from a run that ends. But if its own run was killed, its place is taken until then.
-    const notBefore = slotAt ?? (again.has(keyText({ source, eventId, name })) ? begins.until : null);
+    // An effect without a time in the line gets its ticket when another call ends. But a redelivered ticket may come from a run
+    // that was killed while it held the only place. So it also gets a ticket for the time when that place is free.
+    const notBefore = slotAt ?? (redelivered.has(keyText({ source, eventId, name })) ? begins.until : null);
     return notBefore ? [{ source, eventId, name, delaySeconds: secondsUntilDue({ notBefore }, now()) }] : [];
   });
   if (inLine.length > 0) await sendTickets(env.EFFECTS, inLine);
-  // A run that has finished one of these was perhaps killed just before it sent the tickets of effects that wait.
-  const isKnown = [...works.values()].some((work) => work.outcome === ALREADY_FINISHED && again.has(keyText(work)));
+  // If the effect of a redelivered ticket is finished, the run that finished it may have been killed before it sent the tickets
+  // of waiting effects. So send some now.
+  const isKnown = [...works.values()].some(
+    (work) => work.outcome === ALREADY_FINISHED && redelivered.has(keyText(work)),
+  );
   if (isKnown) await sendTickets(env.EFFECTS, ticketsOf(await takeWaiting(db, now())));
 
   const settled = new Map<Message, readonly Outcome[] | 'alone'>();
@@ -112,7 +116,7 @@ export async function sendEffects(
 
 /** Why an effect can't be sent now, if it can't. */
 function obstacleTo(effect: LoadedEffect, isGroup: boolean, now: Date): Work['outcome'] | undefined {
-  // Its last group never ended, so it may kill its isolate.
+  // The last group that it was in never ended. Perhaps this effect killed the isolate, so it is worked alone.
   if (isGroup && effect.neverEnded) return 'alone';
   if (effect.status !== 'pending') return ALREADY_FINISHED;
   if (effect.place === 'waits') return { outcome: 'held', reason: 'limited' };
@@ -141,6 +145,7 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, no
     case 'held': {
       const { host, reason: error } = outcome;
       learnt.held(effect, host);
+      // `true`: paused by an operator, which is not a failure of the other side.
       const isFailing = effect.paused?.[host] !== true;
       return { ...key, status: 'pending', failure: null, error, notBefore: null, waits: 'held', host, isFailing };
     }
@@ -198,7 +203,7 @@ async function outcomeFor(
 const sleepFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 function heldFor(kind: string, host: string): SendOutcome & { readonly outcome: 'held' } {
-  return { outcome: 'held', reason: `waits: ${host === '' ? kind : `calls to ${host}`} paused`, host };
+  return { outcome: 'held', reason: `waits: ${host === '' ? `${kind} is` : `calls to ${host} are`} paused`, host };
 }
 
 async function send(
@@ -210,7 +215,7 @@ async function send(
 ): Promise<SendOutcome> {
   const { now, log, sleep = sleepFor } = dependencies;
   const key = await idempotencyKeyOf(effect);
-  // It is one of a kind with a limit per second.
+  // Only a kind with a limit per second has a `slotAt`.
   const wait = (effect.slotAt?.getTime() ?? 0) - now().getTime();
   if (wait > 0) await sleep(wait);
   const started = now();
@@ -283,7 +288,7 @@ async function outcomeOfCall(
   }
 }
 
-/** By what is read of it, because a library may bring a Response of its own along. */
+/** Checks its properties and not its class, because a library may have its own Response class. */
 function isResponse(returned: unknown): returned is Response {
   if (typeof returned !== 'object' || returned === null) return false;
   const { status, ok, headers } = returned as Partial<Response>;

@@ -11,6 +11,7 @@ export interface NewEvent {
   readonly eventId: string;
   readonly type: string | null;
   readonly occurredAt: Date | null;
+  /** The hashed replay key. Null if the event has none. */
   readonly fingerprint: string | null;
   readonly body: string;
   /** Whether all events with this fingerprint have the same body. */
@@ -66,8 +67,8 @@ interface HashedEvent extends NewEvent {
  * delivery can't fill the table.
  *
  * If ids are not signed, somebody may also have sent a captured body under the id of a future event. So an event with a
- * known id but another replay key is claimed under a hash of both. It runs if the event with its id is a suspected
- * replay. Otherwise it is a suspected replay itself.
+ * known id but another replay key is claimed under a hash of its own id and replay key. If the stored event with this id
+ * is a suspected replay, the new event is taken as the real one and runs. Otherwise the new event is parked.
  */
 export async function claim(db: Database, request: ClaimRequest, maxReplays = MAX_REPLAYS): Promise<ClaimResult> {
   const outcomes = await claimOrPark(db, request, maxReplays);
@@ -178,12 +179,12 @@ const insertBody = sql`
  */
 const CLAIM_ONE = bothClaims((isOrdered) => sql`with claimed as (${insertEvent(isOrdered)}) ${insertBody}`);
 
-/** Whether the existing event with this id is the same event as one with this replay key, or another one. */
+/** What the existing event with this id is: the same event (`known`), a suspected replay, or another event (`taken`). */
 const holder = (fingerprint: SQL | Placeholder) => sql`
     case when ${events.fingerprint} = ${fingerprint} then 'known'
          when ${events.replayNumber} > 0 then 'taken_by_replay' else 'taken' end`;
 
-/** Also returns whether the existing event with this id, if any, is the same. */
+/** If the id is known, it returns what the existing event with this id is. */
 const CLAIM_ONE_WITH_UNSIGNED_ID = bothClaims(
   (isOrdered) => sql`
   with claimed as (${insertEvent(isOrdered)}), inserted_body as (${insertBody})
@@ -205,8 +206,8 @@ async function claimOne(db: Database, request: ClaimRequest, event: NewEvent): P
     const rows = await run(db, CLAIM_ONE([event])(values));
     return new Map([[eventId, rows.length > 0 ? 'claimed' : 'known']]);
   } catch (error) {
-    // Matched by name, because any other error is a failure. Concurrent deliveries of one event may also get here;
-    // parkReplays then finds that the id is known.
+    // Only this constraint means that the replay key is known; any other error is a failure. Concurrent deliveries of one
+    // event may also get here; parkReplays then finds that the id is known.
     const isKnown = error instanceof DatabaseError && error.code === '23505' && error.constraint === FINGERPRINT_ONCE;
     if (!isKnown) throw error;
     return new Map();
@@ -250,7 +251,7 @@ const claimMany = (isOrdered: boolean) => sql`
 
 const CLAIM_WITHOUT_REPLAY_KEYS = bothClaims(claimMany);
 
-/** Whether an existing event with the same id is the same event. Without a replay key, it is assumed to be. */
+/** What an existing event with the same id is. If ids are signed, or without a replay key, it is the same event. */
 const HOLDER = sql`
     case when not ${param.unsignedIds}::boolean or incoming.fingerprint is null then 'known'
          else ${holder(sql`incoming.fingerprint`)} end`;
@@ -266,7 +267,10 @@ const CLAIM_WITH_REPLAY_KEYS = bothClaims(
   where ${events.source} = ${param.source} and event_id not in (select event_id from claimed)`,
 );
 
-/** Claims unknown events as part of a transaction. Without replay keys, no other outcome is possible. */
+/**
+ * The claim as one statement of a transaction, for events without replay keys: each is claimed now or already known. An event
+ * with a known replay key would be lost, because nothing parks it.
+ */
 export function claimStatement(request: ClaimRequest): Query {
   return CLAIM_WITHOUT_REPLAY_KEYS(request.events)(valuesOfMany(request, request.events));
 }
@@ -278,6 +282,7 @@ async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes
     db,
     statement(request.events)(valuesOfMany(request, request.events)),
   );
+  // Without a replay key, an event that was not inserted is known. The rows of those that were inserted overwrite this.
   const withoutReplayKey = request.events.filter(({ fingerprint }) => fingerprint === null);
   return new Map([
     ...withoutReplayKey.map(({ eventId }) => [eventId, 'known'] as const),
@@ -292,9 +297,10 @@ async function claimBatch(db: Database, request: ClaimRequest): Promise<Outcomes
 export const MAX_REPLAYS = 2000;
 
 /**
- * The first try decides, unless another delivery of the event is being claimed concurrently. The second try sees that delivery.
+ * The first try can't insert an event that another delivery is claiming at the same moment, and can't see it yet. The second
+ * try sees it, because the first one waited for its commit.
  */
-const MAX_TRIES = 3;
+const MAX_TRIES = 2;
 
 type ReplayOutcome = 'parked' | 'refused' | 'known' | Taken;
 

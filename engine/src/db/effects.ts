@@ -38,7 +38,7 @@ export interface LoadedEffect extends EffectKey {
   readonly isCancelled: boolean;
   /** Whether a consumer started it in a group of redelivered tickets, and never finished that group. */
   readonly neverEnded: boolean;
-  /** Of the event's delivery. Null if it had none, or if the body has been pruned, together with its headers. */
+  /** From the event's delivery. Null if that had none, or if the body has been pruned, together with its headers. */
   readonly traceparent: string | null;
   readonly host: string | null;
   readonly failingSince: Date | null;
@@ -50,9 +50,9 @@ export interface LoadedEffect extends EffectKey {
   readonly isNoted: boolean;
   /** Whether it may be sent although its host is paused. */
   readonly isProbe: boolean;
-  /** Of a limited kind: `new` if that has no row yet. */
+  /** Whether it may be sent now, if its kind is limited. `new`: the kind had no row yet, so it must be loaded again. */
   readonly place: 'goes' | 'waits' | 'new' | null;
-  /** Of a kind with a limit per second: when it may be sent. */
+  /** When it may be sent, if its kind has a limit per second. */
   readonly slotAt: Date | null;
   /** Since when it could have been sent. Null unless it was asked for. */
   readonly sendableSince: Date | null;
@@ -220,7 +220,7 @@ export async function loadEffects(
   }));
 }
 
-/** Of several effects of one kind and host, the first one that is pending is the probe. */
+/** If a run loads several effects of one kind and host, the first one that is pending is the probe. */
 const IS_PROBE = sql`
            exists (select from probing where (probing.kind, probing.host) = (${effects.kind}, ${effects.host}))
              and row_number() over (

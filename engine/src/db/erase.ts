@@ -1,4 +1,4 @@
-// Erases what the events of a tenant hold, for the cron. Their keys stay, so that what is delivered again is a duplicate.
+// Erases what the events of a tenant hold, for the cron. Their keys stay, so that a repeated delivery is a duplicate.
 import { sql } from 'drizzle-orm';
 import { ofTenant, type TenantId } from '../shared/tenants.ts';
 import { type Database, run } from './client.ts';
@@ -6,15 +6,18 @@ import { bodies, cancellations, effects, events, orderKeys, tenants } from './sc
 import { at, columnNames } from './sql.ts';
 import { IS_BEING_ERASED, isTenant } from './tenants.ts';
 
-/** Events in one statement. It holds their locks for a tenth of a second. */
+/** Events in one statement, so that it holds their locks for only about a tenth of a second. */
 export const ERASE_CHUNK = 1000;
 
-/** The summary of an event that holds nothing any more. */
+/** The summary of an event that was erased. */
 const ERASED = 'erased with its tenant';
 
 const column = columnNames(events);
 
-/** Tenants that were marked before this time, and are not erased yet. */
+/**
+ * Tenants that were marked before this time, and are not erased yet. A marked tenant must wait, because the receiver may serve
+ * it for another minute, and what is claimed then must be erased as well.
+ */
 export function findMarkedTenants(db: Database, before: Date, limit: number): Promise<TenantId[]> {
   return run<TenantId>(
     db,
@@ -26,12 +29,11 @@ export function findMarkedTenants(db: Database, before: Date, limit: number): Pr
 }
 
 /**
- * Erases a chunk of the events behind `after`, in the order of their ids, and returns the last of them: `undefined` at the end.
- * What was not done can't be done any more, because its body is gone. So nothing is pending or parked afterwards, a run that has
- * loaded an event before can't commit, and nobody can retry it.
+ * Erases the next chunk of events after the id `after`. Returns how many, and the last id; `last` is `undefined` if this was the
+ * last chunk. Unfinished events become `ignored`: their bodies are gone, so nobody can retry them.
  *
- * `starts_with` is right in every collation. In that of Neon (C.UTF-8) the primary key finds the ids. In another one,
- * each tenant costs one look at all ids of the source.
+ * `starts_with` is correct in every collation. With Neon's (C.UTF-8), it uses the primary key. With another one, all ids of the
+ * source are read once for each tenant.
  */
 export async function eraseEvents(
   db: Database,
@@ -45,8 +47,9 @@ export async function eraseEvents(
     with chunk as (
       select ${events.source}, ${events.eventId} from ${events}
       where ${events.source} = ${source} and starts_with(${events.eventId}, ${ofTenant(tenant, '')})
+        -- The summary of an event that is already erased.
         and ${events.eventId} > ${after} and ${events.summary} is distinct from ${ERASED}
-      -- Not \`skip locked\`: all of them must be erased, also those that are being worked.
+      -- Not \`skip locked\`: all of them must be erased, even those that a run is working.
       order by ${events.eventId} limit ${ERASE_CHUNK} for update
     ),
     erased_effects as (
@@ -60,6 +63,7 @@ export async function eraseEvents(
       update ${events} set
         ${column.status} = case when ${events.status} = 'done' then 'done' else 'ignored' end,
         ${column.finishedAt} = case when ${events.status} in ('pending', 'parked') then ${at(now)} else ${events.finishedAt} end,
+        -- A run that has already loaded the event cannot commit any more (\`completed_at_most_once\`).
         ${column.completions} = 1, ${column.summary} = ${ERASED}, ${column.lastError} = null, ${column.failedPaths} = null,
         ${column.orderKey} = null, ${column.actions} = null
       from chunk where (${events.source}, ${events.eventId}) = (chunk.source, chunk.event_id)
@@ -72,8 +76,8 @@ export async function eraseEvents(
 }
 
 /**
- * Erases what belongs to no event of the tenant, and says that it is erased, unless it was marked again meanwhile. A run that
- * committed while `eraseEvents` waited for its event has added effects that `eraseEvents` did not see.
+ * Erases the tenant's order keys, cancellations and late effects, and notes that the tenant is erased, unless it was marked again
+ * meanwhile. Late effects are those of a run that committed while `eraseEvents` waited for the lock of its event.
  */
 export async function finishErasure(db: Database, id: TenantId, before: Date, now: Date): Promise<void> {
   const prefix = ofTenant(id.tenant, '');
@@ -95,7 +99,10 @@ export async function finishErasure(db: Database, id: TenantId, before: Date, no
   );
 }
 
-/** Whether a delivery that arrived then is of a tenant that was erased since. It may have been made again. */
+/**
+ * Whether a delivery that was received at this time must not be claimed any more: its tenant is erased or being erased, or was
+ * erased after this time and then made again.
+ */
 export async function isErased(db: Database, id: TenantId, receivedAt: Date): Promise<boolean> {
   const [row] = await run<{ isErased: boolean | null }>(
     db,

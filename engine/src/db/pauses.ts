@@ -1,4 +1,11 @@
-// What keeps effects waiting: pauses of kinds and hosts, and limits of kinds. Decision 015 explains how it works.
+// What keeps effects waiting: pauses of kinds and hosts, and limits of kinds. Decision 015 explains how it works. A row with an
+// empty host is about the kind; one with an empty kind is about a host that handlers of events call.
+//   kind     the kind of an effect, such as `receipt`
+//   run      one call of `sendEffects`: it works the effects of some tickets
+//   probe    the one effect that may be sent during a pause
+//   line     effects that wait for a limit per second, each with a time (`slot_at`) and a ticket for that time
+//   place    what an effect has that may be sent now although its kind is limited
+//   backlog  effects wait without tickets and nothing is paused: each effect that ends sends tickets for others
 import { type SQL, sql } from 'drizzle-orm';
 import { type Database, run } from './client.ts';
 import type { EffectKey } from './keys.ts';
@@ -8,41 +15,41 @@ import { at, columnNames, EFFECT_KEY, lockName, rowsOf } from './sql.ts';
 const column = columnNames(pauses);
 const effectColumn = columnNames(effects);
 
-/** As many events must have failed since the last success: one alone may break their API by itself. */
+/** This many events must have failed since the last success. One event alone may be the reason itself. */
 const EVENTS_TO_PAUSE = 3;
 
 /** From the shortest to the longest time between two probes. */
 const FIRST_PROBE_SECONDS = 5;
 export const LAST_PROBE_SECONDS = 300;
 
-/** A probe that hasn't ended by then never will: another is made. */
+/** If the result of a probe isn't known after this time, its run was killed, and another probe is sent. */
 export const PROBE_LASTS_MS = 60_000;
 
-/** A success changes a row only if calls have failed since the last one, or if something waits. */
+/** A success changes a row only if calls have failed since the last success, or if effects wait. */
 const isNoteworthy = sql`(${pauses.failing} <> '{}' or ${pauses.pausedAt} is not null or ${pauses.backlog})`;
 
-/** Of an effect: whether its result may change a row. */
+/** Whether the result of an effect may change a row, even if its call did not fail. */
 export const IS_NOTED = sql`exists (select from ${pauses} where ${pauses.kind} = ${effects.kind} and ${isNoteworthy})`;
 
 /** A success of a handler's call is noted this often at most, so that runs don't queue for the row. */
 const OK_EVERY = '10 seconds';
 
-/** Of effects of one kind that a run has worked, what it has learnt about one host, or with an empty host about the kind. */
+/** What one run learnt from its effects of one kind: about one host or, with an empty host, about the kind. */
 export interface Answers {
   readonly kind: string;
   readonly host: string;
   /** How many calls have succeeded. */
   ok: number;
-  /** How many effects without a ticket get one now, if any wait and nothing is paused. */
+  /** How many effects that wait without a ticket get one now, if nothing is paused. */
   release: number;
   /** The events whose calls have failed because of the other side. */
   readonly failing: Set<string>;
   problem: string | null;
-  /** The other side has asked not to be called before. */
+  /** The other side asked not to be called before this time. */
   retryAt: Date | null;
-  /** What became of the probe, if one of the effects was that. */
+  /** Whether the probe was called, if one of the effects was the probe. */
   probe: 'called' | 'not_called' | null;
-  /** Whether an effect waits for it. */
+  /** Whether an effect was not sent because of its pause. */
   isHeld: boolean;
 }
 
@@ -58,7 +65,7 @@ export interface PauseState {
   readonly release: number;
 }
 
-/** An effect that has waited, and gets a ticket. */
+/** An effect that waited without a ticket, and gets one for the time `at`. */
 export interface Released extends EffectKey {
   readonly kind: string;
   readonly host: string;
@@ -66,9 +73,9 @@ export interface Released extends EffectKey {
 }
 
 /**
- * The CTEs `seen`, `noted`, `wanted` and `released`: they note the answers, and take the effects that get tickets. Rows change
+ * The CTEs `seen`, `noted`, `wanted` and `released`: they write the answers, and take the effects that get tickets. Rows change
  * only if there is something to change, so a success writes nothing while nothing has failed. Rows are locked in the order of
- * their keys. `own` is a query for the keys of effects that are not released.
+ * their keys. `own` selects the keys of effects that must not be released: those whose results this statement writes.
  */
 export function noteAnswers(answers: readonly Answers[], run: string, now: Date, own: SQL): SQL {
   const isOk = sql`excluded.ok_at is not null`;
@@ -144,7 +151,7 @@ export function noteAnswers(answers: readonly Answers[], run: string, now: Date,
     ${releaseWanted(now, own)}`;
 }
 
-/** The rows of `PauseState`, after `noteAnswers`. */
+/** Selects the `PauseState` of each row that `noteAnswers` changed, and the effects that it released. */
 export function statesOf(now: Date): SQL {
   return sql`
     select noted.kind, noted.host, noted.paused_at is not null as "isPaused",
@@ -160,7 +167,7 @@ export function statesOf(now: Date): SQL {
     select kind, host, false, false, null, 0, source, event_id, name, at from released`;
 }
 
-/** The CTE `released`: of each row of `wanted`, so many effects without a ticket, those that have waited longest first. */
+/** The CTE `released`: for each row of `wanted`, takes `number` effects without a ticket. The longest wait goes first. */
 function releaseWanted(now: Date, own: SQL): SQL {
   return sql`
     released as (
@@ -193,7 +200,7 @@ const releasedColumns = sql`kind, host, source, event_id as "eventId", name, at`
 
 const NO_KEYS = sql`select ''::text, ''::text, ''::text where false`;
 
-/** The CTE that deletes the rows of hosts that have not failed for two days. */
+/** The CTE that deletes rows that have not changed for two days and keep nothing waiting. */
 const prunedPauses = (now: Date) => sql`
     pruned as (
       delete from ${pauses} where ${pauses.changedAt} < ${at(now)} - interval '2 days'
@@ -201,9 +208,11 @@ const prunedPauses = (now: Date) => sql`
     )`;
 
 /**
- * Takes waiting effects, of one kind and host, or with none of every one whose probe is overdue, or whose backlog nobody may be
- * working; then it also deletes old rows. If none waits, there is no backlog any more. Two things can happen at the same moment: an effect begins to wait, and
- * changes the row, and this looks for it in vain. So the row keeps its backlog if it has changed.
+ * With `only`: takes waiting effects of that kind and host, if it has a backlog. Without: takes one effect for each row whose
+ * probe is overdue, or that has a backlog which perhaps no run works on, and deletes old rows.
+ *
+ * If nothing waits, it closes the backlog, unless the row changed since this statement read it: an effect may have begun to wait
+ * meanwhile.
  */
 export async function takeWaiting(
   db: Database,
@@ -235,7 +244,7 @@ export async function takeWaiting(
   return rows.map((row) => ({ ...row, at: new Date(row.at) }));
 }
 
-/** Notes that handlers have called these hosts with success. Only those hosts have a row that have failed lately. */
+/** Notes that calls of handlers to these hosts have succeeded. Only hosts that failed lately have a row, so no other is noted. */
 export async function noteSuccess(db: Database, hosts: readonly string[], now: Date): Promise<void> {
   await run(
     db,
@@ -246,7 +255,7 @@ export async function noteSuccess(db: Database, hosts: readonly string[], now: D
   );
 }
 
-/** The CTE `hosts`: from now on, a success of handlers at these hosts is noted. */
+/** The CTE `hosts`: gives each of these hosts a row, so that `noteSuccess` notes when a call of a handler to it succeeds. */
 export function noteFailingHosts(
   failed: readonly { readonly host: string; readonly problem: string }[],
   now: Date,
@@ -265,7 +274,7 @@ export function noteFailingHosts(
     )`;
 }
 
-/** What keeps handlers' failures from counting: the hosts that have failed lately, and when a call to each has last succeeded. */
+/** The hosts that handlers failed to call lately, and when a call to each last succeeded. See `judge`. */
 export const FAILING_HOSTS = sql`
   (select json_object_agg(${pauses.host}, ${pauses.okAt}) from ${pauses} where ${pauses.kind} = '')`;
 
@@ -277,13 +286,14 @@ export interface KindLimit {
   readonly pauseSeconds: number;
 }
 
-/** Calls whose turn comes so soon are waited for. A queue delays its messages by whole seconds. */
+/** The run waits for the time of a call if it comes this soon, because a queue delays messages by whole seconds. */
 const SOON = '1 second';
 
 /**
  * The CTE `placed`, and those that it needs: which effects of limited kinds may be sent now, and when. `goes` is null if the kind
- * has no row yet, which is inserted. Those that must wait are written in the same statement: per second, each gets its place in
- * the line, and its ticket comes then; at once, whoever ends a call sends their tickets.
+ * had no row yet: this statement inserts it, and the caller runs the statement again. Effects that must wait are written in the
+ * same statement. With `perSecond`, each gets a time in the line, and a ticket for that time. With `atOnce`, each waits without
+ * a ticket until a call ends; the run that made the call sends it one.
  */
 export function placeLimited(
   keys: readonly EffectKey[],
@@ -332,7 +342,7 @@ export function placeLimited(
              case when at_once is not null
                then least(of_kind, greatest(0, at_once - (select coalesce(sum((value ->> 'calls')::int), 0) from ${running})))
                else least(
-                 -- Nobody overtakes the line.
+                 -- While there is a line, only its effects may go: no other one overtakes it.
                  case when coalesce(locked.line_at <= ${soon}, true) then of_kind else from_line end,
                  greatest(0, ceil(date_part('epoch', ${soon} - begins) * per_second)))
              end as going
@@ -376,8 +386,8 @@ export function placeLimited(
 }
 
 /**
- * The CTE `probing`: takes the turn of the next probe of each kind and host that these effects have failed at. Of several
- * consumers at the same time, one gets it.
+ * The CTE `probing`: if the next probe is due for a kind and host that these effects have failed at, this run may send it. If
+ * several runs ask at the same time, only one may.
  */
 export function takeProbes(keys: readonly EffectKey[], now: Date): SQL {
   const soon = at(new Date(now.getTime() + 1000));
@@ -395,13 +405,13 @@ export function takeProbes(keys: readonly EffectKey[], now: Date): SQL {
 
 const isKey = sql`(${effects.source}, ${effects.eventId}, ${effects.name}) = (key.source, key.event_id, key.name)`;
 
-/** After how many seconds a pause doesn't hold an effect any more: usually, and of the kinds that say it. */
+/** After how many seconds of failures a pause doesn't hold an effect any more: the default, and that of kinds with `pauseFor`. */
 export interface PauseSeconds {
   readonly usual: number;
   readonly kinds: readonly { readonly kind: string; readonly seconds: number }[];
 }
 
-/** Of an effect: it waits without a ticket until others send it one, so the sweep doesn't. */
+/** Whether an effect waits for a pause or in a backlog: a run or `takeWaiting` sends its ticket, so the sweep must not. */
 export function waitsForOthers(now: Date, { usual, kinds }: PauseSeconds): SQL {
   const seconds = JSON.stringify(Object.fromEntries(kinds.map(({ kind, seconds }) => [kind, seconds])));
   const isPatient = sql`${effects.failingSince} > ${at(now)}
@@ -412,17 +422,17 @@ export function waitsForOthers(now: Date, { usual, kinds }: PauseSeconds): SQL {
             or (${pauses.pausedAt} is not null and coalesce(${isPatient}, true))))`;
 }
 
-/** Of a pause: how many effects wait for it. */
+/** How many effects wait for a pause. */
 export const HELD = sql`(
     select count(*) from ${effects} where ${effects.status} = 'pending' and ${effects.kind} = ${pauses.kind}
       and ${effects.host} is not null and (${pauses.host} = '' or ${effects.host} = ${pauses.host}))`;
 
-/** Of an effect: whether its kind, or the host that it has failed at, is paused. */
+/** Whether the kind of an effect, or the host that it has failed at, is paused. */
 export const IS_PAUSED = sql`exists (
     select from ${pauses} where ${pauses.kind} = ${effects.kind} and ${pauses.host} in ('', ${effects.host})
       and ${effects.host} is not null and ${pauses.pausedAt} is not null)`;
 
-/** Which kind an operator means, and which of its hosts: with none, all that are paused, or the kind as a whole. */
+/** What an operator pauses or resumes. Without a host, the whole kind is paused, or all its pauses end. */
 export interface PauseKey {
   readonly kind: string;
   readonly host: string | undefined;
@@ -443,8 +453,8 @@ export async function pauseKind(db: Database, { kind, host = '' }: PauseKey, who
 }
 
 /**
- * Ends pauses, or with `try` makes the next probe due now, if failures have set the pause. Returns an effect of each to begin
- * with: when that succeeds, others follow. Undefined if nothing of it is paused.
+ * `resume` ends the pauses. `try` makes the next probe due now, only for a pause that failures have set. Returns one waiting
+ * effect of each pause; when it succeeds, others follow. `undefined` if nothing was changed.
  */
 export async function resumeKind(
   db: Database,

@@ -111,8 +111,9 @@ export const events = webhooks.table(
      */
     begunAt: time('begun_at'),
     attempts: integer('attempts').notNull().default(0),
-    /** Of the last attempt that failed: after how many attempts it would be parked, and where the error was thrown. */
+    /** After how many attempts it would be parked, as of its last failure. */
     maxAttempts: integer('max_attempts'),
+    /** Where the error of its last failure was thrown. */
     position: text('position'),
     failure: text('failure', { enum: FAILURES }),
     lastError: text('last_error'),
@@ -125,7 +126,7 @@ export const events = webhooks.table(
     fingerprint: text('fingerprint'),
     /** 0 for the first event with its fingerprint. A suspected replay has a random number, so that it can be kept. */
     replayNumber: integer('replay_number').notNull().default(0),
-    /** Of a further suspected replay: the event of its source whose body is the same, and is not stored a second time. */
+    /** Which event of the source holds the body of this suspected replay, if it is not stored a second time. */
     bodyOf: text('body_of'),
     /** Events of one source with the same order key are worked one at a time, in order. Null: in any order. */
     orderKey: text('order_key'),
@@ -133,7 +134,7 @@ export const events = webhooks.table(
     orderPlace: integer('order_place'),
     /** Since when its handler has failed because of an other side. Null if it has not. */
     failingSince: time('failing_since'),
-    /** Of a parked event with an order key: whether the later events of its key wait for it. */
+    /** Whether later events with its order key wait for this event while it is parked. */
     holds: boolean('holds'),
     /**
      * What operators did to the event, oldest first, with what it overwrote and the effects that it was about. Null, and
@@ -340,8 +341,9 @@ export const reconciles = webhooks.table('reconciles', {
   since: time('since').notNull(),
   /** When the last window was asked for that reached the present. An operator sets it to null, so that the next tick asks. */
   askedAt: time('asked_at'),
-  /** Of the last window: how many events the provider had sent, and how many of them were missing here. */
+  /** How many events the provider had sent in the last window. */
   listed: integer('listed').notNull().default(0),
+  /** How many of those were missing here. */
   missing: integer('missing').notNull().default(0),
   /** The last time that any were missing: how many within a day, the earliest by the provider's time, and when they were found. */
   found: integer('found').notNull().default(0),
@@ -414,10 +416,11 @@ export const pauses = webhooks.table(
     probeSeconds: integer('probe_seconds').notNull().default(0),
     /** Whether effects wait without tickets, although nothing is paused: each that ends sends the tickets of others. */
     backlog: boolean('backlog').notNull().default(false),
-    /** Of a limit per second: when the next call may begin, and the end of the line. */
+    /** When the next call may begin, if the kind has a limit per second. */
     nextAt: time('next_at'),
+    /** When the line of that limit ends: the time for the next effect that must wait. */
     lineAt: time('line_at'),
-    /** Of a limit of calls at once: by the id of each run, how many it makes, and until when at most. */
+    /** If the kind has a limit of calls at once: how many calls each run makes, by its id, and until when at most. */
     runs: jsonb('runs').$type<Readonly<Record<string, { readonly calls: number; readonly until: string }>>>(),
     changedAt: time('changed_at').notNull(),
   },

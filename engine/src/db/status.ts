@@ -216,7 +216,7 @@ async function loadSources(db: Database, configured: readonly string[], now: Dat
   }));
 }
 
-/** Of a pending effect: whether it is not for later. */
+/** Whether a pending effect may be sent now. An effect with a `sendAt` in the future may not. */
 const isDue = (now: Date) => sql`coalesce(${effects.sendAt} <= ${at(now)}, true)`;
 
 /**

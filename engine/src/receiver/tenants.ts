@@ -6,18 +6,18 @@ import { settingOf } from '../shared/settings.ts';
 import { readSegment, secretOf, type TenantId, type TenantKeys, tenantKeysFrom } from '../shared/tenants.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 
-/** A tenant whose address was called: we have made it, and nothing else is known yet. */
+/** The tenant of a delivery. We made its address; whether the tenant exists isn't known yet. */
 export interface CalledTenant {
   readonly outcome: 'called';
   readonly id: TenantId;
-  /** The last one of its address. */
+  /** The last segment of the address. */
   readonly segment: string;
   readonly keys: TenantKeys;
-  /** Which of two keys has made the address. */
+  /** Which of two keys made the address. `undefined` if only one is set. */
   readonly addressedWith: 'current' | 'previous' | undefined;
 }
 
-/** The tenant at an address. It costs a hash: no body is read and no query is asked. */
+/** Reads the tenant from an address. This takes one hash: no body is read, and Postgres isn't asked. */
 export async function callTenant(
   source: string,
   segment: string,
@@ -34,22 +34,25 @@ export async function callTenant(
 export type TenantSecrets =
   /** The current secret first. */
   | { outcome: 'found'; secrets: readonly string[] }
-  /** No key that is set has made or sealed the current secret. */
+  /** The current secret was made or sealed with a TENANTS_KEY that is no longer set. */
   | { outcome: 'no_usable_secret' }
   /** There is no such tenant, or it is disabled. */
   | { outcome: 'no_such_tenant' }
   /** Postgres doesn't answer, and this isolate doesn't know the tenant. */
   | { outcome: 'tenant_unavailable'; reason: string };
 
-/** What somebody has changed counts after this time, in every isolate. */
+/** After a change, every isolate uses the new secrets after this time at the latest. */
 const FRESH_MS = 60_000;
-/** A wrong signature may mean that the secret is a new one, and a missing tenant may be made now. */
+/**
+ * After a wrong signature, or for a missing tenant, Postgres is asked again after this time: the secret may be new, or the
+ * tenant may have just been made.
+ */
 const ASK_AGAIN_MS = 1000;
 /** While Postgres is away, an older secret is better than losing a delivery, but not for long: it may have been revoked. */
 const USABLE_MS = 3_600_000;
-/** If Postgres has not answered, tenants that are known don't wait for it for so long. */
-const PAUSE_MS = 10_000;
-/** Of all sources. One takes about 1 KiB, and 2 KiB more for its imported keys. */
+/** After a failure, Postgres isn't asked for this long about tenants that are known: their kept secrets are used. */
+const ASK_AGAIN_AFTER_FAILURE_MS = 10_000;
+/** How many tenants an isolate keeps, of all sources. One takes about 1 KiB, and 2 KiB more for its imported keys. */
 const MAX_KEPT = 1000;
 
 type Known = Exclude<TenantSecrets, { outcome: 'tenant_unavailable' }>;
@@ -81,8 +84,9 @@ export class Tenants {
   }
 
   /**
-   * After a wrong signature: what Postgres says now. `undefined`: nothing else than before, or it was asked a moment ago. While
-   * Postgres is away, the secret may be another one, so the delivery must come again.
+   * After a wrong signature: the secrets that Postgres has now. Returns `undefined` if they are unchanged, or were read less
+   * than a second ago. While Postgres is away, the secret may have been changed, so this returns `tenant_unavailable` (503),
+   * and the sender tries again.
    */
   async changedSecretsOf(tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets | undefined> {
     const entry = this.#entryOf(tenant.id);
@@ -95,7 +99,7 @@ export class Tenants {
   #entryOf({ source, tenant }: TenantId): Entry {
     const name = `${source}/${tenant}`;
     const entry = this.#entries.get(name) ?? {};
-    // What is used goes to the end, so that the first one is the one that was not used for the longest time.
+    // An entry that is used moves to the end, so the first entry is the one that was unused for the longest time.
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     const [oldest = ''] = this.#entries.keys();
@@ -107,19 +111,20 @@ export class Tenants {
     return known && this.#now().getTime() - known.at < ms ? known.found : undefined;
   }
 
-  /** While Postgres is away. A tenant that was missing may have been made meanwhile, and its sender would give up after a 404. */
+  /** While Postgres is away. Not `no_such_tenant`: the tenant may have been made since, and after a 404 its sender gives up. */
   #usableIn(entry: Entry) {
     const known = this.#youngerThan(USABLE_MS, entry);
     return known?.outcome === 'found' ? known : undefined;
   }
 
-  /** Concurrent deliveries of a tenant share a question. */
+  /** Concurrent deliveries of a tenant share one query. */
   async #ask(entry: Entry, tenant: CalledTenant, env: ReceiverBindings): Promise<TenantSecrets> {
     const since = this.#now().getTime();
-    if (this.#usableIn(entry) && since - this.#failedAt < PAUSE_MS) {
+    if (this.#usableIn(entry) && since - this.#failedAt < ASK_AGAIN_AFTER_FAILURE_MS) {
       return { outcome: 'tenant_unavailable', reason: 'Postgres did not answer a moment ago' };
     }
-    // The runtime may have ended the request that began it: then it never ends.
+    // If the runtime ended the request that began this query, its promise never settles. So after the time limit,
+    // another query is begun.
     const isAlive = entry.asking && since - entry.asking.since < this.#timeoutMs;
     if (!isAlive) entry.asking = { answer: this.#look(entry, tenant, env), since };
     const reason = await withTimeLimit(this.#timeoutMs, entry.asking?.answer, () => 'Postgres did not answer in time');
@@ -128,7 +133,7 @@ export class Tenants {
     return { outcome: 'tenant_unavailable', reason: reason ?? '' };
   }
 
-  /** `undefined`, or why there is no answer. It never throws, because several deliveries wait for it. */
+  /** Stores what Postgres answers, or returns why it doesn't. Never throws, because several deliveries wait for it. */
   async #look(entry: Entry, tenant: CalledTenant, env: ReceiverBindings): Promise<string | undefined> {
     try {
       const row = await findTenant(openDatabase(env.DATABASE_URL, 'none'), tenant.id);
@@ -146,7 +151,7 @@ export class Tenants {
 
 async function secretsFrom(row: TenantRow, { id, keys }: CalledTenant): Promise<Known> {
   const current = await secretOf(keys, id, 'sealed', row);
-  // As for a source: without a current secret, an old one doesn't count.
+  // As for a source: without a current secret, the previous one isn't used.
   if (current === undefined) return { outcome: 'no_usable_secret' };
   const { previousGeneration: generation, previousKeyId: keyId, sealedPrevious: sealed } = row;
   const isRotating = generation !== null && keyId !== null;

@@ -14,5 +14,5 @@ export function memoize<Key, Value>(make: (key: Key) => Value, max = Number.POSI
   };
 }
 
-/** Of the keys that are made of secrets: a source may have any number of tenants. A key that was imported takes about 1 KiB. */
+/** How many keys made of secrets are kept, because a source may have any number of tenants. An imported key takes about 1 KiB. */
 export const MAX_SECRETS = 2000;

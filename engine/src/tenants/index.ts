@@ -63,7 +63,7 @@ export interface TenantRefusal {
     | 'bad_name'
     /** There is no such tenant, or it is disabled. */
     | 'no_such_tenant'
-    /** This sender makes the secret itself: give it. */
+    /** This sender makes the secret itself, so pass it as `secret`. */
     | 'secret_needed'
     /** The secret is not in the form that this provider gives out. */
     | 'secret_malformed'
@@ -75,7 +75,7 @@ export interface TenantRefusal {
     | 'not_finished'
     /** There is no rotation to finish. */
     | 'not_rotating'
-    /** Somebody else has changed it at this moment. */
+    /** Somebody else changed the tenant at the same moment. */
     | 'changed_meanwhile';
 }
 
@@ -87,10 +87,10 @@ export interface TenantRefusal {
  */
 export interface TenantSecretMade {
   readonly outcome: 'made' | 'rotated';
-  /** With the host if the source has a `url`. Otherwise it is the path. */
+  /** A whole URL if the source has a `url`. Otherwise only the path. */
   readonly address: string;
   readonly generation: number;
-  /** Only a derived secret, and only now. Tell it to the sender. */
+  /** Only if it was derived, and it is not shown again. Tell it to the sender. */
   readonly secret: string | undefined;
 }
 
@@ -105,14 +105,15 @@ export interface Tenant {
   readonly address: string;
   readonly generation: number;
   readonly secret: 'derived' | 'stored';
-  /** Which TENANTS_KEY has made its secret. `unknown`: one that is not set any more, so its deliveries can't be verified. */
+  /** Which TENANTS_KEY made or sealed its secret. `unknown`: one that is no longer set, so its deliveries can't be verified. */
   readonly key: 'current' | 'previous' | 'unknown';
-  /** Two secrets count until the rotation is finished. */
+  /** Both secrets are accepted until the rotation is finished. */
   readonly isRotating: boolean;
   readonly createdAt: string;
   readonly disabledAt: string | null;
-  /** When its events were marked, and when they were erased. They stay if it is made again: they are about its old events. */
+  /** When erasure was asked for. It stays if the tenant is made again, and is about its old events, like `erasedAt`. */
   readonly eraseAskedAt: string | null;
+  /** When its events were erased. */
   readonly erasedAt: string | null;
 }
 
@@ -126,32 +127,35 @@ export interface Tenant {
  * }
  */
 export interface Tenants {
-  /** Where a tenant's deliveries go, also before it is made: a sender may want the address before it shows its secret. */
+  /** Where a tenant's deliveries go, even if it isn't made yet: some senders ask for the address before they show their secret. */
   address(source: string, tenant: string): Promise<{ outcome: 'made'; address: string } | TenantRefusal>;
-  /** Makes a tenant. With a secret it is stored, sealed. Without one it is derived from the key. */
+  /**
+   * Makes a tenant. With `secret`, that secret is encrypted and stored. Without, one is derived from TENANTS_KEY and returned
+   * only now.
+   */
   put(
     source: string,
     tenant: string,
     options?: { readonly secret?: string | undefined },
   ): Promise<TenantSecretMade | TenantRefusal>;
-  /** The next secret. Both count until the rotation is finished. */
+  /** Gives a tenant its next secret. The old one is accepted too, until `finish`. */
   rotate(
     source: string,
     tenant: string,
     options?: { readonly secret?: string | undefined },
   ): Promise<TenantSecretMade | TenantRefusal>;
-  /** From now on, only the current secret counts. */
+  /** From now on, only the current secret is accepted. */
   finish(source: string, tenant: string): Promise<{ outcome: 'finished' } | TenantRefusal>;
   /** Its deliveries are answered 404. If it is made again, it gets another secret. */
   disable(source: string, tenant: string): Promise<{ outcome: 'disabled' } | TenantRefusal>;
   /** Disables it, and marks its events: the consumer's cron erases what they hold, and keeps their keys. */
   erase(source: string, tenant: string): Promise<{ outcome: 'marked' } | TenantRefusal>;
-  /** By name, those behind `after`. `next` is the `after` of the next page. */
+  /** A page of tenants, ordered by name, after the name `after`. `next` is the `after` of the next page. */
   list(
     source: string,
     options?: { readonly after?: string | undefined; readonly limit?: number | undefined },
   ): Promise<{ outcome: 'listed'; tenants: readonly Tenant[]; next: string | undefined } | TenantRefusal>;
-  /** Seals all stored secrets with the current key. `lost` is how many no key opens: rotate those. */
+  /** Encrypts all stored secrets with the current key. `lost`: how many tenants have one that no key opens. Rotate those. */
   reseal(): Promise<{ readonly resealed: number; readonly lost: number }>;
 }
 
@@ -159,7 +163,7 @@ export interface Tenants {
 const PAGE = 500;
 
 /**
- * Without a TENANTS_KEY of at least 32 characters it throws.
+ * Throws if TENANTS_KEY or TENANTS_KEY_PREVIOUS has fewer than 32 characters.
  *
  * @example
  * const tenants = createTenants({
@@ -194,8 +198,8 @@ export function createTenants({
     return source?.tenants ? source : undefined;
   }
 
-  /** Asks first whether there can be such a tenant. */
-  async function about<Done>(
+  /** Checks the source and the name before `work`. It doesn't look whether the tenant exists. */
+  async function withTenant<Done>(
     source: string,
     tenant: string,
     work: (found: {
@@ -216,19 +220,20 @@ export function createTenants({
 
   return {
     address: (...names) =>
-      about(...names, async ({ id, source, keys: [key] }) => ({
+      withTenant(...names, async ({ id, source, keys: [key] }) => ({
         outcome: 'made',
         address: await addressAt(source, key, id),
       })),
 
     put: (sourceName, tenant, options = {}) =>
-      about<TenantSecretMade>(sourceName, tenant, async ({ id, source, keys: [key] }) => {
+      withTenant<TenantSecretMade>(sourceName, tenant, async ({ id, source, keys: [key] }) => {
         const secret = options.secret?.trim();
         const reason = whyNotUsable(source, secret);
         if (reason !== undefined) return refused(reason);
         const sealed = secret === undefined ? null : await sealSecret(key, id, 'sealed', secret);
         const generation = await insertTenant(db, id, { keyId: key.id, sealed }, now());
         if (generation === undefined) {
+          // A disabled tenant is made again, unless it is being erased.
           return refused((await findTenant(db, id))?.isDisabled ? 'being_erased' : 'exists');
         }
         return {
@@ -240,7 +245,7 @@ export function createTenants({
       }),
 
     rotate: (sourceName, tenant, options = {}) =>
-      about<TenantSecretMade>(sourceName, tenant, async ({ id, source, keys }) => {
+      withTenant<TenantSecretMade>(sourceName, tenant, async ({ id, source, keys }) => {
         const secret = options.secret?.trim();
         const reason = whyNotUsable(source, secret);
         if (reason !== undefined) return refused(reason);
@@ -248,7 +253,8 @@ export function createTenants({
         if (row === undefined || row.isDisabled) return refused('no_such_tenant');
         if (row.previousGeneration !== null) return refused('not_finished');
         const [key] = keys;
-        // A secret that no key opens counts no more, so it isn't kept.
+        // If no key can compute or open the current secret, no delivery can be checked with it. So it isn't kept as the
+        // previous one.
         const previous = await secretOf(keys, id, 'sealed', row);
         const isKept = previous !== undefined;
         const isStored = isKept && row.sealed !== null;
@@ -257,7 +263,7 @@ export function createTenants({
           keyId: key.id,
           sealed: secret === undefined ? null : await sealSecret(key, id, 'sealed', secret),
           previousGeneration: isKept ? row.generation : null,
-          // What is sealed for another column is sealed anew, with the current key.
+          // A secret is sealed for its column, so in `sealed_previous` it is sealed again, with the current key.
           previousKeyId: isKept ? (isStored ? key.id : row.keyId) : null,
           sealedPrevious: isStored ? await sealSecret(key, id, 'sealed_previous', previous) : null,
         });
@@ -271,17 +277,17 @@ export function createTenants({
       }),
 
     finish: (...names) =>
-      about(...names, async ({ id }) =>
+      withTenant(...names, async ({ id }) =>
         (await finishRotation(db, id)) ? { outcome: 'finished' } : refused('not_rotating'),
       ),
 
     disable: (...names) =>
-      about(...names, async ({ id }) =>
+      withTenant(...names, async ({ id }) =>
         (await disableTenant(db, id, now())) ? { outcome: 'disabled' } : refused('no_such_tenant'),
       ),
 
     erase: (...names) =>
-      about(...names, async ({ id }) =>
+      withTenant(...names, async ({ id }) =>
         (await markForErasure(db, id, now())) ? { outcome: 'marked' } : refused('no_such_tenant'),
       ),
 
@@ -333,7 +339,7 @@ function whyNotUsable({ provider }: Source, secret: string | undefined): TenantR
   return isUsableSecret(provider, secret) ? undefined : 'secret_malformed';
 }
 
-/** The row with its stored secrets sealed with the current key. `undefined` if one of them can't be opened. */
+/** The row after its stored secrets are sealed again, with the current key. `undefined` if no key opens one of them. */
 async function sealedAnew(keys: TenantKeys, row: SealedRow): Promise<SealedRow | undefined> {
   const [{ id: keyId }] = keys;
   const again = async (column: SealedColumn, from: { keyId: string; sealed: string }) => {

@@ -17,9 +17,9 @@ export type Verdict =
 export interface Refusal {
   readonly outcome: 'refused';
   readonly reason: Reason;
-  /** The places that hold no text or more than one, as written in the provider's data: `header:stripe-signature#v1`. */
+  /** The places that hold no text, or more than one text, as written in the provider's data: `header:stripe-signature#v1`. */
   readonly missing?: string;
-  /** The claim that doesn't have the expected value. */
+  /** The place of the value that is not the expected one: a claim, the hash of the body, or the address of the certificate. */
   readonly claim?: string;
   /** The age of the signed time in seconds. It is negative if that time is in the future. */
   readonly secondsOff?: number;
@@ -38,6 +38,7 @@ export type Reason =
   | 'signed header missing'
   | 'timestamp malformed'
   | 'timestamp outside the window'
+  // Only from the receiver.
   | 'no such handshake';
 
 /** Limited, because each candidate signature costs a hash of the body. A rotation needs two or three. */
@@ -72,9 +73,10 @@ export async function verify(
       if (checksBySecret.some(Boolean))
         verdict = await verifySignatures(scheme, provider, delivery, candidates, checksBySecret, now);
     }
-    // The time is checked only after the signature has matched, so no other scheme can match.
+    // A refusal for the time means that this scheme's signature matched. So don't try the others.
     if (verdict.outcome !== 'refused' || verdict.reason.startsWith('timestamp')) return verdict;
-    // Schemes that the sender doesn't use report a missing signature. Keep the refusal of the scheme that it does use.
+    // Schemes that the sender doesn't use report a missing signature. Keep the most telling refusal: any other over
+    // 'signature missing', and 'signature missing' over the initial 'secret malformed'.
     if (verdict.reason !== 'signature missing' || refusal.reason === 'secret malformed') refusal = verdict;
   }
   return refusal.reason === 'signature missing' ? signatureMissing(provider) : refusal;
@@ -138,8 +140,8 @@ async function verifySignatures(
 
 /**
  * Yields each separately signed part of a delivery with its signatures or tokens: the whole delivery, or each item of
- * the batch (Adyen, Microsoft Graph). The JSON is parsed before verification only if the signature is inside it. In all
- * other cases, `json:` places are still empty.
+ * the batch (Adyen, Microsoft Graph). The JSON is parsed before verification only if the signature is inside it. Otherwise
+ * the body isn't parsed yet, so `json:` places have no value.
  */
 function* partsOf(
   scheme: Scheme,
@@ -206,7 +208,10 @@ function missingIn({ signed }: Signature, part: TemplateValues): string {
   return [...missing].join(', ');
 }
 
-/** The headers that the signature covers, if the delivery lists them. Empty if a provider has several schemes. */
+/**
+ * The headers that the signature covers, if the delivery lists them. Empty if a provider has several schemes, because the
+ * verdict doesn't say which of them matched.
+ */
 export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Delivery): readonly string[] {
   if (
     otherSchemes !== undefined ||
@@ -218,7 +223,7 @@ export function signedHeaders({ scheme, otherSchemes }: Provider, delivery: Deli
   return scheme.signed.signedHeaders?.(delivery) ?? [];
 }
 
-/** Also true if the URL contains no hash, because then the body itself must be part of the signed text. */
+/** Also true if the URL contains no hash, because then the body itself is part of the signed text (Twilio's forms). */
 async function bodyHashMatches(place: Place, delivery: Delivery): Promise<boolean> {
   const [hash, ...more] = textsAt(place, delivery);
   return hash === undefined || (more.length === 0 && hash === (await sha256(delivery.body)));

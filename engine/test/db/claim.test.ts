@@ -228,6 +228,19 @@ describe('an event with a known id and another replay key, of a provider that do
     ]);
   });
 
+  it('is known if another delivery of it was just being parked', async () => {
+    await deliver(['1001', 'X']);
+    const key = hashOf('1001', 'Y');
+    const parked = await database.whileLocked(
+      `insert into webhooks.events (source, event_id, received_at, due_at, finished_at, fingerprint, replay_number, status, failure)
+       values ('test', '${key}', now(), now(), now(), 'Y', 7, 'parked', 'replay')`,
+      1,
+      () => deliver(['1001', 'Y']),
+      'commit',
+    );
+    expect(parked).toEqual(claims({ known: [key] }));
+  });
+
   it('is a duplicate if the provider signs its ids, without a look at the other event', async () => {
     const body = await claim(database.receiver, requestOf([['1001', 'X']], false));
     expect(body.claimed).toEqual(['1001']);
