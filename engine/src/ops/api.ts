@@ -42,7 +42,7 @@ export interface OpsTypes {
   Variables: { operator: Extract<Identity, { outcome: 'known' }> };
 }
 
-// What is answered, beside Status of engine/src/db/status.ts. docs/ops-api.json is made from these.
+// What is answered, beside Status of db/status.ts. docs/ops-api.json is made from these.
 export const EventPage = v.strictObject({
   events: v.array(ListedEvent),
   next_cursor: v.pipe(v.nullable(v.string()), v.description('Null at the end of the list')),

@@ -5,9 +5,9 @@ import type { Verdict } from '../verify/index.ts';
 /**
  * The location of a value in a delivery. Header names are lower-case.
  *   header:x      the whole header
- *   header:x#k    the values of key k in a list header, such as `k=1,k=2` (listReader in engine/src/verify/places.ts)
+ *   header:x#k    the values of key k in a list header, such as `k=1,k=2` (listReader in verify/places.ts)
  *   signed-header:x   the whole header if this delivery's signature covers it (`signedHeaders` of `Custom`)
- *   json:a.b.0    a path in the body. engine/src/verify/delivery.ts says when a body may be parsed
+ *   json:a.b.0    a path in the body. verify/delivery.ts says when a body may be parsed
  *   form:x        a field of a form-encoded body
  *   query:x       a parameter of the URL
  *   body:text     the whole body, if it is only a token
