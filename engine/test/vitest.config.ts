@@ -36,8 +36,8 @@ export default defineConfig({
   test: {
     // The Workers log every delivery. Only the lines of a failed test are of interest.
     silent: 'passed-only',
-    // Most tests wait for a time limit, a queue or a process. On two cores, two more workers use that time.
-    maxWorkers: 4,
+    // Most tests wait for a time limit, a queue or a process. On two cores, a third worker uses that time.
+    maxWorkers: 3,
     projects: [
       './vitest.config.ts',
       {
