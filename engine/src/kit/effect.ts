@@ -110,7 +110,7 @@ export interface EffectWaits {
    * each counts.
    */
   readonly pauseFor?: number | undefined;
-  /** One that could not be sent so many seconds after it should have been is cancelled: nobody wants it so late. Default: never. */
+  /** An effect that could not be sent within this many seconds is cancelled. Default: never. */
   readonly expiresAfter?: number | undefined;
 }
 
