@@ -9,8 +9,8 @@ import { PermanentError, withFailure } from '../kit/errors.ts';
 import type { Condition, HandlerResult } from './ask-handler.ts';
 import { databaseUnavailable, NOT_ITS_TURN, type Outcome } from './outcomes.ts';
 
-/** An event whose handler was asked. */
-export interface Asked {
+/** An event with the answer of its handler. */
+export interface EventAnswer {
   event: WorkableEvent;
   /** What the handler wants. Undefined if it failed. */
   result?: HandlerResult | undefined;
@@ -25,12 +25,12 @@ export interface Asked {
 }
 
 /** An event whose handler has said what to change. */
-export interface ToCommit extends Asked {
+export interface ToCommit extends EventAnswer {
   readonly result: HandlerResult;
 }
 
 /** Events that are completed in this order. Without an order key, an event is a run of its own. */
-export interface Run<Event extends Asked = Asked> {
+export interface Run<Event extends EventAnswer = EventAnswer> {
   readonly events: readonly Event[];
   /** Of the order key. It changes with each commit. */
   readonly line?: Line | undefined;
@@ -174,7 +174,7 @@ const NOT_WRAPPABLE = ['42601', '0A000'];
 function explained(
   error: unknown,
   { conditions, handlers: handler }: HandlerResult,
-): Condition | NonNullable<Asked['failure']> {
+): Condition | NonNullable<EventAnswer['failure']> {
   if (DatabaseError.isFromDatabase(error) && DatabaseError.fromThrown(error).constraint === EFFECT_KEY_ONCE) {
     const problem = 'another effect of this kind and source has the key of this one: give each a key of its own';
     return { error: withFailure(new PermanentError(problem), 'changes'), handler };

@@ -6,7 +6,7 @@ import type { ConsumerBindings, Message } from '../shared/runtime.ts';
 import { parkAndWake } from './in-order.ts';
 import { claimForwarded } from './messages.ts';
 import { type Outcome, UNREADABLE } from './outcomes.ts';
-import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
+import type { ConsumerDependencies, Portion, PortionOutcomes } from './portions.ts';
 
 const POISON = {
   failure: 'poison',
@@ -27,7 +27,7 @@ export async function parkDeadLetters(
   { messages }: Portion,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
-): Promise<Settled> {
+): Promise<PortionOutcomes> {
   const { now, log } = dependencies;
   const started = now();
   const db = openDatabase(env.DATABASE_URL);

@@ -12,7 +12,7 @@ import { type ConsumerBindings, MAX_DELAY_SECONDS } from '../shared/runtime.ts';
 import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace } from '../shared/trace.ts';
 import { askHandler } from './ask-handler.ts';
-import { type Asked, commitRuns, type Run, type ToCommit } from './commit.ts';
+import { commitRuns, type EventAnswer, type Run, type ToCommit } from './commit.ts';
 import { type Entry, handlerOf, limitsOf } from './find-handler.ts';
 import { judge, LAST_SECONDS, PAUSE_SECONDS } from './judge.ts';
 import { databaseUnavailable, NOT_ITS_TURN, type Outcome, record, secondsUntilDue } from './outcomes.ts';
@@ -20,7 +20,7 @@ import { markLate, watchCalls, withHost } from './outside.ts';
 import type { ConsumerDependencies } from './portions.ts';
 
 /** An event to work now, and its outcome so far. */
-export interface Workable extends EventKey, Asked {
+export interface Workable extends EventKey, EventAnswer {
   outcome: Outcome | 'alone';
   /** The hosts that its handler has called with success. */
   called?: readonly string[];
@@ -192,7 +192,7 @@ async function ask(
 
 /** What became of an event, once its handler was asked and its changes are committed or not. */
 function outcomeOf(
-  { event, result, failure }: Asked,
+  { event, result, failure }: EventAnswer,
   env: ConsumerBindings,
   { handlers, random, now }: ConsumerDependencies,
 ): Outcome {

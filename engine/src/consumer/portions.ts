@@ -51,7 +51,7 @@ export interface Portion {
 }
 
 /** For each message of a portion the outcomes of the work behind it, or that it must be worked alone. */
-export type Settled = ReadonlyMap<Message, readonly Outcome[] | 'alone'>;
+export type PortionOutcomes = ReadonlyMap<Message, readonly Outcome[] | 'alone'>;
 
 /** A consumer is stopped after 15 minutes, and its acknowledgements are lost. So nothing is begun that late. */
 const RUN_MS = 10 * 60_000;
@@ -71,7 +71,7 @@ const FAULT = { outcome: 'error' } as const;
 export async function workInPortions(
   { messages: all }: Pick<MessageBatch, 'messages'>,
   { now, random, log }: ConsumerDependencies,
-  work: (portion: Portion) => Promise<Settled>,
+  work: (portion: Portion) => Promise<PortionOutcomes>,
   step: LogLine['step'] = 'batch',
   settle = acknowledge,
 ): Promise<void> {
@@ -80,7 +80,7 @@ export async function workInPortions(
   const alone: Message[] = [];
   let unavailable: Outcome | undefined;
 
-  const tryToWork = async (messages: readonly Message[], isSecondTry: boolean): Promise<Settled> => {
+  const tryToWork = async (messages: readonly Message[], isSecondTry: boolean): Promise<PortionOutcomes> => {
     const settled = (how: readonly Outcome[] | 'alone') => new Map(messages.map((message) => [message, how]));
     const reason = unavailable ?? (isLate() ? DEFERRED : undefined);
     if (reason) return settled([reason]);

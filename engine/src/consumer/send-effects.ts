@@ -21,7 +21,7 @@ import {
   UNREADABLE,
 } from './outcomes.ts';
 import { markLate, type Outside, watchCalls, withHost } from './outside.ts';
-import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
+import type { ConsumerDependencies, Portion, PortionOutcomes } from './portions.ts';
 import { tenantOf } from './tenant-of.ts';
 
 /** An effect that messages want sent, and what becomes of it on its way. */
@@ -41,7 +41,7 @@ export async function sendEffects(
   { messages, begun }: Portion,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
-): Promise<Settled> {
+): Promise<PortionOutcomes> {
   const { now, log, effectMs } = dependencies;
   const db = openDatabase(env.DATABASE_URL);
   // Two tickets of one effect are one piece of work.

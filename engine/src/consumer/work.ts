@@ -6,7 +6,7 @@ import { MAX_GROUP, type Workable, workGroup } from './group.ts';
 import { parkAndWake, workInOrder } from './in-order.ts';
 import { readMessage } from './messages.ts';
 import { DEFERRED, type Outcome, outcomeFields, UNREADABLE } from './outcomes.ts';
-import type { ConsumerDependencies, Portion, Settled } from './portions.ts';
+import type { ConsumerDependencies, Portion, PortionOutcomes } from './portions.ts';
 import { BODY_GONE, obstacleTo, type Work, Works } from './works.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function workEvents(
   portion: Portion,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
-): Promise<Settled> {
+): Promise<PortionOutcomes> {
   const { messages, isLate, begun } = portion;
   const { now, log } = dependencies;
   const started = now();

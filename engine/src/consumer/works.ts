@@ -1,11 +1,11 @@
 import { isWorkable, type LoadedEvent } from '../db/events.ts';
 import { type EventKey, keyText } from '../db/keys.ts';
-import type { Asked } from './commit.ts';
+import type { EventAnswer } from './commit.ts';
 import type { FailureOutcome } from './judge.ts';
 import { ALREADY_FINISHED, DEFERRED, NOT_FOUND, type Outcome, secondsUntilDue } from './outcomes.ts';
 
 /** An event that messages want worked, and its outcome so far. */
-export interface Work extends EventKey, Pick<Asked, 'result' | 'failure'> {
+export interface Work extends EventKey, Pick<EventAnswer, 'result' | 'failure'> {
   event?: LoadedEvent;
   /** `alone`: it must be worked without the other messages. */
   outcome: Outcome | 'alone';

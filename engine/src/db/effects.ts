@@ -7,10 +7,10 @@ import {
   type Answers,
   IS_NOTED,
   type KindLimit,
+  type NextEffect,
   noteAnswers,
   type PauseState,
   placeLimited,
-  type Released,
   statesOf,
   takeProbes,
 } from './pauses.ts';
@@ -253,7 +253,7 @@ export interface RunResult {
 /** How the other sides are, and the waiting effects that get tickets. */
 export interface NotedResults {
   readonly states: readonly PauseState[];
-  readonly released: readonly Released[];
+  readonly released: readonly NextEffect[];
 }
 
 /**
@@ -328,7 +328,7 @@ export async function recordEffectResults(
     ${isNoted ? statesOf(now) : sql`select 1 where false`}`,
   );
   const states: PauseState[] = [];
-  const released: Released[] = [];
+  const released: NextEffect[] = [];
   for (const { source, eventId, name, at, nextProbe, ...row } of rows) {
     const { kind, host } = row;
     if (source !== null && eventId !== null && name !== null) {

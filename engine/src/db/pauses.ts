@@ -66,7 +66,7 @@ export interface PauseState {
 }
 
 /** An effect that waited without a ticket, and gets one for the time `at`. */
-export interface Released extends EffectKey {
+export interface NextEffect extends EffectKey {
   readonly kind: string;
   readonly host: string;
   readonly at: Date;
@@ -192,7 +192,7 @@ function releaseWanted(now: Date, own: SQL): SQL {
     )`;
 }
 
-interface ReleasedRow extends Omit<Released, 'at'> {
+interface NextEffectRow extends Omit<NextEffect, 'at'> {
   readonly at: string;
 }
 
@@ -218,13 +218,13 @@ export async function takeWaiting(
   db: Database,
   now: Date,
   only?: { readonly kind: string; readonly host: string; readonly number: number },
-): Promise<Released[]> {
+): Promise<NextEffect[]> {
   const isWanted = only
     ? sql`(${pauses.kind}, ${pauses.host}) = (${only.kind}, ${only.host}) and ${pauses.backlog} and ${pauses.pausedAt} is null`
     : sql`(${pauses.backlog} and ${pauses.pausedAt} is null)
         or (${pauses.pausedAt} is not null and ${pauses.pausedBy} is null
           and ${pauses.probeAt} <= ${at(new Date(now.getTime() - PROBE_LASTS_MS))})`;
-  const rows = await run<ReleasedRow>(
+  const rows = await run<NextEffectRow>(
     db,
     sql`
     with wanted as (
@@ -461,7 +461,7 @@ export async function resumeKind(
   { kind, host }: PauseKey,
   action: 'resume' | 'try',
   now: Date,
-): Promise<Released[] | undefined> {
+): Promise<NextEffect[] | undefined> {
   const isMeant = sql`${pauses.kind} = ${kind} and ${pauses.pausedAt} is not null
       and ${host === undefined ? sql`true` : sql`${pauses.host} = ${host}`}`;
   const changed =
@@ -470,7 +470,7 @@ export async function resumeKind(
               ${column.backlog} = true, ${column.changedAt} = ${at(now)} where ${isMeant}`
       : sql`update ${pauses} set ${column.probeAt} = ${at(now)}, ${column.changedAt} = ${at(now)}
             where ${isMeant} and ${pauses.pausedBy} is null`;
-  const rows = await run<ReleasedRow | { readonly source: null }>(
+  const rows = await run<NextEffectRow | { readonly source: null }>(
     db,
     sql`
     with wanted as (
