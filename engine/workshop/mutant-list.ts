@@ -132,7 +132,7 @@ const ROWS: readonly (readonly [file: string, tests: string] | readonly [fault: 
     "    case 'waiting':\n      return 'never';", "      return 'never';\n    case 'waiting':\n      return 5;"],
   ['src/consumer/outside.ts', 'e2e/pauses'],
   ['an effect that has not failed yet calls a host that is paused', 'if (isPaused(host)) {', 'if (isPaused(host) && hosts.size > 9) {'],
-  ['src/consumer/learnt.ts', 'e2e/pauses'],
+  ['src/consumer/run-answers.ts', 'e2e/pauses'],
   ['an operator’s pause ends by itself after a day', 'return byHand || !(isOver ||', 'return !(isOver ||'],
   ['after a success, nothing that waits is sent before the sweep', "one.release += host === '' && this.#isAtOnce(effect) ? 1 : 2;", ''],
   ['an effect that waits for itself gets no ticket', 'if (!isPaused(one)) add(one, one.notBefore ?? at);', 'if (!isPaused(one)) continue;'],

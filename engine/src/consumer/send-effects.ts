@@ -10,7 +10,6 @@ import { withTimeLimit } from '../shared/time-limit.ts';
 import { fetchInTrace, traceFields } from '../shared/trace.ts';
 import { kindOf, matching } from './ask-handler.ts';
 import { type Judgement, judge, PAUSE_SECONDS } from './judge.ts';
-import { heldBy, kindIn, Learnt, limitsOf, sendOn, ticketsOf, type WaitingResult } from './learnt.ts';
 import {
   ALREADY_FINISHED,
   NOT_FOUND,
@@ -22,6 +21,7 @@ import {
 } from './outcomes.ts';
 import { markLate, type Outside, watchCalls, withHost } from './outside.ts';
 import type { ConsumerDependencies, Portion, PortionOutcomes } from './portions.ts';
+import { heldBy, kindIn, limitsOf, RunAnswers, sendOn, ticketsOf, type WaitingResult } from './run-answers.ts';
 import { tenantOf } from './tenant-of.ts';
 
 /** An effect that messages want sent, and what becomes of it on its way. */
@@ -68,22 +68,22 @@ export async function sendEffects(
   );
   const results: EffectResult[] = [];
   const waiting: WaitingResult[] = [];
-  const learnt = new Learnt(dependencies.effects);
+  const runAnswers = new RunAnswers(dependencies.effects);
   const sendOne = async (effect: LoadedEffect) => {
     const work = works.get(keyText(effect));
     if (!work) return;
     const obstacle = obstacleTo(effect, messages.length > 1, now());
     work.outcome = obstacle ?? NOT_FOUND;
-    if (obstacle) return effect.place === 'goes' ? learnt.ended(effect) : undefined;
-    const outcome = await outcomeFor(effect, learnt, env, dependencies);
+    if (obstacle) return effect.place === 'goes' ? runAnswers.ended(effect) : undefined;
+    const outcome = await outcomeFor(effect, runAnswers, env, dependencies);
     work.outcome = outcome;
-    const result = resultOf(effect, outcome, learnt, now());
+    const result = resultOf(effect, outcome, runAnswers, now());
     if (result) results.push(result);
     if (result?.waits) waiting.push({ ...result, kind: effect.kind });
   };
   await Promise.all(effects.map(sendOne));
-  if (results.length > 0 || learnt.hasPlaces(effects)) {
-    const answers = learnt.all(effects);
+  if (results.length > 0 || runAnswers.hasPlaces(effects)) {
+    const answers = runAnswers.all(effects);
     const at = now();
     const noted = await record(() => recordEffectResults(db, results, at, { id, answers }));
     await sendOn(noted, waiting, redelivered, db, env, dependencies);
@@ -132,7 +132,12 @@ type SendOutcome =
   | Judgement;
 
 /** The row to write into the outbox, if any. */
-function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, now: Date): EffectResult | undefined {
+function resultOf(
+  effect: LoadedEffect,
+  outcome: SendOutcome,
+  runAnswers: RunAnswers,
+  now: Date,
+): EffectResult | undefined {
   const { source, eventId, name, generation, attempts } = effect;
   const key = { source, eventId, name, generation, attempts };
   const inSeconds = (seconds: number) => new Date(now.getTime() + seconds * 1000);
@@ -140,21 +145,21 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, no
     case 'sent':
       return { ...key, status: 'sent', failure: null, error: null, notBefore: null };
     case 'cancelled':
-      learnt.cancelled(effect);
+      runAnswers.cancelled(effect);
       return { ...key, status: 'cancelled', failure: null, error: outcome.error ?? null, notBefore: null };
     case 'held': {
       const { host, reason: error } = outcome;
-      learnt.held(effect, host);
+      runAnswers.held(effect, host);
       // `true`: paused by an operator, which is not a failure of the other side.
       const isFailing = effect.paused?.[host] !== true;
       return { ...key, status: 'pending', failure: null, error, notBefore: null, waits: 'held', host, isFailing };
     }
     case 'parked':
-      learnt.failed(effect, outcome, now);
+      runAnswers.failed(effect, outcome, now);
       return { ...key, ...outcome, status: 'parked', notBefore: null };
     case 'waiting':
     case 'retry': {
-      learnt.failed(effect, outcome, now);
+      runAnswers.failed(effect, outcome, now);
       const { otherSide, toldSeconds = 0, seconds } = outcome;
       const toldAt = toldSeconds > MAX_SHARED_SECONDS ? inSeconds(seconds) : undefined;
       const waits = outcome.outcome === 'waiting' ? ('failing' as const) : undefined;
@@ -165,7 +170,7 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, no
     case 'already_finished':
     case 'not_its_turn':
     case 'database_unavailable':
-      learnt.ended(effect);
+      runAnswers.ended(effect);
       return undefined;
   }
 }
@@ -173,7 +178,7 @@ function resultOf(effect: LoadedEffect, outcome: SendOutcome, learnt: Learnt, no
 /** Sends an effect, unless something ends it or keeps it waiting. */
 async function outcomeFor(
   effect: LoadedEffect,
-  learnt: Learnt,
+  runAnswers: RunAnswers,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
 ): Promise<SendOutcome> {
@@ -197,7 +202,7 @@ async function outcomeFor(
     log({ ...fields, outcome: 'held', reason: 'paused' });
     return heldFor(effect.kind, holder);
   }
-  return send(effect, isHeld, learnt, env, dependencies);
+  return send(effect, isHeld, runAnswers, env, dependencies);
 }
 
 const sleepFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -209,7 +214,7 @@ function heldFor(kind: string, host: string): SendOutcome & { readonly outcome: 
 async function send(
   effect: LoadedEffect,
   isHeld: (host: string) => boolean,
-  learnt: Learnt,
+  runAnswers: RunAnswers,
   env: ConsumerBindings,
   dependencies: ConsumerDependencies,
 ): Promise<SendOutcome> {
@@ -220,7 +225,7 @@ async function send(
   if (wait > 0) await sleep(wait);
   const started = now();
   const outside = watchCalls(fetchInTrace(fetch, effect.traceparent, dependencies.random), isHeld);
-  const outcome = await outcomeOfCall(effect, key, outside, learnt, env, dependencies);
+  const outcome = await outcomeOfCall(effect, key, outside, runAnswers, env, dependencies);
   const { source, eventId, name } = effect;
   const fields = { ...outcomeFields(outcome), ...traceFields(effect.traceparent) };
   const ms = now().getTime() - started.getTime();
@@ -233,7 +238,7 @@ async function outcomeOfCall(
   effect: LoadedEffect,
   key: string,
   outside: Outside,
-  learnt: Learnt,
+  runAnswers: RunAnswers,
   env: ConsumerBindings,
   { effects, sources, effectMs, now, random }: ConsumerDependencies,
 ): Promise<SendOutcome> {
@@ -271,7 +276,7 @@ async function outcomeOfCall(
     const error = errorFromResponse(returned, now());
     if (error) throw withHost(error, outside.last());
     const hosts = outside.succeeded();
-    learnt.succeeded(effect, hosts.length > 0 ? hosts : [URL.parse(returned.url)?.host ?? '']);
+    runAnswers.succeeded(effect, hosts.length > 0 ? hosts : [URL.parse(returned.url)?.host ?? '']);
     return { outcome: 'sent' };
   } catch (error) {
     const refused = outside.refused();

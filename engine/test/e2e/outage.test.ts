@@ -1,6 +1,5 @@
 // Drills in virtual time: an outage of the other side parks nothing, and a backlog is gone as soon as its limit allows.
-import { beforeEach, expect, it } from 'vitest';
-import { useDatabase } from '../database.ts';
+import { expect, it } from 'vitest';
 import {
   down,
   HOUR,
@@ -11,25 +10,12 @@ import {
   OutsideWorld,
   post,
   SECOND,
+  START,
   seconds,
+  useOutages,
 } from './outside-world.ts';
 
-const database = useDatabase();
-const { sql } = database;
-
-const START = Date.parse('2026-03-01T08:00:00Z');
-const statuses = async () => {
-  const rows = await sql<{ status: string; n: number }>(
-    'select status, count(*)::int as n from webhooks.effects group by 1',
-  );
-  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
-};
-const pauses = () =>
-  sql('select kind, host, paused_at is not null as paused, backlog from webhooks.pauses order by 1, 2');
-
-beforeEach(async () => {
-  await sql('delete from webhooks.events; delete from webhooks.pauses');
-});
+const { database, statuses, pauses } = useOutages();
 
 it('an outage of three hours with a thousand effects parks none: the other side is probed, and afterwards all are sent within seconds', async () => {
   const end = START + 3 * HOUR;

@@ -1,18 +1,38 @@
 // The Workers' surroundings in virtual time: queues with delays, the cron, the other side, and consumers that are killed.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 import { createConsumer } from '../../src/consumer/consumer.ts';
 import type { ConsumerDependencies } from '../../src/consumer/portions.ts';
 import { defineEffect } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
 import type { LogLine } from '../../src/shared/log.ts';
 import { searchedLog } from '../canaries/canaries.ts';
-import type { TestDatabase } from '../database.ts';
+import { type TestDatabase, useDatabase } from '../database.ts';
 import { FakeMessage } from './in-node.ts';
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
+
+export const START = Date.parse('2026-03-01T08:00:00Z');
+
+/** A database without events and pauses before each test, and what is in it. */
+export function useOutages() {
+  const database = useDatabase();
+  const { sql } = database;
+  beforeEach(async () => {
+    await sql('delete from webhooks.events; delete from webhooks.pauses');
+  });
+  const statuses = async () => {
+    const rows = await sql<{ status: string; n: number }>(
+      'select status, count(*)::int as n from webhooks.effects group by 1',
+    );
+    return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
+  };
+  const pauses = () =>
+    sql('select kind, host, paused_at is not null as paused, backlog from webhooks.pauses order by 1, 2');
+  return { database, sql, statuses, pauses };
+}
 
 /** The settings of wrangler.consumer.toml. */
 const BATCH = { events: 100, effects: 6 } as const;

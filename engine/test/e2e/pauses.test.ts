@@ -1,12 +1,11 @@
 // What waits for the other side, and for its limits: in virtual time.
 import * as v from 'valibot';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runAction } from '../../src/db/actions.ts';
 import { claim } from '../../src/db/claim.ts';
 import { pauseKind, resumeKind } from '../../src/db/pauses.ts';
 import { currentState, defineEffect, defineHandler, errorFromResponse } from '../../src/kit/index.ts';
 import { MESSAGE_VERSION } from '../../src/queue/tickets.ts';
-import { useDatabase } from '../database.ts';
 import { claimRequest, newEvent } from '../new-event.ts';
 import {
   down,
@@ -18,25 +17,12 @@ import {
   OutsideWorld,
   post,
   SECOND,
+  START,
   seconds,
+  useOutages,
 } from './outside-world.ts';
 
-const database = useDatabase();
-const { sql } = database;
-
-const START = Date.parse('2026-03-01T08:00:00Z');
-const statuses = async () => {
-  const rows = await sql<{ status: string; n: number }>(
-    'select status, count(*)::int as n from webhooks.effects group by 1',
-  );
-  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
-};
-const pauses = () =>
-  sql('select kind, host, paused_at is not null as paused, backlog from webhooks.pauses order by 1, 2');
-
-beforeEach(async () => {
-  await sql('delete from webhooks.events; delete from webhooks.pauses');
-});
+const { database, sql, statuses, pauses } = useOutages();
 
 describe('an outage', () => {
   it('that lasts longer than pauseFor parks what has waited so long, after as many attempts as ever', async () => {

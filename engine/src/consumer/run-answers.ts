@@ -39,7 +39,7 @@ export function heldBy(effect: LoadedEffect, kind: EffectKind | undefined, now: 
  * What a run has learnt from its calls, for each kind and host: what failed, what succeeded, and how many waiting effects may
  * go. An empty host stands for the whole kind.
  */
-export class Learnt {
+export class RunAnswers {
   readonly #answers = new Map<string, Answers>();
   readonly #effects: Effects;
 
